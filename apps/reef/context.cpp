@@ -1,0 +1,101 @@
+#include "context.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <fmt/format.h>
+
+#include "base/notify.h"
+#include "base/task_group.h"
+#include "base/utf8.h"
+
+namespace reef::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kOtherStarterMax{5'000};
+constexpr std::chrono::milliseconds kOtherStarterPause{20};
+
+Task<Status> connect(const Context& context, Start start, client::Client& client) {
+  auto connected = co_await client.connect();
+  if (connected || connected.error().code != Errc::unavailable) co_return connected;
+  if (start == Start::never)
+    co_return Error(Errc::unavailable, "no daemon is running on " + context.home.root);
+  if (!context.may_start)
+    co_return Error(Errc::unavailable, "no daemon is running on " + context.home.root +
+                                           ", and --no-start forbids to start one");
+  const auto started = start_daemon(context.home);
+  if (started) co_return co_await client.connect();
+  if (!daemon::lock_holder(context.home)) co_return started;
+  // Somebody else is starting it at this moment, or it is just coming up.
+  const auto deadline = std::chrono::steady_clock::now() + kOtherStarterMax;
+  for (;;) {
+    connected = co_await client.connect();
+    if (connected) co_return connected;
+    if (std::chrono::steady_clock::now() > deadline) co_return started;
+    co_await sleep_for(kOtherStarterPause);
+  }
+}
+
+Task<void> run_body(const Context& context, Start start, client::Client& client,
+                    const std::function<Task<Status>(client::Client&)>& body, Status& outcome) {
+  outcome = co_await connect(context, start, client);
+  if (outcome) outcome = co_await body(client);
+  client.close();
+}
+
+}  // namespace
+
+bool Context::color() const {
+  const char* no_color = std::getenv("NO_COLOR");
+  return ::isatty(STDOUT_FILENO) == 1 && (!no_color || !*no_color);
+}
+
+int with_client(const Context& context, std::string_view command, Start start,
+                const std::function<Task<Status>(client::Client&)>& body) {
+  boost::asio::io_context io(1);
+  Status outcome = Ok{};
+  client::Endpoint endpoint;
+  endpoint.unix_path = context.home.socket();
+  client::Client client(io.get_executor(), std::move(endpoint));
+  TaskGroup main(io.get_executor(), "reef");
+  main.spawn(run_body(context, start, client, body, outcome));
+  io.run();
+  std::fflush(stdout);
+  if (std::ferror(stdout)) outcome = Error(Errc::io, "could not write to standard output");
+  return outcome ? 0 : report(command, outcome.error());
+}
+
+void print_line(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fputc('\n', stdout);
+}
+
+void print_json(const json::value& value) {
+  print_line(json::write(value));
+}
+
+int report(std::string_view command, const Error& error) {
+  const auto line =
+      fmt::format("reef: {}: {}\n", command, utf8::single_line(utf8::printable(error.what)));
+  std::fflush(stdout);
+  std::fputs(line.c_str(), stderr);
+  return traits(error.code).exit_code;
+}
+
+std::string short_age(TimePoint then, TimePoint now) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - then).count();
+  if (seconds < 60) return fmt::format("{} s", std::max<std::int64_t>(seconds, 0));
+  if (seconds < 3600) return fmt::format("{} m", seconds / 60);
+  if (seconds < 86'400) return fmt::format("{} h", seconds / 3600);
+  return fmt::format("{} d", seconds / 86'400);
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  if (bytes < 1024 * 1024) return fmt::format("{:.1f} KB", double(bytes) / 1024);
+  return fmt::format("{:.1f} MB", double(bytes) / (1024 * 1024));
+}
+
+}  // namespace reef::cli

@@ -1,0 +1,42 @@
+// What every command of `reef` has: where the daemon is and how to print.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "client/client.h"
+#include "daemon/home.h"
+
+namespace reef::cli {
+
+struct Context {
+  daemon::Home home;
+  bool json = false;
+  bool may_start = true;
+
+  bool color() const;  // stdout is a terminal and NO_COLOR is not set
+};
+
+// Connects, starting a daemon when there is none and that is allowed, runs the command on a loop of
+// its own and returns its exit code. Errors are printed as "reef: COMMAND: why".
+enum class Start : std::uint8_t { if_needed, never };
+int with_client(const Context& context, std::string_view command, Start start,
+                const std::function<Task<Status>(client::Client&)>& body);
+
+// Starts reefd for this home and waits until it is ready.
+Status start_daemon(const daemon::Home& home);
+
+void print_line(std::string_view text);
+void print_json(const json::value& value);
+int report(std::string_view command, const Error& error);
+
+// "3 m", "2 h", "5 d"
+std::string short_age(TimePoint then, TimePoint now);
+std::string human_bytes(std::uint64_t bytes);
+
+}  // namespace reef::cli

@@ -1,0 +1,70 @@
+// reef-bench: measures the daemon beside it. Usually called through ./bench.
+#include <cstdio>
+#include <signal.h>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "groups.h"
+#include "process.h"
+
+namespace {
+
+using namespace reef;
+
+struct Group {
+  std::string_view name;
+  std::string_view what;
+  Status (*run)();
+};
+
+// A new group also gets a line in the help of ../bench.
+constexpr Group kGroups[] = {
+    {"core", "Ping, first chunk, turns per second, start-up, memory", benchmarks::core},
+};
+
+const Group* find_group(std::string_view name) {
+  for (const auto& group : kGroups)
+    if (group.name == name) return &group;
+  return nullptr;
+}
+
+void print_help() {
+  fmt::print("usage: reef-bench [GROUP...]   all groups when none is named\n\ngroups:\n");
+  for (const auto& group : kGroups) fmt::print("  {:<10} {}\n", group.name, group.what);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<const Group*> wanted;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "-h" || argument == "--help") {
+      print_help();
+      return 0;
+    }
+    const auto* group = find_group(argument);
+    if (!group) {
+      fmt::print(stderr, "reef-bench: usage: no group '{}'; --help lists them\n", argument);
+      return 2;
+    }
+    wanted.push_back(group);
+  }
+  if (wanted.empty())
+    for (const auto& group : kGroups) wanted.push_back(&group);
+
+  ::signal(SIGPIPE, SIG_IGN);
+  benchmarks::raise_descriptor_limit();
+  fmt::print("{}\n", benchmarks::describe_machine());
+  for (const auto* group : wanted) {
+    const auto done = group->run();
+    std::fflush(stdout);
+    if (!done) {
+      fmt::print(stderr, "reef-bench: {}: {}\n", group->name, done.error().what);
+      return traits(done.error().code).exit_code;
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,40 @@
+// Durations, and what is said of many of them.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+namespace reef::benchmarks {
+
+using Nanos = std::chrono::nanoseconds;
+
+inline std::chrono::steady_clock::time_point now() {
+  return std::chrono::steady_clock::now();
+}
+
+inline double in_us(Nanos duration) {
+  return static_cast<double>(duration.count()) / 1e3;
+}
+inline double in_ms(Nanos duration) {
+  return static_cast<double>(duration.count()) / 1e6;
+}
+inline double in_seconds(Nanos duration) {
+  return static_cast<double>(duration.count()) / 1e9;
+}
+
+class Samples {
+ public:
+  void add(Nanos duration) { all_.push_back(duration); }
+  std::size_t size() const { return all_.size(); }
+  // The smallest sample that at least `percent` of all do not exceed. There must be one.
+  Nanos percentile(unsigned percent) const;
+  Nanos median() const { return percentile(50); }
+
+ private:
+  std::vector<Nanos> all_;
+};
+
+// CPU time a process has used so far, all its threads; zero when it is gone.
+Nanos cpu_time_of(int pid);
+
+}  // namespace reef::benchmarks

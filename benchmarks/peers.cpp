@@ -1,0 +1,92 @@
+#include "peers.h"
+
+#include <atomic>
+#include <cerrno>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace reef::benchmarks {
+namespace {
+
+// In the child. Never returns.
+[[noreturn]] void echo_until_closed(int fd) {
+  char buffer[4096];
+  for (;;) {
+    const auto got = ::read(fd, buffer, sizeof buffer);
+    if (got <= 0 || ::write(fd, buffer, static_cast<std::size_t>(got)) != got) ::_exit(0);
+  }
+}
+
+}  // namespace
+
+Result<Echo> Echo::start() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return sys_error(errno, "make a socket pair");
+  Fd ours(ends[0]);
+  const Fd theirs(ends[1]);
+  const auto pid = ::fork();
+  if (pid < 0) return sys_error(errno, "start the echo");
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    ::close(ours.get());
+    echo_until_closed(theirs.get());
+  }
+  return Echo(std::move(ours), Child(pid));
+}
+
+Status Echo::exchange(std::string_view bytes) {
+  if (::write(fd_.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+    return sys_error(errno, "write to the echo");
+  char buffer[4096];
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const auto got = ::read(fd_.get(), buffer, sizeof buffer);
+    if (got <= 0) return sys_error(got == 0 ? ECONNRESET : errno, "read from the echo");
+    have += static_cast<std::size_t>(got);
+  }
+  return Ok{};
+}
+
+Result<SyncedFile> SyncedFile::create(const std::string& directory) {
+  static std::atomic<int> made = 0;
+  PosixFiles files;
+  const auto path = fmt::format("{}/synced-{}", directory, ++made);
+  REEF_TRY(auto fd, files.open(path, Files::Open::create));
+  return SyncedFile(std::move(fd));
+}
+
+Status SyncedFile::append() {
+  REEF_CHECK(write_all(files_, fd_.get(), bytes_));
+  return files_.sync(fd_.get());
+}
+
+Result<Nanos> append_in_parallel(const std::string& directory, int threads, int appends) {
+  std::vector<SyncedFile> synced;
+  for (int i = 0; i < threads; ++i) {
+    REEF_TRY(auto file, SyncedFile::create(directory));
+    // The first append also gives the file its first block; sessions have theirs.
+    REEF_CHECK(file.append());
+    synced.push_back(std::move(file));
+  }
+  std::atomic<bool> failed = false;
+  std::vector<std::thread> running;
+  const auto began = now();
+  for (auto& file : synced)
+    running.emplace_back([&file, &failed, appends] {
+      for (int i = 0; i < appends && !failed; ++i)
+        if (!file.append()) failed = true;
+    });
+  for (auto& thread : running) thread.join();
+  const auto took = now() - began;
+  if (failed) return Error(Errc::io, "a synced append in " + directory + " failed");
+  return took;
+}
+
+}  // namespace reef::benchmarks

@@ -1,0 +1,23 @@
+// Table of contents of base/, the room every other library stands on.
+//
+//   result.h      Result<T>, Error, Errc, REEF_TRY        errors as values
+//   assert.h      REEF_ASSERT                             invariants, in all builds
+//   task.h        Task<T>, Executor                       coroutines
+//   task_group.h  TaskGroup                               owner of background tasks
+//   notify.h      Notify, sleep_for, yield_to_loop        waiting without blocking
+//   shield.h      shielded                                what a cancellation must not cut
+//   pool.h        Pool                                    threads for what blocks
+//   files.h       Files, Fd, replace_atomically           every system call on files
+//   json.h        parse, write, merge_patch               Boost.JSON behind Results
+//   utf8.h        valid, sanitize, prefix, printable      text that is safe to store and show
+//   overload.h    Overload                                one lambda per variant alternative
+//   clock.h       Clock, TimePoint, format_iso            time tests can own
+//   random.h      Random                                  randomness tests can replay
+//   log.h         log::info ...                           stderr and logs/reefd.log
+#pragma once
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "base/task.h"

@@ -1,0 +1,31 @@
+// Time comes in through an interface so that tests own it. Any thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace reef {
+
+// Wall time with the precision transcripts keep.
+using TimePoint = std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds>;
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual TimePoint now() const = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  TimePoint now() const override;
+};
+
+// ISO 8601 in UTC with milliseconds: 2026-01-02T03:04:05.678Z
+std::string format_iso(TimePoint time);
+// Accepts what format_iso writes and what others write: fraction of any length or none, Z or
+// ±hh:mm.
+std::optional<TimePoint> parse_iso(std::string_view text);
+
+}  // namespace reef

@@ -1,0 +1,195 @@
+#include "base/files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <dirent.h>
+
+namespace reef {
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+int Fd::release() {
+  return std::exchange(fd_, -1);
+}
+
+void Fd::reset() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+namespace {
+
+Status status_of(int returned, std::string_view what) {
+  if (returned == 0) return Ok{};
+  return sys_error(errno, what);
+}
+
+}  // namespace
+
+Result<Fd> PosixFiles::open(const std::string& path, Open how) {
+  int flags = O_CLOEXEC | O_NOCTTY;
+  switch (how) {
+    case Open::read:
+      flags |= O_RDONLY;
+      break;
+    case Open::append:
+      flags |= O_RDWR | O_APPEND;
+      break;
+    case Open::create:
+      flags |= O_RDWR | O_APPEND | O_CREAT | O_EXCL;
+      break;
+  }
+  Fd fd(::open(path.c_str(), flags, 0600));
+  if (!fd) return sys_error(errno, "open " + path);
+  return fd;
+}
+
+Result<std::size_t> PosixFiles::write(int fd, std::string_view bytes) {
+  const auto written = ::write(fd, bytes.data(), bytes.size());
+  if (written < 0) return sys_error(errno, "write");
+  return static_cast<std::size_t>(written);
+}
+
+Result<std::size_t> PosixFiles::read(int fd, std::uint64_t offset, char* into, std::size_t size) {
+  const auto got = ::pread(fd, into, size, static_cast<off_t>(offset));
+  if (got < 0) return sys_error(errno, "read");
+  return static_cast<std::size_t>(got);
+}
+
+Result<Files::Stat> PosixFiles::stat(int fd) {
+  struct ::stat info = {};
+  if (::fstat(fd, &info) != 0) return sys_error(errno, "stat");
+  Stat out;
+  out.size = static_cast<std::uint64_t>(info.st_size);
+  out.modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  out.directory = S_ISDIR(info.st_mode);
+  return out;
+}
+
+Status PosixFiles::truncate(int fd, std::uint64_t size) {
+  return status_of(::ftruncate(fd, static_cast<off_t>(size)), "truncate");
+}
+
+Status PosixFiles::sync(int fd) {
+  return status_of(::fdatasync(fd), "sync");
+}
+
+Status PosixFiles::sync_directory(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return sys_error(errno, "open directory " + path);
+  return status_of(::fsync(fd.get()), "sync directory " + path);
+}
+
+Status PosixFiles::make_directory(const std::string& path) {
+  return status_of(::mkdir(path.c_str(), 0700), "make directory " + path);
+}
+
+Status PosixFiles::rename(const std::string& from, const std::string& to) {
+  return status_of(::rename(from.c_str(), to.c_str()), "rename " + from + " to " + to);
+}
+
+Status PosixFiles::remove(const std::string& path) {
+  return status_of(::remove(path.c_str()), "remove " + path);
+}
+
+Result<std::vector<std::string>> PosixFiles::list(const std::string& directory) {
+  struct Closer {
+    void operator()(DIR* dir) const { ::closedir(dir); }
+  };
+  const std::unique_ptr<DIR, Closer> dir(::opendir(directory.c_str()));
+  if (!dir) return sys_error(errno, "list " + directory);
+  std::vector<std::string> names;
+  errno = 0;
+  while (const auto* entry = ::readdir(dir.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+    errno = 0;
+  }
+  if (errno != 0) return sys_error(errno, "list " + directory);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status write_all(Files& files, int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    auto written = files.write(fd, bytes);
+    if (!written) {
+      if (written.error().sys == EINTR) continue;
+      return std::move(written).error();
+    }
+    bytes.remove_prefix(*written);
+  }
+  return Ok{};
+}
+
+Result<std::string> read_range(Files& files, int fd, std::uint64_t offset, std::uint64_t size) {
+  std::string bytes(size, '\0');
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    auto got = files.read(fd, offset + have, bytes.data() + have, bytes.size() - have);
+    if (!got) {
+      if (got.error().sys == EINTR) continue;
+      return std::move(got).error();
+    }
+    if (*got == 0) break;
+    have += *got;
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
+Result<std::string> read_all(Files& files, const std::string& path) {
+  REEF_TRY(const Fd fd, files.open(path, Files::Open::read));
+  REEF_TRY(const auto stat, files.stat(fd.get()));
+  if (stat.directory) return Error(Errc::invalid, "read " + path + ": is a directory");
+  auto bytes = read_range(files, fd.get(), 0, stat.size);
+  if (!bytes) return std::move(bytes).error().with("read " + path);
+  return bytes;
+}
+
+Status make_directories(Files& files, const std::string& path) {
+  auto made = files.make_directory(path);
+  if (made) return made;
+  if (made.error().code == Errc::conflict) {
+    REEF_TRY(const Fd fd, files.open(path, Files::Open::read));
+    REEF_TRY(const auto stat, files.stat(fd.get()));
+    if (!stat.directory)
+      return Error(Errc::conflict, "make directory " + path + ": a file is in its place");
+    return Ok{};
+  }
+  const auto slash = path.find_last_of('/');
+  if (made.error().code != Errc::not_found || slash == std::string::npos || slash == 0) return made;
+  REEF_CHECK(make_directories(files, path.substr(0, slash)));
+  return files.make_directory(path);
+}
+
+Status replace_atomically(Files& files, const std::string& path, std::string_view bytes) {
+  const std::string temp = path + ".tmp";
+  static_cast<void>(files.remove(temp).ok());  // left by a crash; its absence is the usual case
+  const auto attempt = [&]() -> Status {
+    REEF_TRY(Fd fd, files.open(temp, Files::Open::create));
+    REEF_CHECK(write_all(files, fd.get(), bytes));
+    REEF_CHECK(files.sync(fd.get()));
+    REEF_CHECK(files.rename(temp, path));
+    const auto slash = path.find_last_of('/');
+    return files.sync_directory(slash == std::string::npos ? "." : path.substr(0, slash));
+  };
+  auto done = attempt();
+  if (!done) {
+    static_cast<void>(files.remove(temp).ok());
+    return std::move(done).error().with("replace " + path);
+  }
+  return done;
+}
+
+}  // namespace reef

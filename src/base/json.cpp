@@ -1,0 +1,136 @@
+#include "base/json.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+
+namespace reef::json {
+namespace {
+
+bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+// The value of a \uXXXX escape at `at`, or nullopt.
+std::optional<unsigned> escape_at(std::string_view text, std::size_t at) {
+  if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') return std::nullopt;
+  unsigned code = 0;
+  for (std::size_t i = at + 2; i < at + 6; ++i) {
+    if (!is_hex(text[i])) return std::nullopt;
+    const char c = text[i];
+    const unsigned digit = c <= '9' ? unsigned(c - '0') : (unsigned(c) | 0x20U) - 'a' + 10U;
+    code = code * 16 + digit;
+  }
+  return code;
+}
+
+// Replaces escapes that name half of a surrogate pair.
+std::string mend_surrogates(std::string text) {
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] != '\\') {
+      ++i;
+      continue;
+    }
+    const auto code = escape_at(text, i);
+    if (!code) {
+      i += 2;  // another escape, or a backslash at the end
+      continue;
+    }
+    const bool high = *code >= 0xD800 && *code <= 0xDBFF;
+    const bool low = *code >= 0xDC00 && *code <= 0xDFFF;
+    if (high) {
+      const auto next = escape_at(text, i + 6);
+      if (next && *next >= 0xDC00 && *next <= 0xDFFF) {
+        i += 12;
+        continue;
+      }
+    }
+    if (high || low) text.replace(i, 6, "\\ufffd");
+    i += 6;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<value> parse(std::string_view text) {
+  boost::json::parse_options options;
+  options.max_depth = kDepthMax;
+  boost::json::parser parser({}, options);
+  boost::json::error_code error;
+  const std::size_t used = parser.write_some(text.data(), text.size(), error);
+  if (error)
+    return Error(Errc::invalid, fmt::format("not JSON at byte {}: {}", used, error.message()));
+  for (std::size_t i = used; i < text.size(); ++i)
+    if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r' && text[i] != '\n')
+      return Error(Errc::invalid, fmt::format("not JSON at byte {}: text after the value", i));
+  return parser.release();
+}
+
+Result<value> parse_lenient(std::string_view text) {
+  auto strict = parse(text);
+  if (strict) return strict;
+  auto mended = parse(mend_surrogates(utf8::sanitize(text)));
+  // The first error is about the text as it stands.
+  if (!mended) return strict;
+  return mended;
+}
+
+std::string write(const value& v) {
+  return boost::json::serialize(v);
+}
+
+std::optional<std::string_view> find_string(const object& in, std::string_view key) {
+  const auto* found = in.if_contains(key);
+  if (!found || !found->is_string()) return std::nullopt;
+  return std::string_view(found->get_string());
+}
+
+std::optional<std::int64_t> find_int(const object& in, std::string_view key) {
+  const auto number = find_number(in, key);
+  if (!number || std::abs(*number) > 9e15) return std::nullopt;
+  return static_cast<std::int64_t>(*number);
+}
+
+std::optional<double> find_number(const object& in, std::string_view key) {
+  const auto* found = in.if_contains(key);
+  if (!found) return std::nullopt;
+  if (found->is_int64()) return static_cast<double>(found->get_int64());
+  if (found->is_uint64()) return static_cast<double>(found->get_uint64());
+  if (found->is_double()) return found->get_double();
+  return std::nullopt;
+}
+
+std::optional<bool> find_bool(const object& in, std::string_view key) {
+  const auto* found = in.if_contains(key);
+  if (!found || !found->is_bool()) return std::nullopt;
+  return found->get_bool();
+}
+
+const object* find_object(const object& in, std::string_view key) {
+  const auto* found = in.if_contains(key);
+  return found ? found->if_object() : nullptr;
+}
+
+const array* find_array(const object& in, std::string_view key) {
+  const auto* found = in.if_contains(key);
+  return found ? found->if_array() : nullptr;
+}
+
+void merge_patch(object& target, const object& patch) {
+  for (const auto& [key, change] : patch) {
+    if (change.is_null()) {
+      target.stable_erase(key);
+    } else if (const auto* nested = change.if_object()) {
+      auto& slot = target[key];
+      if (!slot.is_object()) slot = object();
+      merge_patch(slot.get_object(), *nested);
+    } else {
+      target[key] = change;
+    }
+  }
+}
+
+}  // namespace reef::json

@@ -1,0 +1,40 @@
+// Boost.JSON behind Results, and the look-ups every reader of foreign JSON needs. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/json.hpp>
+
+#include "base/result.h"
+
+namespace reef::json {
+
+using boost::json::array;
+using boost::json::object;
+using boost::json::value;
+
+inline constexpr std::size_t kDepthMax = 256;
+
+// Errors say the byte offset and the reason.
+Result<value> parse(std::string_view text);
+// As parse, but text that is broken only in its characters (invalid UTF-8, half of a surrogate
+// pair, as JavaScript writes when it cuts a string) is read with U+FFFD in their place.
+Result<value> parse_lenient(std::string_view text);
+// Compact, one line.
+std::string write(const value& v);
+
+// nullopt when absent or of another type.
+std::optional<std::string_view> find_string(const object& in, std::string_view key);
+std::optional<std::int64_t> find_int(const object& in, std::string_view key);
+std::optional<double> find_number(const object& in, std::string_view key);
+std::optional<bool> find_bool(const object& in, std::string_view key);
+const object* find_object(const object& in, std::string_view key);
+const array* find_array(const object& in, std::string_view key);
+
+// RFC 7396: members of patch replace those of target, null removes, objects merge.
+void merge_patch(object& target, const object& patch);
+
+}  // namespace reef::json

@@ -1,0 +1,15 @@
+// The coroutine type. A parameter taken by reference must outlive the task; what is handed to
+// TaskGroup::spawn takes values only.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+namespace reef {
+
+template <class T>
+using Task = boost::asio::awaitable<T>;
+
+using Executor = boost::asio::any_io_executor;
+
+}  // namespace reef

@@ -1,0 +1,77 @@
+#include "base/task_group.h"
+
+#include <exception>
+#include <list>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+#include "base/log.h"
+#include "base/notify.h"
+
+namespace reef {
+namespace asio = boost::asio;
+
+struct TaskGroup::State {
+  State(Executor executor, std::string group_name)
+      : loop(executor), name(std::move(group_name)), idle(executor) {}
+
+  Executor loop;
+  std::string name;
+  Notify idle;
+  std::list<asio::cancellation_signal> live;
+};
+
+namespace {
+
+void report(const std::string& name, std::exception_ptr failure) {
+  if (!failure) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const boost::system::system_error& error) {
+    if (error.code() == asio::error::operation_aborted) return;
+    log::error("task in {} ended by an exception: {}", name, error.what());
+  } catch (const std::exception& error) {
+    log::error("task in {} ended by an exception: {}", name, error.what());
+  }
+}
+
+}  // namespace
+
+TaskGroup::TaskGroup(Executor loop, std::string name)
+    : state_(std::make_shared<State>(std::move(loop), std::move(name))) {}
+
+TaskGroup::~TaskGroup() {
+  cancel();
+}
+
+void TaskGroup::spawn(Task<void> task) {
+  auto it = state_->live.emplace(state_->live.end());
+  asio::co_spawn(
+      state_->loop, std::move(task),
+      asio::bind_cancellation_slot(it->slot(), [state = state_, it](std::exception_ptr failure) {
+        report(state->name, failure);
+        state->live.erase(it);
+        if (state->live.empty()) state->idle.notify_all();
+      }));
+}
+
+void TaskGroup::cancel() {
+  const auto state = state_;
+  for (auto it = state->live.begin(); it != state->live.end();)
+    (it++)->emit(asio::cancellation_type::terminal);
+}
+
+Task<void> TaskGroup::join() {
+  const auto state = state_;
+  while (!state->live.empty()) co_await state->idle.wait();
+}
+
+std::size_t TaskGroup::size() const {
+  return state_->live.size();
+}
+
+}  // namespace reef

@@ -1,0 +1,32 @@
+// Owns background coroutines: nothing in Reef is detached. Loop thread only (Asio 1.81 delivers a
+// cancellation by raw pointer, which is only safe there).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "base/task.h"
+
+namespace reef {
+
+class TaskGroup {
+ public:
+  // `name` appears in the log when a task ends by an exception.
+  TaskGroup(Executor loop, std::string name);
+  ~TaskGroup();  // cancels what is left; join() first where the end matters
+  TaskGroup(const TaskGroup&) = delete;
+  TaskGroup& operator=(const TaskGroup&) = delete;
+
+  void spawn(Task<void> task);
+  void cancel();
+  // Returns when the last task has ended.
+  Task<void> join();
+  std::size_t size() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace reef

@@ -1,0 +1,24 @@
+// Text is bytes until it is shown or stored as JSON; these keep it valid on the way. Pure
+// functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace reef::utf8 {
+
+bool valid(std::string_view text);
+// Every invalid sequence becomes U+FFFD; valid text comes back unchanged.
+std::string sanitize(std::string_view text);
+// The longest prefix of at most `bytes_max` bytes that does not cut a character.
+std::string_view prefix(std::string_view text, std::size_t bytes_max);
+// The same, counted in characters.
+std::string_view prefix_chars(std::string_view text, std::size_t chars_max);
+// For terminals: valid, and without control characters other than newline and tab, so that a
+// message cannot move the cursor or change the title of the window that shows it.
+std::string printable(std::string_view text);
+// One line: runs of white space become one space, ends trimmed.
+std::string single_line(std::string_view text);
+
+}  // namespace reef::utf8

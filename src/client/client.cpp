@@ -1,0 +1,221 @@
+#include "client/client.h"
+
+#include "base/notify.h"
+#include "client/link.h"
+
+namespace reef::client {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPause{50};
+
+// Whether nothing follows this message.
+bool is_last(const protocol::ServerMessage& message) {
+  using M = protocol::ServerMessage;
+  switch (message.msg_case()) {
+    case M::kStream:
+      return message.stream().has_end();
+    case M::kSessionList:
+      return message.session_list().last();
+    case M::kSessionData:
+      return message.session_data().last();
+    case M::kAgentEvent:
+    case M::kMcpEvent:
+      return false;
+    case M::kPluginEvent:
+      return message.plugin_event().has_done();
+    default:
+      return true;
+  }
+}
+
+template <class Request>
+void fill(Request& out, const Turn& turn) {
+  out.set_agent(turn.agent);
+  out.set_content(turn.content);
+  if (!turn.sender.empty()) out.set_sender(turn.sender);
+  if (!turn.cwd.empty()) out.set_cwd(turn.cwd);
+}
+
+Error unexpected(const protocol::ServerMessage&) {
+  return Error(Errc::unavailable,
+               "the daemon answered with another kind of message than asked for");
+}
+
+}  // namespace
+
+Stream::Stream(std::shared_ptr<Link> link, std::uint64_t id, std::shared_ptr<Inbox> inbox)
+    : link_(std::move(link)), id_(id), inbox_(std::move(inbox)) {}
+
+Stream::~Stream() {
+  if (link_) link_->forget(id_);
+}
+
+Task<Result<std::optional<protocol::ServerMessage>>> Stream::next(
+    std::chrono::milliseconds timeout) {
+  if (ended_) co_return std::optional<protocol::ServerMessage>();
+  auto message = co_await link_->next(inbox_, timeout);
+  if (!message) co_return std::move(message).error();
+  ended_ = is_last(*message);
+  if (message->has_error()) co_return protocol::error_from(message->error());
+  co_return std::optional<protocol::ServerMessage>(*std::move(message));
+}
+
+Client::Client(Executor loop, Endpoint endpoint, Options options)
+    : loop_(std::move(loop)), endpoint_(std::move(endpoint)), options_(std::move(options)) {}
+
+Client::~Client() {
+  close();
+}
+
+void Client::close() {
+  if (link_) link_->close();
+  link_.reset();
+}
+
+Task<Status> Client::connect() {
+  if (link_ && !link_->broken()) co_return Ok{};
+  // The first connection fails at once; one that is lost may be a daemon that restarts.
+  const int tries = link_ ? options_.reconnects_max : 0;
+  auto pause = kFirstPause;
+  for (int attempt = 0;; ++attempt) {
+    auto link = co_await Link::connect(loop_, endpoint_, options_.connect_timeout);
+    if (link) {
+      link_ = *std::move(link);
+      break;
+    }
+    if (attempt >= tries) co_return std::move(link).error();
+    co_await sleep_for(pause);
+    pause *= 2;
+  }
+  protocol::ClientMessage message;
+  auto& hello = *message.mutable_hello();
+  hello.set_client(options_.name);
+  hello.set_protocol_version(protocol::kVersion);
+  hello.set_token(endpoint_.token);
+  const auto id = link_->fresh_id();
+  message.set_request_id(id);
+  Stream stream(link_, id, link_->expect(id));
+  REEF_CO_CHECK(co_await link_->write(message));
+  REEF_CO_TRY(auto answer, co_await stream.next(options_.connect_timeout));
+  if (!answer || !answer->has_hello())
+    co_return Error(Errc::unavailable, "the daemon did not answer Hello");
+  server_ = answer->hello();
+  co_return Ok{};
+}
+
+Task<Result<Stream>> Client::open(protocol::ClientMessage message) {
+  REEF_CO_CHECK(co_await connect());
+  const auto id = link_->fresh_id();
+  message.set_request_id(id);
+  Stream stream(link_, id, link_->expect(id));
+  REEF_CO_CHECK(co_await link_->write(message));
+  co_return stream;
+}
+
+Task<Result<protocol::ServerMessage>> Client::request(protocol::ClientMessage message,
+                                                      Repeat repeat,
+                                                      std::chrono::milliseconds timeout) {
+  for (int attempt = 0;; ++attempt) {
+    auto stream = co_await open(message);
+    Result<std::optional<protocol::ServerMessage>> answer =
+        std::optional<protocol::ServerMessage>();
+    if (stream) {
+      answer = co_await stream->next(timeout);
+      if (answer && *answer) co_return std::move(**answer);
+    } else {
+      answer = std::move(stream).error();
+    }
+    const bool lost = link_ && link_->broken();
+    if (repeat == Repeat::safe && lost && attempt == 0) continue;
+    if (!answer) co_return std::move(answer).error();
+    co_return Error(Errc::unavailable, "the daemon sent no answer");
+  }
+}
+
+Task<Status> Client::ping() {
+  protocol::ClientMessage message;
+  message.mutable_ping();
+  REEF_CO_TRY(const auto answer, co_await request(message, Repeat::safe, options_.answer_timeout));
+  if (!answer.has_pong()) co_return unexpected(answer);
+  co_return Ok{};
+}
+
+Task<Result<protocol::Stats>> Client::stats() {
+  protocol::ClientMessage message;
+  message.mutable_get_stats();
+  REEF_CO_TRY(const auto answer, co_await request(message, Repeat::safe, options_.answer_timeout));
+  if (!answer.has_stats()) co_return unexpected(answer);
+  co_return answer.stats();
+}
+
+Task<Status> Client::reload() {
+  protocol::ClientMessage message;
+  message.mutable_reload();
+  REEF_CO_TRY(const auto answer, co_await request(message, Repeat::safe, options_.answer_timeout));
+  if (!answer.has_pong()) co_return unexpected(answer);
+  co_return Ok{};
+}
+
+Task<Status> Client::shutdown() {
+  protocol::ClientMessage message;
+  message.mutable_shutdown();
+  REEF_CO_TRY(const auto answer, co_await request(message, Repeat::never, options_.answer_timeout));
+  if (!answer.has_pong()) co_return unexpected(answer);
+  co_return Ok{};
+}
+
+Task<Status> Client::kill(std::string agent, std::string sender) {
+  protocol::ClientMessage message;
+  message.mutable_kill()->set_agent(std::move(agent));
+  message.mutable_kill()->set_sender(std::move(sender));
+  REEF_CO_TRY(const auto answer, co_await request(message, Repeat::safe, options_.answer_timeout));
+  if (!answer.has_pong()) co_return unexpected(answer);
+  co_return Ok{};
+}
+
+Task<Result<protocol::SendResponse>> Client::send(Turn turn) {
+  protocol::ClientMessage message;
+  fill(*message.mutable_send(), turn);
+  // A turn takes as long as its model does.
+  REEF_CO_TRY(const auto answer,
+              co_await request(message, Repeat::never, std::chrono::milliseconds(0)));
+  if (!answer.has_response()) co_return unexpected(answer);
+  co_return answer.response();
+}
+
+Task<Result<Stream>> Client::stream(Turn turn) {
+  protocol::ClientMessage message;
+  fill(*message.mutable_stream(), turn);
+  co_return co_await open(std::move(message));
+}
+
+Task<Result<std::vector<protocol::SessionRow>>> Client::sessions() {
+  protocol::ClientMessage message;
+  message.mutable_list_sessions();
+  REEF_CO_TRY(auto stream, co_await open(std::move(message)));
+  std::vector<protocol::SessionRow> rows;
+  for (;;) {
+    REEF_CO_TRY(auto answer, co_await stream.next(options_.answer_timeout));
+    if (!answer) co_return rows;
+    if (!answer->has_session_list()) co_return unexpected(*answer);
+    for (auto& row : *answer->mutable_session_list()->mutable_sessions())
+      rows.push_back(std::move(row));
+  }
+}
+
+Task<Result<Client::Transcript>> Client::read_session(std::string id) {
+  protocol::ClientMessage message;
+  message.mutable_read_session()->set_id(std::move(id));
+  REEF_CO_TRY(auto stream, co_await open(std::move(message)));
+  Transcript transcript;
+  for (;;) {
+    REEF_CO_TRY(auto answer, co_await stream.next(options_.answer_timeout));
+    if (!answer) co_return transcript;
+    if (!answer->has_session_data()) co_return unexpected(*answer);
+    const auto& data = answer->session_data();
+    if (data.has_session()) transcript.row = data.session();
+    transcript.bytes += data.data();
+  }
+}
+
+}  // namespace reef::client

@@ -1,0 +1,106 @@
+// Table of contents of client/: the daemon, as its clients see it. Typed requests over a Unix
+// socket or TCP, any number at a time on one connection. Loop thread of the caller.
+//
+//   client.h   Client, Stream, Endpoint    this file
+//   link.h     Link                        one connection and who waits for what on it
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "protocol/protocol.h"
+
+namespace reef::client {
+
+struct Endpoint {
+  std::string unix_path;  // when not empty, the rest is not used
+  std::uint16_t tcp_port = 0;
+  std::string token;
+};
+
+struct Options {
+  std::string name = "reef";
+  std::chrono::milliseconds connect_timeout{5'000};
+  std::chrono::milliseconds answer_timeout{30'000};  // of requests with one answer
+  // How often a lost connection is tried again, with a pause that doubles from 50 ms.
+  int reconnects_max = 4;
+};
+
+class Link;
+struct Inbox;
+
+// The answers to one request, in order. Ends by itself where the protocol says it does.
+class Stream {
+ public:
+  Stream(std::shared_ptr<Link> link, std::uint64_t id, std::shared_ptr<Inbox> inbox);
+  Stream(Stream&&) = default;
+  Stream& operator=(Stream&&) = delete;
+  ~Stream();
+
+  // nullopt after the last message; an Error message of the daemon, or a lost connection, is an
+  // error. Zero waits as long as it takes.
+  Task<Result<std::optional<protocol::ServerMessage>>> next(
+      std::chrono::milliseconds timeout = std::chrono::milliseconds(0));
+
+ private:
+  std::shared_ptr<Link> link_;
+  std::uint64_t id_;
+  std::shared_ptr<Inbox> inbox_;
+  bool ended_ = false;
+};
+
+struct Turn {
+  std::string agent, sender, content, cwd;
+};
+
+class Client {
+ public:
+  Client(Executor loop, Endpoint endpoint, Options options = {});
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Connects and says Hello. Requests do so themselves when needed.
+  Task<Status> connect();
+  const protocol::HelloResponse& server() const { return server_; }
+  void close();
+
+  Task<Status> ping();
+  Task<Result<protocol::Stats>> stats();
+  Task<Status> reload();
+  Task<Status> shutdown();
+  Task<Status> kill(std::string agent, std::string sender);
+  Task<Result<protocol::SendResponse>> send(Turn turn);
+  Task<Result<Stream>> stream(Turn turn);
+  Task<Result<std::vector<protocol::SessionRow>>> sessions();
+  struct Transcript {
+    protocol::SessionRow row;
+    std::string bytes;
+  };
+  Task<Result<Transcript>> read_session(std::string id);
+
+  // Any request; the typed ones above are made of these.
+  Task<Result<Stream>> open(protocol::ClientMessage message);
+  enum class Repeat : std::uint8_t {
+    safe,   // asked again on a new connection when the old one broke
+    never,  // a broken connection is reported: the daemon may have done it already
+  };
+  Task<Result<protocol::ServerMessage>> request(protocol::ClientMessage message, Repeat repeat,
+                                                std::chrono::milliseconds timeout);
+
+ private:
+  Executor loop_;
+  Endpoint endpoint_;
+  Options options_;
+  std::shared_ptr<Link> link_;
+  protocol::HelloResponse server_;
+};
+
+}  // namespace reef::client

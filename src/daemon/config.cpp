@@ -1,0 +1,227 @@
+#include "daemon/config.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "session/ids.h"
+
+namespace reef::daemon {
+namespace {
+
+// Reads known keys of one table; remembers the first bad value and every key nobody asked for.
+class Table {
+ public:
+  Table(const toml::table& table, std::string_view file, std::string prefix)
+      : table_(table), file_(file), prefix_(std::move(prefix)) {}
+
+  void read(std::string_view key, std::string& into) {
+    if (const auto* node = find(key)) {
+      if (const auto value = node->value_exact<std::string>()) {
+        into = *value;
+      } else {
+        refuse(key, *node, "must be a string");
+      }
+    }
+  }
+
+  void read(std::string_view key, bool& into) {
+    if (const auto* node = find(key)) {
+      if (const auto value = node->value_exact<bool>()) {
+        into = *value;
+      } else {
+        refuse(key, *node, "must be true or false");
+      }
+    }
+  }
+
+  template <class Number>
+  void read(std::string_view key, std::int64_t min, std::int64_t max, Number& into) {
+    if (const auto* node = find(key)) {
+      const auto value = node->value_exact<std::int64_t>();
+      if (value && *value >= min && *value <= max) {
+        into = static_cast<Number>(*value);
+      } else {
+        refuse(key, *node, fmt::format("must be a whole number from {} to {}", min, max));
+      }
+    }
+  }
+
+  // The sub-table, or nullptr; a value of another type is refused.
+  const toml::table* sub(std::string_view key) {
+    const auto* node = find(key);
+    if (!node) return nullptr;
+    if (const auto* table = node->as_table()) return table;
+    refuse(key, *node, "must be a table");
+    return nullptr;
+  }
+
+  void refuse(std::string_view key, const toml::node& node, std::string why) {
+    if (error_) return;
+    error_ = Error(Errc::invalid, place(key, node) + ": " + std::move(why));
+  }
+
+  const toml::node* find(std::string_view key) {
+    known_.emplace_back(key);
+    return table_.get(key);
+  }
+
+  // Call last: hands over what was found.
+  Status finish(std::vector<std::string>& warnings) {
+    for (const auto& [key, node] : table_)
+      if (std::find(known_.begin(), known_.end(), key.str()) == known_.end())
+        warnings.push_back(place(key.str(), node) + ": unknown key, ignored");
+    if (error_) return *error_;
+    return Ok{};
+  }
+
+ private:
+  std::string place(std::string_view key, const toml::node& node) const {
+    return fmt::format("{}:{}: {}{}", file_, node.source().begin.line, prefix_, key);
+  }
+
+  const toml::table& table_;
+  std::string_view file_;
+  std::string prefix_;
+  std::vector<std::string> known_;
+  std::optional<Error> error_;
+};
+
+Result<toml::table> parse_toml(std::string_view text, std::string_view file) {
+  try {
+    return toml::parse(text, file);
+  } catch (const toml::parse_error& error) {
+    return Error(Errc::invalid,
+                 fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));
+  }
+}
+
+Status read_providers(Table& root, std::string_view file, LoadedConfig& out) {
+  const auto* providers = root.sub("providers");
+  if (!providers) return Ok{};
+  for (const auto& [name, node] : *providers) {
+    const auto prefix = fmt::format("providers.{}.", name.str());
+    const auto* fields = node.as_table();
+    if (!fields)
+      return Error(Errc::invalid, fmt::format("{}:{}: providers.{}: must be a table", file,
+                                              node.source().begin.line, name.str()));
+    Table table(*fields, file, prefix);
+    ProviderConfig provider;
+    table.read("kind", provider.kind);
+    table.read("script", provider.script);
+    if (provider.kind != "scripted" && provider.kind != "local")
+      table.refuse("kind", node, "must be one of: local, scripted");
+    if (provider.kind == "scripted" && provider.script.empty())
+      table.refuse("script", node, "a scripted provider needs the file of its script");
+    REEF_CHECK(table.finish(out.warnings));
+    out.config.providers.emplace(name.str(), std::move(provider));
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) {
+  REEF_TRY(const auto parsed, parse_toml(text, file));
+  LoadedConfig out;
+  auto& config = out.config;
+  Table root(parsed, file, "");
+  root.read("default_agent", config.default_agent);
+
+  if (const auto* section = root.sub("log")) {
+    Table table(*section, file, "log.");
+    std::string level = "info";
+    table.read("level", level);
+    if (const auto known = log::level_from(level)) {
+      config.log_level = *known;
+    } else {
+      table.refuse("level", *section->get("level"), "must be one of: debug, info, warn, error");
+    }
+    table.read("file_bytes_max", 64 << 10, 1 << 30, config.log_file_bytes_max);
+    table.read("files_max", 1, 100, config.log_files_max);
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  if (const auto* section = root.sub("tcp")) {
+    Table table(*section, file, "tcp.");
+    table.read("enabled", config.tcp_enabled);
+    table.read("port", 0, 65535, config.tcp_port);
+    table.read("trust_loopback", config.tcp_trust_loopback);
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  if (const auto* section = root.sub("limits")) {
+    Table table(*section, file, "limits.");
+    auto& limits = config.limits;
+    table.read("connections_max", 1, 65536, limits.connections_max);
+    table.read("send_queue_bytes_max", 4096, 64 << 20, limits.send_queue_bytes_max);
+    table.read("send_queue_messages_max", 1, 65536, limits.send_queue_messages_max);
+    std::int64_t stall_ms = limits.stall_max.count();
+    table.read("stall_ms_max", 100, 3'600'000, stall_ms);
+    limits.stall_max = std::chrono::milliseconds(stall_ms);
+    table.read("requests_in_flight_max", 1, 4096, limits.requests_in_flight_max);
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  REEF_CHECK(read_providers(root, file, out));
+  REEF_CHECK(root.finish(out.warnings));
+  return out;
+}
+
+Result<LoadedConfig> load_config(Files& files, const std::string& path) {
+  const auto text = read_all(files, path);
+  if (!text && text.error().code == Errc::not_found) return LoadedConfig{};
+  if (!text) return text.error();
+  return parse_config(*text, path);
+}
+
+Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
+                                   std::string_view file, std::vector<std::string>& warnings) {
+  // The same rule as for the key it becomes part of.
+  const auto key = session::Key::of_pair(name, runtime::Agent().model);
+  if (!key) return Error(Errc::invalid, fmt::format("{}: {}", file, key.error().what));
+  REEF_TRY(const auto parsed, parse_toml(text, file));
+  runtime::Agent agent;
+  agent.name = std::string(name);
+  Table root(parsed, file, "");
+  root.read("description", agent.description);
+  root.read("model", agent.model);
+  REEF_CHECK(root.finish(warnings));
+  return agent;
+}
+
+LoadedAgents load_agents(Files& files, const std::string& directory) {
+  LoadedAgents out;
+  runtime::Agent built_in;
+  built_in.name = "reef";
+  built_in.description = "The built-in agent.";
+  out.agents.emplace(built_in.name, built_in);
+
+  const auto names = files.list(directory);
+  if (!names) {
+    if (names.error().code != Errc::not_found) out.warnings.push_back(names.error().what);
+    return out;
+  }
+  for (const auto& file_name : *names) {
+    constexpr std::string_view kSuffix = ".toml";
+    if (!file_name.ends_with(kSuffix)) continue;
+    const auto stem = file_name.substr(0, file_name.size() - kSuffix.size());
+    const auto path = directory + "/" + file_name;
+    const auto text = read_all(files, path);
+    if (!text) {
+      out.warnings.push_back(text.error().what);
+      continue;
+    }
+    auto agent = parse_agent(stem, *text, path, out.warnings);
+    if (!agent) {
+      out.warnings.push_back(agent.error().what + "; the agent is left out");
+      continue;
+    }
+    const auto prompt = read_all(files, directory + "/" + stem + ".md");
+    if (prompt) {
+      agent->prompt = *prompt;
+    } else if (prompt.error().code != Errc::not_found) {
+      out.warnings.push_back(prompt.error().what);
+    }
+    out.agents.insert_or_assign(stem, *std::move(agent));
+  }
+  return out;
+}
+
+}  // namespace reef::daemon

@@ -1,0 +1,58 @@
+// config.toml and agents/*.toml as plain values, with a default for everything. Pure but for
+// load_*.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "runtime/agent.h"
+#include "transport/connection.h"
+
+namespace reef::daemon {
+
+struct ProviderConfig {
+  std::string kind;
+  std::string script;  // kind "scripted": a file, relative to the home
+};
+
+struct Config {
+  std::string default_agent = "reef";
+
+  log::Level log_level = log::Level::info;
+  std::size_t log_file_bytes_max = 8U << 20;
+  std::size_t log_files_max = 5;
+
+  bool tcp_enabled = false;
+  std::uint16_t tcp_port = 6688;
+  bool tcp_trust_loopback = false;
+
+  transport::Limits limits;
+
+  std::map<std::string, ProviderConfig> providers;
+};
+
+struct LoadedConfig {
+  Config config;
+  std::vector<std::string> warnings;  // unknown keys, with their place
+};
+
+// `file` names it in errors: "config.toml:3: tcp.port: must be 0 to 65535".
+Result<LoadedConfig> parse_config(std::string_view text, std::string_view file);
+// Defaults when there is no file.
+Result<LoadedConfig> load_config(Files& files, const std::string& path);
+
+struct LoadedAgents {
+  std::map<std::string, runtime::Agent, std::less<>> agents;  // the built-in one among them
+  std::vector<std::string> warnings;                          // files left out, and why
+};
+Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
+                                   std::string_view file, std::vector<std::string>& warnings);
+LoadedAgents load_agents(Files& files, const std::string& directory);
+
+}  // namespace reef::daemon

@@ -1,0 +1,341 @@
+#include "daemon/daemon.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include "base/log.h"
+#include "base/pool.h"
+#include "base/shield.h"
+#include "daemon/config.h"
+#include "daemon/home.h"
+#include "daemon/systemd.h"
+#include "model/local/local.h"
+#include "model/scripted/scripted.h"
+#include "server/server.h"
+#include "store/store.h"
+#include "transport/listener.h"
+
+namespace reef::daemon {
+namespace asio = boost::asio;
+namespace {
+
+constexpr std::size_t kPoolThreadsMax = 16;
+constexpr std::size_t kTokenHexDigits = 64;
+// Together under the five seconds a stop may take.
+constexpr std::chrono::milliseconds kDrainGrace{3'000};
+constexpr std::chrono::milliseconds kSettleGrace{500};
+
+std::uint64_t resident_bytes() {
+  unsigned long total = 0;
+  unsigned long resident = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%lu %lu", &total, &resident) != 2) resident = 0;
+    std::fclose(file);
+  }
+  return std::uint64_t{resident} * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void raise_descriptor_limit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+// The members stand in the order they depend on each other, so they are taken down in the reverse.
+class Daemon {
+ public:
+  Daemon(asio::io_context& io, Home home)
+      : io_(io),
+        home_(std::move(home)),
+        pool_(kPoolThreadsMax),
+        store_(files_, pool_, home_.sessions()),
+        sessions_(io.get_executor(), store_, clock_, random_),
+        runtime_(io.get_executor(), sessions_, clock_),
+        node_{runtime_,
+              sessions_,
+              store_,
+              [this] { return shielded(reload()); },
+              [this] { stop(); },
+              [this](protocol::Stats& stats) { fill(stats); }},
+        signals_(io),
+        stopped_(io.get_executor()),
+        tasks_(io.get_executor(), "daemon") {}
+
+  // Everything that can go wrong before clients may come.
+  Task<Status> start(const Config& config) {
+    REEF_CO_CHECK(co_await sessions_.load());
+    REEF_CO_TRY(auto setup, make_setup(config));
+    runtime_.configure(std::move(setup));
+    config_ = config;
+    REEF_CO_TRY(auto unix_listener,
+                transport::Listener::listen_unix(io_.get_executor(), home_.socket(), handler(),
+                                                 config.limits));
+    REEF_CO_TRY(auto tcp_listener, listen_tcp(config));
+    if (tcp_listener) REEF_CO_CHECK(adopt_tcp(std::move(tcp_listener)));
+    listeners_.push_back(std::move(unix_listener));
+
+    signals_.add(SIGTERM);
+    signals_.add(SIGINT);
+    signals_.add(SIGHUP);
+    tasks_.spawn(take_signals());
+    co_return Ok{};
+  }
+
+  Task<void> run() {
+    while (!stopping_) co_await stopped_.wait();
+    log::info("stopping: {} conversation(s) running", runtime_.active());
+    notify_systemd("STOPPING=1");
+    for (const auto& listener : listeners_) listener->stop_accepting();
+    ::unlink(home_.socket().c_str());
+    ::unlink(home_.tcp_address().c_str());
+    co_await runtime_.drain(hurried_ ? std::chrono::milliseconds(0) : kDrainGrace);
+    const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
+    for (const auto& listener : listeners_) co_await listener->settle(deadline);
+    for (const auto& listener : listeners_) co_await listener->stop();
+    boost::system::error_code ignored;
+    signals_.cancel(ignored);
+    tasks_.cancel();
+    co_await tasks_.join();
+    log::info("stopped");
+  }
+
+  // Before start() succeeded: whatever is there is closed.
+  Task<void> abandon() {
+    for (const auto& listener : listeners_) co_await listener->stop();
+    tasks_.cancel();
+    co_await tasks_.join();
+  }
+
+ private:
+  transport::Handler handler() {
+    return [this](protocol::ClientMessage message) {
+      return server::dispatch(node_, std::move(message));
+    };
+  }
+
+  void stop() {
+    hurried_ = stopping_;  // asked twice: no more patience
+    stopping_ = true;
+    stopped_.notify_all();
+  }
+
+  Task<void> take_signals() {
+    for (;;) {
+      boost::system::error_code failed;
+      const int signal =
+          co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, failed));
+      if (failed) co_return;
+      if (signal == SIGHUP) {
+        const auto done = co_await reload();
+        if (!done) log::error("reload: {}", done.error().what);
+      } else {
+        log::info("signal {}", signal);
+        stop();
+      }
+    }
+  }
+
+  Result<std::shared_ptr<const runtime::Setup>> make_setup(const Config& config) {
+    auto setup = std::make_shared<runtime::Setup>();
+    setup->default_agent = config.default_agent;
+    setup->providers.add("local", std::make_shared<model::LocalProvider>());
+    for (const auto& [name, provider] : config.providers) {
+      if (provider.kind == "local") {
+        setup->providers.add(name, std::make_shared<model::LocalProvider>());
+        continue;
+      }
+      const auto path =
+          provider.script.starts_with('/') ? provider.script : home_.root + "/" + provider.script;
+      REEF_TRY(const auto text, read_all(files_, path));
+      auto script = model::parse_script(text);
+      if (!script) return std::move(script).error().with(path);
+      setup->providers.add(name, std::make_shared<model::ScriptedProvider>(*std::move(script)));
+    }
+    auto agents = load_agents(files_, home_.agents());
+    for (const auto& warning : agents.warnings) log::warn("{}", warning);
+    setup->agents = std::move(agents.agents);
+    if (!setup->agents.contains(setup->default_agent))
+      return Error(Errc::invalid, fmt::format("{}: default_agent: there is no agent '{}'",
+                                              home_.config(), setup->default_agent));
+    return std::shared_ptr<const runtime::Setup>(std::move(setup));
+  }
+
+  // nullptr when TCP is off, or when the listener that is there already serves.
+  Result<std::unique_ptr<transport::Listener>> listen_tcp(const Config& config) {
+    if (!config.tcp_enabled) return std::unique_ptr<transport::Listener>();
+    std::string token;
+    if (!config.tcp_trust_loopback) {
+      REEF_TRY(token, load_token());
+    }
+    return transport::Listener::listen_tcp(io_.get_executor(), config.tcp_port, handler(),
+                                           config.limits, std::move(token));
+  }
+
+  Status adopt_tcp(std::unique_ptr<transport::Listener> listener) {
+    const auto address = fmt::format("127.0.0.1:{}\n", listener->port());
+    listeners_.push_back(std::move(listener));
+    tcp_ = listeners_.back().get();
+    log::info("tcp: listening on 127.0.0.1:{}", tcp_->port());
+    return replace_atomically(files_, home_.tcp_address(), address);
+  }
+
+  Result<std::string> load_token() {
+    auto text = read_all(files_, home_.token());
+    if (text) {
+      while (!text->empty() && (text->back() == '\n' || text->back() == ' ')) text->pop_back();
+      if (!text->empty()) return text;
+    } else if (text.error().code != Errc::not_found) {
+      return text;
+    }
+    auto token = random_.hex(kTokenHexDigits);
+    REEF_CHECK(replace_atomically(files_, home_.token(), token + "\n"));
+    return token;
+  }
+
+  // All or nothing: a bad file leaves what is running as it is.
+  Task<Status> reload() {
+    auto work = [this] { return load_config(files_, home_.config()); };
+    REEF_CO_TRY(auto loaded, co_await pool_.run(work));
+    for (const auto& warning : loaded.warnings) log::warn("{}", warning);
+    const auto& config = loaded.config;
+    REEF_CO_TRY(auto setup, make_setup(config));
+
+    const bool tcp_same = config.tcp_enabled == config_.tcp_enabled &&
+                          config.tcp_port == config_.tcp_port &&
+                          config.tcp_trust_loopback == config_.tcp_trust_loopback;
+    if (!tcp_same) {
+      // The old address may be the new one, so it is let go first; its connections stay.
+      auto* old = std::exchange(tcp_, nullptr);
+      if (old) old->stop_accepting();
+      auto fresh = listen_tcp(config);
+      if (!fresh) {
+        auto again = listen_tcp(config_);
+        if (again && *again) static_cast<void>(adopt_tcp(*std::move(again)).ok());
+        co_return std::move(fresh).error();
+      }
+      if (*fresh) {
+        REEF_CO_CHECK(adopt_tcp(*std::move(fresh)));
+      } else {
+        ::unlink(home_.tcp_address().c_str());
+      }
+    }
+    for (const auto& listener : listeners_) listener->set_limits(config.limits);
+    runtime_.configure(std::move(setup));
+    log::set_level(config.log_level);
+    config_ = config;
+    log::info("reloaded: {} agent(s)", runtime_.setup().agents.size());
+    co_return Ok{};
+  }
+
+  void fill(protocol::Stats& stats) {
+    const auto up = std::chrono::steady_clock::now() - started_;
+    stats.set_uptime_secs(
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(up).count()));
+    stats.set_pid(static_cast<std::uint32_t>(::getpid()));
+    std::size_t connections = 0;
+    for (const auto& listener : listeners_) connections += listener->connections();
+    stats.set_connections(static_cast<std::uint32_t>(connections));
+    stats.set_resident_bytes(resident_bytes());
+    stats.set_home(home_.root);
+  }
+
+  asio::io_context& io_;
+  const Home home_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  SystemClock clock_;
+  SystemRandom random_;
+  PosixFiles files_;
+  Pool pool_;
+  store::FsStore store_;
+  session::Sessions sessions_;
+  runtime::Runtime runtime_;
+  server::Node node_;
+  Config config_;
+  // Those that take no more connections stay until the end: their clients do.
+  std::vector<std::unique_ptr<transport::Listener>> listeners_;
+  transport::Listener* tcp_ = nullptr;
+  asio::signal_set signals_;
+  bool stopping_ = false;
+  bool hurried_ = false;
+  Notify stopped_;
+  TaskGroup tasks_;
+};
+
+Task<void> live(Daemon& daemon, const Config& config, int ready_fd, Status& outcome) {
+  outcome = co_await daemon.start(config);
+  if (!outcome) {
+    co_await daemon.abandon();
+    co_return;
+  }
+  log::info("ready: reefd {} pid {}", REEF_VERSION, ::getpid());
+  notify_systemd("READY=1");
+  if (ready_fd >= 0) {
+    static_cast<void>(::write(ready_fd, "ready\n", 6) == 6);
+    ::close(ready_fd);
+    // Whoever started us reads no further; from here on the log file speaks.
+    if (const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nothing >= 0) {
+      ::dup2(nothing, STDERR_FILENO);
+      ::close(nothing);
+    }
+  }
+  co_await daemon.run();
+}
+
+Status run_in(const Home& home, int ready_fd) {
+  PosixFiles files;
+  REEF_CHECK(prepare_home(files, home));
+  REEF_TRY(const Fd lock, lock_home(home));
+  REEF_TRY(const auto loaded, load_config(files, home.config()));
+  const auto& config = loaded.config;
+  REEF_CHECK(log::open({.file = home.log_file(),
+                        .file_bytes_max = config.log_file_bytes_max,
+                        .files_max = config.log_files_max,
+                        .level = config.log_level}));
+  for (const auto& warning : loaded.warnings) log::warn("{}", warning);
+
+  asio::io_context io(1);
+  Status outcome = Ok{};
+  {
+    Daemon daemon(io, home);
+    TaskGroup main(io.get_executor(), "main");
+    main.spawn(live(daemon, config, ready_fd, outcome));
+    io.run();
+  }
+  log::close();
+  return outcome;
+}
+
+}  // namespace
+
+int run_daemon(const Options& options) {
+  protocol::silence_library_log();
+  ::signal(SIGPIPE, SIG_IGN);
+  ::umask(0077);
+  // The pool's threads share two heaps: more would only keep memory that is not used.
+  ::mallopt(M_ARENA_MAX, 2);
+  raise_descriptor_limit();
+  Status outcome = Ok{};
+  if (auto home = find_home(options.home)) {
+    outcome = run_in(*home, options.ready_fd);
+  } else {
+    outcome = std::move(home).error();
+  }
+  if (outcome) return 0;
+  std::fprintf(stderr, "reefd: %s\n", outcome.error().what.c_str());
+  return traits(outcome.error().code).exit_code;
+}
+
+}  // namespace reef::daemon

@@ -1,0 +1,23 @@
+// Table of contents of daemon/, and the daemon itself: configuration becomes store, providers,
+// runtime and transports; signals and reload; an orderly end.
+//
+//   home.h      Home, lock_home       where things lie; one daemon per home
+//   config.h    Config, load_config   config.toml, agents/*.toml
+//   systemd.h   notify_systemd        readiness
+//   daemon.h    run_daemon            this file
+#pragma once
+
+#include <string>
+
+namespace reef::daemon {
+
+struct Options {
+  std::string home;   // empty: see find_home
+  int ready_fd = -1;  // gets "ready\n" once clients can connect
+};
+
+// Runs until a signal or a Shutdown request; returns the exit code. What prevented a start is
+// printed to stderr as one line.
+int run_daemon(const Options& options);
+
+}  // namespace reef::daemon

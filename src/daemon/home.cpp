@@ -1,0 +1,82 @@
+#include "daemon/home.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace reef::daemon {
+namespace {
+
+Result<std::string> absolute(const std::string& path) {
+  if (path.starts_with('/')) return path;
+  std::string here(4096, '\0');
+  if (!::getcwd(here.data(), here.size())) return sys_error(errno, "find the current directory");
+  here.resize(here.find('\0'));
+  return here + "/" + path;
+}
+
+int read_pid(int fd) {
+  char text[32] = {};
+  const auto got = ::pread(fd, text, sizeof text - 1, 0);
+  return got > 0 ? std::atoi(text) : 0;
+}
+
+}  // namespace
+
+Result<Home> find_home(const std::string& flag) {
+  std::string path = flag;
+  if (path.empty())
+    if (const char* from_environment = std::getenv("REEF_HOME")) path = from_environment;
+  if (path.empty()) {
+    const char* user_home = std::getenv("HOME");
+    if (!user_home || !*user_home) {
+      const auto* user = ::getpwuid(::geteuid());
+      user_home = user ? user->pw_dir : nullptr;
+    }
+    if (!user_home || !*user_home)
+      return Error(Errc::not_found, "no home directory: set REEF_HOME or pass --home DIR");
+    path = std::string(user_home) + "/.reef";
+  }
+  if (path.find('\0') != std::string::npos || path.find('\n') != std::string::npos)
+    return Error(Errc::invalid, "the home directory's path holds a line break or NUL");
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  REEF_TRY(path, absolute(path));
+  return Home{std::move(path)};
+}
+
+Status prepare_home(Files& files, const Home& home) {
+  for (const auto& directory : {home.root, home.run(), home.sessions(), home.logs()}) {
+    auto made = make_directories(files, directory);
+    if (!made) return std::move(made).error().with("prepare home");
+  }
+  return Ok{};
+}
+
+Result<Fd> lock_home(const Home& home) {
+  Fd fd(::open(home.lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) return sys_error(errno, "open " + home.lock());
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return sys_error(errno, "lock " + home.lock());
+    return Error(Errc::conflict, fmt::format("home {} is in use by another reefd, pid {}",
+                                             home.root, read_pid(fd.get())));
+  }
+  const auto pid = fmt::format("{}\n", ::getpid());
+  if (::ftruncate(fd.get(), 0) != 0 ||
+      ::pwrite(fd.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size()))
+    return sys_error(errno, "write " + home.lock());
+  return fd;
+}
+
+std::optional<int> lock_holder(const Home& home) {
+  const Fd fd(::open(home.lock().c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd) return std::nullopt;
+  if (::flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
+  return read_pid(fd.get());
+}
+
+}  // namespace reef::daemon

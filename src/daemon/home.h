@@ -1,0 +1,37 @@
+// Where everything lies under the home directory, and the lock that makes a home one daemon's.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "base/result.h"
+
+namespace reef::daemon {
+
+struct Home {
+  std::string root;  // absolute
+
+  std::string config() const { return root + "/config.toml"; }
+  std::string agents() const { return root + "/agents"; }
+  std::string sessions() const { return root + "/sessions"; }
+  std::string run() const { return root + "/run"; }
+  std::string logs() const { return root + "/logs"; }
+  std::string log_file() const { return logs() + "/reefd.log"; }
+  std::string socket() const { return run() + "/reefd.sock"; }
+  std::string lock() const { return run() + "/reefd.lock"; }
+  std::string token() const { return run() + "/token"; }
+  std::string tcp_address() const { return run() + "/reefd.tcp"; }
+};
+
+// `flag` when not empty, else $REEF_HOME, else ~/.reef.
+Result<Home> find_home(const std::string& flag);
+// Makes the directories the daemon needs, 0700.
+Status prepare_home(Files& files, const Home& home);
+
+// Held while the returned descriptor is open. conflict names the pid that holds it.
+Result<Fd> lock_home(const Home& home);
+// The daemon that holds the lock, if any.
+std::optional<int> lock_holder(const Home& home);
+
+}  // namespace reef::daemon

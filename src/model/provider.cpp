@@ -1,0 +1,42 @@
+#include "model/provider.h"
+
+#include <fmt/format.h>
+
+namespace reef::model {
+namespace {
+
+constexpr std::pair<Failure::Kind, std::string_view> kKinds[] = {
+    {Failure::Kind::auth, "auth"},
+    {Failure::Kind::rate_limit, "rate_limit"},
+    {Failure::Kind::overloaded, "overloaded"},
+    {Failure::Kind::context_overflow, "context_overflow"},
+    {Failure::Kind::invalid_request, "invalid_request"},
+    {Failure::Kind::network, "network"},
+    {Failure::Kind::timeout, "timeout"},
+    {Failure::Kind::cancelled, "cancelled"},
+    {Failure::Kind::server, "server"},
+};
+
+}  // namespace
+
+std::string_view name_of(Failure::Kind kind) {
+  for (const auto& [value, name] : kKinds)
+    if (value == kind) return name;
+  return "server";
+}
+
+std::optional<Failure::Kind> failure_kind_from(std::string_view name) {
+  for (const auto& [value, text] : kKinds)
+    if (text == name) return value;
+  return std::nullopt;
+}
+
+std::string describe(const Failure& failure, std::string_view model) {
+  if (failure.kind == Failure::Kind::cancelled) return "cancelled";
+  const auto status =
+      failure.http_status ? fmt::format(", HTTP {}", failure.http_status) : std::string();
+  return fmt::format("model '{}' failed ({}{}): {}", model, name_of(failure.kind), status,
+                     failure.message);
+}
+
+}  // namespace reef::model

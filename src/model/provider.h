@@ -1,0 +1,73 @@
+// What a model backend is to Reef. Loop thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/task.h"
+#include "session/message.h"
+
+namespace reef::model {
+
+// One model call.
+struct Request {
+  std::string model;
+  std::string system;
+  std::vector<session::Message> messages;
+};
+
+// A piece of the reply as it comes; never empty.
+struct Delta {
+  enum class Kind : std::uint8_t { text, thinking };
+  Kind kind = Kind::text;
+  std::string text;
+};
+using DeltaSink = std::function<void(Delta)>;
+
+// The whole reply: its content is what the deltas said, its usage what the backend counted.
+struct Reply {
+  session::AssistantMessage message;
+};
+
+struct Failure {
+  enum class Kind : std::uint8_t {
+    auth,
+    rate_limit,
+    overloaded,
+    context_overflow,
+    invalid_request,
+    network,
+    timeout,
+    cancelled,
+    server,
+  };
+  Kind kind = Kind::server;
+  std::string message;  // the backend's own words
+  int http_status = 0;  // 0: none
+  std::optional<std::chrono::milliseconds> retry_after;
+};
+std::string_view name_of(Failure::Kind kind);
+std::optional<Failure::Kind> failure_kind_from(std::string_view name);
+// For people: what failed, for which model, and why.
+std::string describe(const Failure& failure, std::string_view model);
+
+using Outcome = std::variant<Reply, Failure>;
+
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  // The api name transcripts carry, for example anthropic-messages.
+  virtual std::string_view api() const = 0;
+
+  // Calls `sink` for every piece while it comes, then returns the whole. Cancelling the task (asio
+  // terminal cancellation) closes the request at once and unwinds with operation_aborted. The
+  // request and the sink outlive the task.
+  virtual Task<Outcome> stream(const Request& request, const DeltaSink& sink) = 0;
+};
+
+}  // namespace reef::model

@@ -1,0 +1,46 @@
+// A provider that says what a script says. For tests and benches, and for trying a client without a
+// model. Which reply comes is decided by how many user messages the conversation has, so it does
+// not depend on what other conversations do.
+//
+//   {"replies": [
+//     {"text": "hello there", "chunks": 2, "delay_ms": 5},
+//     {"text": "a", "repeat": 1000},
+//     {"text": "so far", "hang": true},
+//     {"fail": "rate_limit", "message": "slow down", "http_status": 429}
+//   ]}
+//
+// `text` is cut into `chunks` pieces (default: at spaces), `repeat` says it so many times,
+// `delay_ms` waits before each piece, `hang` never ends by itself, `fail` ends with that failure
+// after the text.
+#pragma once
+
+#include "base/result.h"
+#include "model/provider.h"
+
+namespace reef::model {
+
+struct ScriptedReply {
+  std::vector<std::string> chunks;
+  std::chrono::milliseconds delay{0};
+  bool hang = false;
+  std::optional<Failure> failure;
+};
+
+struct Script {
+  std::vector<ScriptedReply> replies;
+};
+
+Result<Script> parse_script(std::string_view json);
+
+class ScriptedProvider final : public Provider {
+ public:
+  explicit ScriptedProvider(Script script) : script_(std::move(script)) {}
+
+  std::string_view api() const override { return "reef-scripted"; }
+  Task<Outcome> stream(const Request& request, const DeltaSink& sink) override;
+
+ private:
+  Script script_;
+};
+
+}  // namespace reef::model

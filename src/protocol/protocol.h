@@ -1,0 +1,45 @@
+// Table of contents of protocol/: the wire schema and what every speaker of it needs.
+//
+//   reef.proto   the messages (generated: protocol/reef.pb.h)
+//   protocol.h   MessageStream, make_error, operation names
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "protocol/reef.pb.h"
+
+namespace reef::protocol {
+
+inline constexpr std::uint32_t kVersion = 1;
+
+// What a request is answered with: messages, pulled one at a time by whoever sends them on, so that
+// a slow reader slows only its own stream. Destroying it early means the reader is gone.
+class MessageStream {
+ public:
+  virtual ~MessageStream() = default;
+  // nullopt after the last message.
+  virtual Task<std::optional<ServerMessage>> next() = 0;
+};
+using Answer = std::unique_ptr<MessageStream>;
+
+// One message, known already or made when asked for.
+Answer answer_with(ServerMessage message);
+Answer answer_with(Task<ServerMessage> message);
+Answer answer_with(const reef::Error& error);
+
+ServerMessage make_error(const reef::Error& error);
+ServerMessage make_pong();
+reef::Error error_from(const Error& message);
+
+// The variant's field name, for example "list_mcps"; empty when none is set.
+std::string_view operation_name(const ClientMessage& message);
+
+// The library logs bad input to stderr unless told not to; our callers report it themselves.
+void silence_library_log();
+
+}  // namespace reef::protocol

@@ -1,0 +1,31 @@
+// Named configurations of who answers. Plain values, replaced as a whole by a reload.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/model.h"
+
+namespace reef::runtime {
+
+struct Agent {
+  std::string name;
+  std::string description;
+  std::string model = "local";
+  std::string prompt;
+};
+
+// What a turn needs to know of the configuration. A run keeps the one it started with.
+struct Setup {
+  std::map<std::string, Agent, std::less<>> agents;
+  std::string default_agent = "reef";
+  model::Providers providers;
+
+  // An empty name means the default agent. So does `crab`, CrabTalk's default, unless there is an
+  // agent of that name: its clients ask for it without being told to.
+  Result<Agent> find(std::string_view name) const;
+};
+
+}  // namespace reef::runtime

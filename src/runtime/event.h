@@ -1,0 +1,49 @@
+// What happens in a turn, in the order it happens. Plain values; server/ turns them into messages.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/result.h"
+#include "session/message.h"
+
+namespace reef::runtime {
+
+struct Start {
+  std::string agent;
+};
+struct TextStart {
+  std::string agent;
+};
+struct Chunk {
+  std::string text;
+};
+struct TextEnd {
+  std::string agent;
+};
+struct ThinkingStart {
+  std::string agent;
+};
+struct Thinking {
+  std::string text;
+};
+struct ThinkingEnd {
+  std::string agent;
+};
+struct ContextUsage {
+  session::Usage usage;
+};
+struct End {
+  std::string agent;
+  std::string error;           // empty: all went well
+  Errc code = Errc::internal;  // what kind of error; only with `error`
+  std::string model;
+  session::Usage usage;
+  std::string session_id;
+};
+
+using Event = std::variant<Start, TextStart, Chunk, TextEnd, ThinkingStart, Thinking, ThinkingEnd,
+                           ContextUsage, End>;
+
+}  // namespace reef::runtime

@@ -1,0 +1,101 @@
+// Table of contents of runtime/, and its face: messages go in, turns happen, events come out. Opens
+// no sockets and no files of its own. Loop thread only.
+//
+//   agent.h       Agent, Setup       who answers
+//   event.h       Event              what happens in a turn
+//   event_log.h   EventLog           the events of one turn, for any number of readers
+//   runtime.h     Runtime, Run       this file
+//   turn.cpp                         one turn, from the user's words to `end`
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include <boost/asio/cancellation_signal.hpp>
+
+#include "base/task_group.h"
+#include "runtime/agent.h"
+#include "runtime/event_log.h"
+#include "session/session.h"
+
+namespace reef::runtime {
+
+inline constexpr std::string_view kDefaultSender = "user";
+
+struct Message {
+  std::string agent;   // empty: the default agent
+  std::string sender;  // empty: kDefaultSender
+  std::string content;
+  std::string cwd;
+};
+
+// A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
+// reader that goes away changes nothing for the turn.
+class Run {
+ public:
+  Run(Executor loop, Message message, Agent agent, std::shared_ptr<const Setup> setup)
+      : message_(std::move(message)),
+        agent_(std::move(agent)),
+        setup_(std::move(setup)),
+        events_(std::move(loop)) {}
+
+  EventLog& events() { return events_; }
+  void cancel();
+
+ private:
+  friend class Runtime;
+
+  const Message message_;
+  const Agent agent_;
+  const std::shared_ptr<const Setup> setup_;
+  EventLog events_;
+  bool cancelled_ = false;
+  boost::asio::cancellation_signal stop_provider_;
+};
+
+class Runtime {
+ public:
+  Runtime(Executor loop, session::Sessions& sessions, Clock& clock);
+
+  // At start and after a reload; runs in flight keep what they have.
+  void configure(std::shared_ptr<const Setup> setup);
+  const Setup& setup() const { return *setup_; }
+
+  // Queues a turn behind the others of its conversation. Fails at once when it can never run.
+  Result<std::shared_ptr<Run>> submit(Message message);
+
+  // Cancels what runs and what waits in the conversation. not_found when there is no such one.
+  Status kill(std::string_view agent, std::string_view sender);
+
+  // Conversations with a turn running or waiting.
+  std::size_t active() const { return conversations_.size(); }
+
+  // Takes no more messages, lets turns finish for `grace`, then cancels them; returns when all have
+  // ended and what they said is durable.
+  Task<void> drain(std::chrono::milliseconds grace);
+
+ private:
+  struct Conversation {
+    session::Key key;
+    std::deque<std::shared_ptr<Run>> queue;
+    std::shared_ptr<Run> current;
+  };
+
+  Task<void> work(std::shared_ptr<Conversation> conversation);
+  Task<void> take_turn(session::Key key, Run& run);
+  // Makes the user's words durable.
+  Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run);
+
+  Executor loop_;
+  session::Sessions& sessions_;
+  Clock& clock_;
+  std::shared_ptr<const Setup> setup_;
+  std::unordered_map<session::Key, std::shared_ptr<Conversation>> conversations_;
+  TaskGroup tasks_;
+  Notify idle_;
+  bool draining_ = false;
+};
+
+}  // namespace reef::runtime

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+constexpr std::string_view kFeatures[] = {"request_id", "sessions", "shutdown"};
+
+Task<protocol::ServerMessage> reload(Node& node) {
+  const auto done = co_await node.reload();
+  if (!done) co_return protocol::make_error(done.error());
+  co_return protocol::make_pong();
+}
+
+std::string_view replacement_for(protocol::ClientMessage::MsgCase operation) {
+  using M = protocol::ClientMessage;
+  switch (operation) {
+    case M::kStartService:
+    case M::kStopService:
+    case M::kServiceLogs:
+      return "components run under your service manager (systemctl --user, journalctl --user)";
+    case M::kGetConfig:
+      return "read config.toml in the home directory, or use GetStats";
+    default:
+      return "install skills into skills/ and declare MCP servers on the agent";
+  }
+}
+
+}  // namespace
+
+protocol::Answer answer_hello(const protocol::Hello&) {
+  protocol::ServerMessage message;
+  auto& hello = *message.mutable_hello();
+  hello.set_server_version(REEF_VERSION);
+  hello.set_protocol_version(protocol::kVersion);
+  for (const auto feature : kFeatures) hello.add_features(std::string(feature));
+  return protocol::answer_with(std::move(message));
+}
+
+protocol::Answer answer_stats(Node& node) {
+  protocol::ServerMessage message;
+  auto& stats = *message.mutable_stats();
+  const auto& setup = node.runtime.setup();
+  stats.set_active_conversations(static_cast<std::uint32_t>(node.runtime.active()));
+  stats.set_registered_agents(static_cast<std::uint32_t>(setup.agents.size()));
+  if (const auto agent = setup.find("")) stats.set_active_model(agent->model);
+  stats.set_version(REEF_VERSION);
+  stats.set_protocol_version(protocol::kVersion);
+  stats.set_sessions(node.sessions.size());
+  node.fill_stats(stats);
+  return protocol::answer_with(std::move(message));
+}
+
+protocol::Answer answer_reload(Node& node) {
+  return protocol::answer_with(reload(node));
+}
+
+protocol::Answer answer_shutdown(Node& node) {
+  node.shutdown();
+  return protocol::answer_with(protocol::make_pong());
+}
+
+protocol::Answer answer_gone(const protocol::ClientMessage& request) {
+  return protocol::answer_with(
+      Error(Errc::gone, fmt::format("operation '{}' is gone: {}", protocol::operation_name(request),
+                                    replacement_for(request.msg_case()))));
+}
+
+}  // namespace reef::server

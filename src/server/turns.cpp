@@ -1,0 +1,123 @@
+#include <limits>
+
+#include "base/overload.h"
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+std::uint32_t clamp_u32(std::int64_t value) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, kMax));
+}
+
+void fill(protocol::TokenUsage& out, const session::Usage& usage) {
+  const auto prompt = usage.input + usage.cache_read + usage.cache_write;
+  out.set_prompt_tokens(clamp_u32(prompt));
+  out.set_completion_tokens(clamp_u32(usage.output));
+  out.set_total_tokens(clamp_u32(prompt + usage.output));
+  if (usage.cache_read > 0) {
+    out.set_cache_hit_tokens(clamp_u32(usage.cache_read));
+    out.set_cache_miss_tokens(clamp_u32(prompt - usage.cache_read));
+  }
+}
+
+protocol::ServerMessage to_message(runtime::Event event) {
+  protocol::ServerMessage message;
+  auto& out = *message.mutable_stream();
+  std::visit(
+      Overload{
+          [&](runtime::Start& e) { out.mutable_start()->set_agent(e.agent); },
+          [&](runtime::TextStart& e) { out.mutable_text_start()->set_agent(e.agent); },
+          [&](runtime::Chunk& e) { out.mutable_chunk()->set_content(std::move(e.text)); },
+          [&](runtime::TextEnd& e) { out.mutable_text_end()->set_agent(e.agent); },
+          [&](runtime::ThinkingStart& e) { out.mutable_thinking_start()->set_agent(e.agent); },
+          [&](runtime::Thinking& e) { out.mutable_thinking()->set_content(std::move(e.text)); },
+          [&](runtime::ThinkingEnd& e) { out.mutable_thinking_end()->set_agent(e.agent); },
+          [&](runtime::ContextUsage& e) {
+            fill(*out.mutable_context_usage()->mutable_usage(), e.usage);
+          },
+          [&](runtime::End& e) {
+            auto& end = *out.mutable_end();
+            end.set_agent(e.agent);
+            end.set_error(e.error);
+            end.set_model(e.model);
+            end.set_session_id(e.session_id);
+            fill(*end.mutable_usage(), e.usage);
+          },
+      },
+      event);
+  return message;
+}
+
+// Reads along with a run. Going away early changes nothing for the run.
+class TurnStream final : public protocol::MessageStream {
+ public:
+  explicit TurnStream(std::shared_ptr<runtime::Run> run) : run_(std::move(run)) {}
+
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    if (failed_) co_return std::nullopt;
+    auto event = co_await run_->events().next(place_);
+    if (!event) {
+      failed_ = true;
+      co_return protocol::make_error(event.error());
+    }
+    if (!*event) co_return std::nullopt;
+    co_return to_message(std::move(**event));
+  }
+
+ private:
+  std::shared_ptr<runtime::Run> run_;
+  std::size_t place_ = 0;
+  bool failed_ = false;
+};
+
+Task<protocol::ServerMessage> whole_turn(std::shared_ptr<runtime::Run> run) {
+  protocol::ServerMessage message;
+  auto& response = *message.mutable_response();
+  std::size_t place = 0;
+  for (;;) {
+    auto event = co_await run->events().next(place);
+    if (!event) co_return protocol::make_error(event.error());
+    if (!*event) break;
+    if (auto* chunk = std::get_if<runtime::Chunk>(&**event)) {
+      *response.mutable_content() += chunk->text;
+    } else if (auto* end = std::get_if<runtime::End>(&**event)) {
+      if (!end->error.empty()) co_return protocol::make_error(Error(end->code, end->error));
+      response.set_agent(end->agent);
+      response.set_model(end->model);
+      response.set_session_id(end->session_id);
+      fill(*response.mutable_usage(), end->usage);
+    }
+  }
+  co_return message;
+}
+
+template <class Request>
+Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request) {
+  if (!request.guest().empty()) return Error(Errc::unsupported, "guest turns are not built yet");
+  return node.runtime.submit(
+      runtime::Message{request.agent(), request.sender(), request.content(), request.cwd()});
+}
+
+}  // namespace
+
+protocol::Answer answer_send(Node& node, const protocol::Send& request) {
+  auto run = submit(node, request);
+  if (!run) return protocol::answer_with(run.error());
+  return protocol::answer_with(whole_turn(*std::move(run)));
+}
+
+protocol::Answer answer_stream(Node& node, const protocol::Stream& request) {
+  auto run = submit(node, request);
+  if (!run) return protocol::answer_with(run.error());
+  return std::make_unique<TurnStream>(*std::move(run));
+}
+
+protocol::Answer answer_kill(Node& node, const protocol::Kill& request) {
+  const auto killed = node.runtime.kill(request.agent(), request.sender());
+  if (!killed) return protocol::answer_with(killed.error());
+  return protocol::answer_with(protocol::make_pong());
+}
+
+}  // namespace reef::server

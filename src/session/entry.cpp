@@ -1,0 +1,82 @@
+#include "session/entry.h"
+
+namespace reef::session {
+
+Draft draft_message(const Message& message) {
+  return Draft{"message", json::object{{"message", to_json(message)}}};
+}
+
+Draft draft_meta(json::object patch) {
+  return Draft{"custom", json::object{{"customType", kMetaType}, {"data", std::move(patch)}}};
+}
+
+std::string header_line(const Header& header) {
+  json::object body{{"type", "session"},
+                    {"version", header.version},
+                    {"id", header.id},
+                    {"timestamp", format_iso(header.time)},
+                    {"cwd", header.cwd}};
+  auto line = json::write(body) + "\n";
+  if (line.size() > Header::kBytesMax) {
+    body["cwd"] = "";
+    line = json::write(body) + "\n";
+  }
+  return line;
+}
+
+std::string entry_line(const Entry& entry) {
+  return json::write(entry.body) + "\n";
+}
+
+Entry make_entry(Draft draft, EntryId id, std::optional<EntryId> parent, TimePoint time) {
+  Entry entry;
+  entry.body["type"] = draft.type;
+  entry.body["id"] = id.text;
+  entry.body["parentId"] = parent ? json::value(parent->text) : json::value(nullptr);
+  entry.body["timestamp"] = format_iso(time);
+  for (auto& [key, value] : draft.fields) entry.body[key] = std::move(value);
+  entry.type = std::move(draft.type);
+  entry.id = std::move(id);
+  entry.parent = std::move(parent);
+  entry.time = time;
+  return entry;
+}
+
+std::optional<Header> header_from(const json::object& body) {
+  if (json::find_string(body, "type") != "session") return std::nullopt;
+  Header header;
+  header.id = std::string(json::find_string(body, "id").value_or(""));
+  header.version = static_cast<int>(json::find_int(body, "version").value_or(1));
+  header.time = parse_iso(json::find_string(body, "timestamp").value_or("")).value_or(TimePoint());
+  header.cwd = std::string(json::find_string(body, "cwd").value_or(""));
+  header.body = body;
+  return header;
+}
+
+std::optional<Entry> entry_from(json::object body) {
+  const auto type = json::find_string(body, "type");
+  if (!type) return std::nullopt;
+  Entry entry;
+  entry.type = std::string(*type);
+  entry.id.text = std::string(json::find_string(body, "id").value_or(""));
+  if (const auto parent = json::find_string(body, "parentId"))
+    entry.parent = EntryId{std::string(*parent)};
+  entry.time = parse_iso(json::find_string(body, "timestamp").value_or("")).value_or(TimePoint());
+  entry.body = std::move(body);
+  return entry;
+}
+
+std::optional<Message> message_of(const Entry& entry) {
+  if (entry.type != "message") return std::nullopt;
+  const auto* message = json::find_object(entry.body, "message");
+  if (!message) return std::nullopt;
+  return message_from_json(*message);
+}
+
+const json::object* meta_of(const Entry& entry) {
+  if (entry.type != "custom") return nullptr;
+  if (json::find_string(entry.body, "customType") != kMetaType) return nullptr;
+  return json::find_object(entry.body, "data");
+}
+
+}  // namespace reef::session

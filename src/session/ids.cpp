@@ -1,0 +1,98 @@
+#include "session/ids.h"
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "session/words.h"
+
+namespace reef::session {
+namespace {
+
+bool is_id_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+// Shown in errors; a hostile name must not be able to fill a log.
+std::string shown(std::string_view text) {
+  const auto clean = utf8::single_line(utf8::printable(text));
+  const auto head = utf8::prefix(clean, 60);
+  return head.size() < clean.size() ? std::string(head) + "..." : std::string(head);
+}
+
+}  // namespace
+
+Result<SessionId> SessionId::parse(std::string_view text) {
+  if (text.empty()) return Error(Errc::invalid, "a session id must not be empty");
+  if (text.size() > kBytesMax)
+    return Error(Errc::invalid, fmt::format("a session id has at most {} bytes, this one {}",
+                                            kBytesMax, text.size()));
+  if (text.front() == '.')
+    return Error(Errc::invalid,
+                 fmt::format("session id '{}' must not start with a dot", shown(text)));
+  for (const char c : text)
+    if (!is_id_char(c))
+      return Error(Errc::invalid,
+                   fmt::format("session id '{}' may hold letters, digits, '.', '_' and '-' only",
+                               shown(text)));
+  return SessionId(std::string(text));
+}
+
+std::uint64_t session_id_choices() {
+  return std::uint64_t{adjectives().size()} * nouns().size();
+}
+
+SessionId make_session_id(TimePoint now, std::uint64_t choice, unsigned attempt) {
+  const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(now));
+  const auto words = choice % session_id_choices();
+  auto text = fmt::format("{:02}{:02}{:02}-{}-{}", int(date.year()) % 100, unsigned(date.month()),
+                          unsigned(date.day()), adjectives()[words % adjectives().size()],
+                          nouns()[words / adjectives().size()]);
+  if (attempt > 1) text += fmt::format("-{}", attempt);
+  auto id = SessionId::parse(text);
+  return *std::move(id);
+}
+
+namespace {
+
+Status check_text(std::string_view what, std::string_view text, std::size_t bytes_max) {
+  if (text.empty()) return Error(Errc::invalid, fmt::format("{} must not be empty", what));
+  if (text.size() > bytes_max)
+    return Error(Errc::invalid,
+                 fmt::format("{} has at most {} bytes, this one {}", what, bytes_max, text.size()));
+  if (!utf8::valid(text)) return Error(Errc::invalid, fmt::format("{} is not valid UTF-8", what));
+  if (utf8::printable(text).size() != text.size() ||
+      text.find_first_of("\n\t") != std::string_view::npos)
+    return Error(Errc::invalid,
+                 fmt::format("{} '{}' must not hold control characters", what, shown(text)));
+  if (text.find('/') != std::string_view::npos || text.find("..") != std::string_view::npos)
+    return Error(Errc::invalid,
+                 fmt::format("{} '{}' must not hold '/' or '..'", what, shown(text)));
+  return Ok{};
+}
+
+}  // namespace
+
+Status check_name(std::string_view what, std::string_view name) {
+  return check_text(what, name, Key::kBytesMax / 2 - sizeof "agent:");
+}
+
+Result<Key> Key::of_pair(std::string_view agent, std::string_view sender) {
+  REEF_CHECK(check_name("agent name", agent));
+  REEF_CHECK(check_name("sender", sender));
+  // A colon in the agent would let two pairs make one key.
+  if (agent.find(':') != std::string_view::npos)
+    return Error(Errc::invalid, fmt::format("agent name '{}' must not hold ':'", shown(agent)));
+  return Key(fmt::format("agent:{}:{}", agent, sender));
+}
+
+Result<Key> Key::parse(std::string_view text) {
+  REEF_CHECK(check_text("key", text, kBytesMax));
+  const auto colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size())
+    return Error(Errc::invalid,
+                 fmt::format("key '{}' must look like agent:<agent>:<sender>", shown(text)));
+  return Key(std::string(text));
+}
+
+}  // namespace reef::session

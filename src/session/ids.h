@@ -1,0 +1,79 @@
+// Names of things. Strong types, so that a session id is never passed where a key is meant.
+#pragma once
+
+#include <compare>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/result.h"
+
+namespace reef::session {
+
+// Names a session's folder. Letters, digits, '.', '_' and '-', not starting with '.', so that it
+// can never leave its directory.
+class SessionId {
+ public:
+  static constexpr std::size_t kBytesMax = 128;
+
+  static Result<SessionId> parse(std::string_view text);
+  const std::string& text() const { return text_; }
+  auto operator<=>(const SessionId&) const = default;
+
+ private:
+  explicit SessionId(std::string text) : text_(std::move(text)) {}
+  std::string text_;
+};
+
+// A new id like 261115-swift-river. `attempt` 1 gives the plain id, 2 adds "-2", and so on.
+SessionId make_session_id(TimePoint now, std::uint64_t choice, unsigned attempt);
+// How many different ids a day has before a number must be added.
+std::uint64_t session_id_choices();
+
+// Unique within one transcript.
+struct EntryId {
+  std::string text;
+  auto operator<=>(const EntryId&) const = default;
+};
+
+// Names a conversation. The exact string decides: `tg:12`, `tg-12` and `TG 12` are three.
+class Key {
+ public:
+  static constexpr std::size_t kBytesMax = 1024;
+
+  // agent:<agent>:<sender>
+  static Result<Key> of_pair(std::string_view agent, std::string_view sender);
+  static Result<Key> parse(std::string_view text);
+  const std::string& text() const { return text_; }
+  auto operator<=>(const Key&) const = default;
+
+ private:
+  explicit Key(std::string text) : text_(std::move(text)) {}
+  std::string text_;
+};
+
+// The rule both halves of a key obey; `what` names the half in the error.
+Status check_name(std::string_view what, std::string_view name);
+
+}  // namespace reef::session
+
+template <>
+struct std::hash<reef::session::SessionId> {
+  std::size_t operator()(const reef::session::SessionId& id) const {
+    return std::hash<std::string>()(id.text());
+  }
+};
+template <>
+struct std::hash<reef::session::EntryId> {
+  std::size_t operator()(const reef::session::EntryId& id) const {
+    return std::hash<std::string>()(id.text);
+  }
+};
+template <>
+struct std::hash<reef::session::Key> {
+  std::size_t operator()(const reef::session::Key& key) const {
+    return std::hash<std::string>()(key.text());
+  }
+};

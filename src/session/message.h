@@ -1,0 +1,84 @@
+// What people, models and tools say: the content of `message` entries, and what providers are
+// given. Plain values. The JSON form is pi's (docs/formats/transcript.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+namespace reef::session {
+
+struct TextBlock {
+  std::string text;
+};
+struct ThinkingBlock {
+  std::string thinking;
+  std::string signature;
+};
+struct ImageBlock {
+  std::string data;  // base64
+  std::string mime_type;
+};
+struct ToolCallBlock {
+  std::string id;
+  std::string name;
+  json::object arguments;
+};
+// A block of a kind we do not know, kept as it was read.
+struct OtherBlock {
+  json::value raw;
+};
+using Block = std::variant<TextBlock, ThinkingBlock, ImageBlock, ToolCallBlock, OtherBlock>;
+
+struct Cost {
+  double input = 0, output = 0, cache_read = 0, cache_write = 0, total = 0;  // US dollars
+};
+struct Usage {
+  std::int64_t input = 0, output = 0, cache_read = 0, cache_write = 0;
+  Cost cost;
+  std::int64_t total() const { return input + output + cache_read + cache_write; }
+};
+
+enum class StopReason : std::uint8_t { stop, length, tool_use, error, aborted };
+std::string_view name_of(StopReason reason);
+
+struct UserMessage {
+  std::vector<Block> content;
+  TimePoint time;
+};
+struct AssistantMessage {
+  std::vector<Block> content;
+  std::string api, provider, model;
+  Usage usage;
+  StopReason stop_reason = StopReason::stop;
+  std::string error_message;  // with stop_reason error
+  TimePoint time;
+};
+struct ToolResultMessage {
+  std::string tool_call_id, tool_name;
+  std::vector<Block> content;
+  bool is_error = false;
+  TimePoint time;
+};
+// A role we do not interpret; kept and shown, not sent to a model.
+struct OtherMessage {
+  std::string role;
+  json::object raw;
+};
+using Message = std::variant<UserMessage, AssistantMessage, ToolResultMessage, OtherMessage>;
+
+std::string_view role_of(const Message& message);
+// The text blocks, joined by newlines.
+std::string text_of(const Message& message);
+std::string text_of(const std::vector<Block>& blocks);
+
+json::object to_json(const Message& message);
+// Never fails: what is missing or of a wrong type gets its default, an unknown role is
+// OtherMessage.
+Message message_from_json(const json::object& in);
+
+}  // namespace reef::session

@@ -1,0 +1,52 @@
+// The tree of one session in memory: entries, leaf, metadata. A value with invariants: every parent
+// is an earlier entry. Loop thread, or wherever its owner is.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "session/entry.h"
+#include "session/reader.h"
+
+namespace reef::session {
+
+class Transcript {
+ public:
+  Transcript() = default;
+  explicit Transcript(Reading reading);
+
+  const Header& header() const { return header_; }
+  const std::vector<Entry>& entries() const { return entries_; }
+  // Metadata after all merge patches.
+  const json::object& meta() const { return meta_; }
+  const std::vector<Damage>& damage() const { return damage_; }
+
+  const Entry* find(const EntryId& id) const;
+  // The entry new ones attach to: the last one. nullptr in an empty transcript.
+  const Entry* leaf() const { return entries_.empty() ? nullptr : &entries_.back(); }
+  // From the root to the leaf.
+  std::vector<const Entry*> branch() const;
+
+  // The parent must be known.
+  void add(Entry entry);
+
+ private:
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  void index(std::size_t at);
+
+  Header header_;
+  std::vector<Entry> entries_;
+  // Of the same length as entries_. Kept as places, not ids, so that a walk to the root always goes
+  // backwards in the file, whatever the ids say.
+  std::vector<std::size_t> parents_;
+  std::unordered_map<EntryId, std::size_t> index_;  // the latest entry of that id
+  json::object meta_;
+  std::vector<Damage> damage_;
+};
+
+// The messages of the branch that a model is given, oldest first. Replies that failed or were
+// aborted are left out, as are entries that are not messages.
+std::vector<Message> build_context(const Transcript& transcript);
+
+}  // namespace reef::session

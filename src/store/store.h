@@ -1,0 +1,8 @@
+// Table of contents of store/: the implementations of session::Store.
+//
+//   fs/fs_store.h    FsStore    sessions/<id>/session.jsonl under a home; the default
+//   mem/mem_store.h  MemStore   the same contract without a disk; tests and embedding
+#pragma once
+
+#include "store/fs/fs_store.h"
+#include "store/mem/mem_store.h"

@@ -1,0 +1,262 @@
+#include "transport/connection.h"
+
+#include <poll.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+
+#include "base/log.h"
+
+namespace reef::transport {
+namespace asio = boost::asio;
+namespace {
+
+constexpr std::size_t kReadBytes = 64U << 10;
+// Requests that wait for their turn may hold this much; then the connection is not read.
+constexpr std::size_t kInOrderBytesMax = kFramePayloadBytesMax;
+constexpr std::size_t kInOrderMax = 64;
+// How long an error that ends a connection may take to be delivered.
+constexpr std::chrono::milliseconds kFarewell{2'000};
+
+bool same_token(const std::string& a, const std::string& b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+// The answer as a frame; one that does not fit becomes an error that says so.
+std::string frame_of(const protocol::ServerMessage& message) {
+  const auto bytes = message.ByteSizeLong();
+  if (bytes <= kFramePayloadBytesMax) return make_frame(message.SerializeAsString());
+  auto error = protocol::make_error(
+      Error(Errc::too_large, fmt::format("the answer has {} bytes, a frame holds at most {}", bytes,
+                                         kFramePayloadBytesMax)));
+  if (message.has_request_id()) error.set_request_id(message.request_id());
+  return make_frame(error.SerializeAsString());
+}
+
+}  // namespace
+
+Connection::Connection(Socket socket, Handler handler, Options options)
+    : socket_(std::move(socket)),
+      handler_(std::move(handler)),
+      options_(std::move(options)),
+      authorized_(options_.token.empty()),
+      changed_(socket_.get_executor()),
+      tasks_(socket_.get_executor(), options_.name) {}
+
+Task<void> Connection::serve() {
+  boost::system::error_code failed;
+  socket_.non_blocking(true, failed);
+  tasks_.spawn(write_frames());
+  co_await read_requests();
+  reading_ = false;
+  changed_.notify_all();
+
+  // The peer may only have closed its side: what it asked for is still answered.
+  while (!broken_ && !settled() && !peer_is_gone()) co_await changed_.wait();
+
+  close();
+  tasks_.cancel();
+  co_await tasks_.join();
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+}
+
+bool Connection::settled() const {
+  return numbered_ == 0 && !answering_ && in_order_.empty() && send_queue_.empty();
+}
+
+bool Connection::peer_is_gone() {
+  struct pollfd state = {socket_.native_handle(), 0, 0};
+  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+Task<void> Connection::read_requests() {
+  // Shared by all connections of this thread: it is filled and emptied without a pause between.
+  static thread_local std::string buffer(kReadBytes, '\0');
+  for (;;) {
+    while (!broken_ && (in_order_.size() >= kInOrderMax || in_order_bytes_ >= kInOrderBytesMax))
+      co_await changed_.wait();
+    if (broken_) co_return;
+
+    boost::system::error_code failed;
+    co_await socket_.async_wait(Socket::wait_read,
+                                asio::redirect_error(asio::use_awaitable, failed));
+    if (failed) co_return;
+    const auto got = socket_.read_some(asio::buffer(buffer), failed);
+    if (failed == asio::error::would_block || failed == asio::error::try_again) continue;
+    if (failed == asio::error::eof) {
+      if (reader_.unfinished() > 0)
+        co_await refuse(Error(Errc::invalid, "the connection ended in the middle of a frame"));
+      co_return;
+    }
+    if (failed) co_return;
+    reader_.feed(std::string_view(buffer).substr(0, got));
+    for (;;) {
+      auto payload = reader_.next();
+      if (!payload) {
+        co_await refuse(std::move(payload).error());
+        co_return;
+      }
+      if (!*payload) break;
+      const bool go_on = co_await take(std::move(**payload));
+      if (!go_on) co_return;
+    }
+  }
+}
+
+Task<bool> Connection::take(std::string payload) {
+  protocol::ClientMessage message;
+  if (!message.ParseFromString(payload)) {
+    co_await refuse(Error(Errc::invalid, "the frame is not a valid ClientMessage"));
+    co_return false;
+  }
+  if (!authorized_) {
+    if (!message.has_hello() || !same_token(message.hello().token(), options_.token)) {
+      co_await refuse(Error(Errc::unauthorized,
+                            "this transport needs Hello with the token from run/token first"));
+      co_return false;
+    }
+    authorized_ = true;
+  }
+  if (!message.has_request_id()) {
+    in_order_bytes_ += payload.size();
+    in_order_.push_back(Request{std::move(message), payload.size()});
+    if (!answering_) {
+      answering_ = true;
+      tasks_.spawn(answer_in_order());
+    }
+    co_return true;
+  }
+  if (numbered_ >= options_.limits.requests_in_flight_max) {
+    co_await send(
+        protocol::make_error(Error(
+            Errc::busy, fmt::format("{} requests are in flight on this connection", numbered_))),
+        message);
+    co_return true;
+  }
+  ++numbered_;
+  tasks_.spawn(answer_numbered(std::move(message)));
+  co_return true;
+}
+
+Task<void> Connection::answer_in_order() {
+  while (!in_order_.empty() && !broken_) {
+    auto request = std::move(in_order_.front());
+    in_order_.pop_front();
+    in_order_bytes_ -= request.bytes;
+    co_await answer(std::move(request.message));
+    changed_.notify_all();
+  }
+  answering_ = false;
+  changed_.notify_all();
+}
+
+Task<void> Connection::answer_numbered(protocol::ClientMessage message) {
+  co_await answer(std::move(message));
+  --numbered_;
+  changed_.notify_all();
+}
+
+Task<void> Connection::answer(protocol::ClientMessage message) {
+  protocol::ClientMessage envelope;  // only what the answers must repeat
+  if (message.has_request_id()) envelope.set_request_id(message.request_id());
+  const auto stream = handler_(std::move(message));
+  while (!broken_) {
+    auto next = co_await stream->next();
+    if (!next) co_return;
+    co_await send(std::move(*next), envelope);
+  }
+}
+
+Task<void> Connection::send(protocol::ServerMessage message,
+                            const protocol::ClientMessage& request) {
+  if (request.has_request_id()) message.set_request_id(request.request_id());
+  co_await send_frame(frame_of(message));
+}
+
+Task<void> Connection::send_frame(std::string frame) {
+  const auto full = [&] {
+    return !send_queue_.empty() &&
+           (send_queue_.size() >= options_.limits.send_queue_messages_max ||
+            send_bytes_ + frame.size() > options_.limits.send_queue_bytes_max);
+  };
+  while (!broken_ && full()) co_await changed_.wait();
+  if (!broken_) push(std::move(frame));
+}
+
+void Connection::push(std::string frame) {
+  if (send_queue_.empty()) progress_ = std::chrono::steady_clock::now();
+  send_bytes_ += frame.size();
+  send_queue_.push_back(std::move(frame));
+  changed_.notify_all();
+}
+
+Task<void> Connection::write_frames() {
+  while (!broken_) {
+    if (send_queue_.empty()) {
+      co_await changed_.wait();
+      continue;
+    }
+    // Small frames go out together.
+    std::string batch;
+    std::size_t frames = 0;
+    for (const auto& frame : send_queue_) {
+      if (frames > 0 && batch.size() + frame.size() > kReadBytes) break;
+      batch += frame;
+      ++frames;
+    }
+    std::string_view rest = batch;
+    while (!rest.empty()) {
+      boost::system::error_code failed;
+      const auto sent =
+          co_await socket_.async_write_some(asio::buffer(rest.data(), rest.size()),
+                                            asio::redirect_error(asio::use_awaitable, failed));
+      if (failed || broken_) {
+        close();
+        co_return;
+      }
+      progress_ = std::chrono::steady_clock::now();
+      rest.remove_prefix(sent);
+    }
+    for (; frames > 0; --frames) {
+      send_bytes_ -= send_queue_.front().size();
+      send_queue_.pop_front();
+    }
+    changed_.notify_all();
+  }
+}
+
+void Connection::close() {
+  broken_ = true;
+  boost::system::error_code ignored;
+  socket_.shutdown(Socket::shutdown_both, ignored);
+  changed_.notify_all();
+}
+
+void Connection::check_progress(std::chrono::steady_clock::time_point now) {
+  if (broken_ || send_queue_.empty() || now - progress_ < options_.limits.stall_max) return;
+  log::warn("{}: disconnected: the client took nothing for {} ms while {} bytes waited",
+            options_.name, options_.limits.stall_max.count(), send_bytes_);
+  close();
+}
+
+Task<void> Connection::refuse(Error error) {
+  log::info("{}: refused: {}", options_.name, error.what);
+  // Behind what was promised before, so that frames are never mixed.
+  push(make_frame(protocol::make_error(error).SerializeAsString()));
+  const auto deadline = std::chrono::steady_clock::now() + kFarewell;
+  while (!broken_ && !send_queue_.empty() && std::chrono::steady_clock::now() < deadline)
+    static_cast<void>(co_await changed_.wait_until(deadline));
+  // Unread bytes would make the kernel throw the error away together with the connection.
+  boost::system::error_code ended;
+  socket_.shutdown(Socket::shutdown_send, ended);
+  char scrap[4096];
+  for (int reads = 0; reads < 1024 && !ended; ++reads)
+    static_cast<void>(socket_.read_some(asio::buffer(scrap), ended));
+  broken_ = true;
+}
+
+}  // namespace reef::transport

@@ -1,0 +1,90 @@
+// One client's connection: reads frames, hands messages to the handler, writes the answers. Loop
+// thread only.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+
+#include "base/notify.h"
+#include "base/task_group.h"
+#include "protocol/protocol.h"
+#include "transport/frame.h"
+
+namespace reef::transport {
+
+using Socket = boost::asio::generic::stream_protocol::socket;
+using Handler = std::function<protocol::Answer(protocol::ClientMessage)>;
+
+struct Limits {
+  std::size_t connections_max = 4096;
+  std::size_t send_queue_bytes_max = 1U << 20;
+  std::size_t send_queue_messages_max = 256;
+  std::chrono::milliseconds stall_max{30'000};  // a reader that takes nothing for so long is cut
+  std::size_t requests_in_flight_max = 64;      // per connection
+};
+
+class Connection {
+ public:
+  struct Options {
+    std::string name;   // for the log
+    std::string token;  // when not empty, Hello must bring it before anything else
+    Limits limits;
+  };
+
+  Connection(Socket socket, Handler handler, Options options);
+
+  // Serves until the peer is done or breaks a rule, or close() is called. Must not be cancelled.
+  Task<void> serve();
+  void close();
+  // Nothing asked for and nothing waiting to be sent.
+  bool settled() const;
+  // Cuts a peer that has taken nothing for longer than allowed; called from time to time.
+  void check_progress(std::chrono::steady_clock::time_point now);
+
+ private:
+  struct Request {
+    protocol::ClientMessage message;
+    std::size_t bytes;
+  };
+
+  Task<void> read_requests();
+  // False: the connection cannot go on.
+  Task<bool> take(std::string payload);
+  Task<void> answer_in_order();
+  Task<void> answer_numbered(protocol::ClientMessage message);
+  Task<void> answer(protocol::ClientMessage message);
+  // Waits while the send queue is full.
+  Task<void> send(protocol::ServerMessage message, const protocol::ClientMessage& request);
+  Task<void> send_frame(std::string frame);
+  void push(std::string frame);
+  Task<void> write_frames();
+  Task<void> refuse(Error error);
+  bool peer_is_gone();
+
+  Socket socket_;
+  Handler handler_;
+  Options options_;
+  bool authorized_;
+
+  FrameReader reader_;
+  std::deque<Request> in_order_;
+  std::size_t in_order_bytes_ = 0;
+  std::size_t numbered_ = 0;
+  bool reading_ = true;
+  bool answering_ = false;
+
+  std::deque<std::string> send_queue_;
+  std::size_t send_bytes_ = 0;
+  std::chrono::steady_clock::time_point progress_;  // last byte taken, or first byte waiting
+  bool broken_ = false;                             // nothing can be written any more
+
+  Notify changed_;  // of any of the above
+  TaskGroup tasks_;
+};
+
+}  // namespace reef::transport

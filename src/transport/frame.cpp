@@ -1,0 +1,58 @@
+#include "transport/frame.h"
+
+#include <fmt/format.h>
+
+#include "base/assert.h"
+
+namespace reef::transport {
+namespace {
+
+// Above this a drained buffer gives its memory back.
+constexpr std::size_t kKeptBytesMax = 64U << 10;
+
+std::uint32_t read_u32(std::string_view bytes) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < kFrameHeaderBytes; ++i)
+    value = value << 8 | static_cast<std::uint8_t>(bytes[i]);
+  return value;
+}
+
+}  // namespace
+
+std::string make_frame(std::string_view payload) {
+  REEF_ASSERT(payload.size() <= kFramePayloadBytesMax);
+  std::string frame;
+  frame.reserve(kFrameHeaderBytes + payload.size());
+  for (int shift = 24; shift >= 0; shift -= 8)
+    frame.push_back(static_cast<char>(payload.size() >> shift & 0xFFU));
+  frame += payload;
+  return frame;
+}
+
+void FrameReader::feed(std::string_view bytes) {
+  if (used_ > 0 && used_ == buffer_.size()) {
+    buffer_.clear();
+    used_ = 0;
+    if (buffer_.capacity() > kKeptBytesMax) buffer_.shrink_to_fit();
+  } else if (used_ > kKeptBytesMax) {
+    buffer_.erase(0, used_);
+    used_ = 0;
+  }
+  buffer_ += bytes;
+}
+
+Result<std::optional<std::string>> FrameReader::next() {
+  const auto rest = std::string_view(buffer_).substr(used_);
+  if (rest.size() < kFrameHeaderBytes) return std::optional<std::string>();
+  const std::size_t length = read_u32(rest);
+  if (length > kFramePayloadBytesMax)
+    return Error(Errc::too_large,
+                 fmt::format("a frame holds at most {} bytes, this one announces {}",
+                             kFramePayloadBytesMax, length));
+  if (rest.size() - kFrameHeaderBytes < length) return std::optional<std::string>();
+  std::optional<std::string> payload(rest.substr(kFrameHeaderBytes, length));
+  used_ += kFrameHeaderBytes + length;
+  return payload;
+}
+
+}  // namespace reef::transport

@@ -1,0 +1,37 @@
+// Frames: u32 big-endian payload length, then the payload. At most 16 MiB. No I/O here.
+//
+//   frame   := length payload
+//   length  := 4 bytes, big-endian, 0 .. 16,777,216; the header is not counted
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace reef::transport {
+
+inline constexpr std::size_t kFrameHeaderBytes = 4;
+inline constexpr std::size_t kFramePayloadBytesMax = 16U << 20;
+
+// payload must not be larger than kFramePayloadBytesMax.
+std::string make_frame(std::string_view payload);
+
+// Takes bytes as they arrive and gives back payloads. Holds no more memory than has arrived.
+class FrameReader {
+ public:
+  void feed(std::string_view bytes);
+  // The next whole payload, nullopt when more bytes are needed, too_large when the header announces
+  // more than allowed; after that the stream has no meaning and every call says so again.
+  Result<std::optional<std::string>> next();
+  // Bytes of an unfinished frame; not zero at the end of a connection means it was cut.
+  std::size_t unfinished() const { return buffer_.size() - used_; }
+
+ private:
+  std::string buffer_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace reef::transport

@@ -1,0 +1,61 @@
+// Accepts connections on one address and owns them. Loop thread only.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "base/task_group.h"
+#include "transport/connection.h"
+
+namespace reef::transport {
+
+class Listener {
+ public:
+  // A Unix socket, 0600; only our own user and root may connect. An abandoned socket file in its
+  // place is removed: the caller holds the lock of the home.
+  static Result<std::unique_ptr<Listener>> listen_unix(Executor loop, const std::string& path,
+                                                       Handler handler, Limits limits);
+  // 127.0.0.1 only. With a token, Hello must bring it; an empty token trusts every local user. Port
+  // 0 takes any free one.
+  static Result<std::unique_ptr<Listener>> listen_tcp(Executor loop, std::uint16_t port,
+                                                      Handler handler, Limits limits,
+                                                      std::string token);
+  ~Listener();
+
+  std::uint16_t port() const { return port_; }  // TCP only
+  std::size_t connections() const { return connections_.size(); }
+  void set_limits(Limits limits) { limits_ = limits; }
+
+  // Takes no more connections; those that are there go on.
+  void stop_accepting();
+  // Waits until every connection has what it asked for, but not beyond the deadline.
+  Task<void> settle(std::chrono::steady_clock::time_point deadline);
+  // Closes everything and returns when all is done.
+  Task<void> stop();
+
+ private:
+  struct Acceptor;
+  Listener(Executor loop, Handler handler, Limits limits);
+
+  Task<void> accept_all();
+  Task<void> serve(Socket socket, std::string name);
+  Task<void> watch_progress();
+
+  Executor loop_;
+  Handler handler_;
+  Limits limits_;
+  std::string token_;
+  std::string name_;
+  std::uint16_t port_ = 0;
+  std::unique_ptr<Acceptor> acceptor_;
+  std::list<Connection*> connections_;  // each lives in its serve() task
+  std::uint64_t accepted_ = 0;
+  bool watching_ = false;
+  bool stopping_ = false;
+  TaskGroup background_;  // accept_all and watch_progress: may be cancelled
+  TaskGroup serving_;     // connections: end when closed
+};
+
+}  // namespace reef::transport

@@ -1,0 +1,118 @@
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "base/utf8.h"
+
+namespace reef {
+namespace {
+
+TEST(Result, ErrorsGainContextFromTheOutside) {
+  const Result<int> failed = Error(Errc::io, "disk full").with("append").with("session x");
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().what, "session x: append: disk full");
+}
+
+TEST(Result, EveryCodeHasAWireCodeThatLeadsBack) {
+  for (int i = 0; i <= int(Errc::internal); ++i) {
+    const auto code = static_cast<Errc>(i);
+    const auto wire = traits(code).wire_code;
+    EXPECT_GE(wire, 400U) << traits(code).name;
+    EXPECT_EQ(traits(errc_from_wire(wire)).wire_code, wire) << traits(code).name;
+    EXPECT_EQ(traits(code).exit_code, 1) << traits(code).name;
+  }
+}
+
+TEST(Utf8, SanitizeReplacesOnlyWhatIsInvalid) {
+  EXPECT_EQ(utf8::sanitize("grün 漢字 🙂"), "grün 漢字 🙂");
+  EXPECT_EQ(utf8::sanitize("a\xFF"
+                           "b"),
+            "a\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(utf8::sanitize("\xC3"), "\xEF\xBF\xBD");
+  EXPECT_EQ(utf8::sanitize("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(utf8::sanitize("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(utf8::sanitize("\xF4\x90\x80\x80").size(), 12U);
+}
+
+TEST(Utf8, SanitizedTextIsAlwaysValid) {
+  SeededRandom random(7);
+  for (int round = 0; round < 2000; ++round) {
+    std::string bytes;
+    for (auto left = random.below(40); left > 0; --left)
+      bytes.push_back(static_cast<char>(random.below(256)));
+    const auto clean = utf8::sanitize(bytes);
+    EXPECT_TRUE(utf8::valid(clean));
+    EXPECT_EQ(utf8::valid(bytes), clean == bytes);
+    EXPECT_TRUE(utf8::valid(utf8::prefix(clean, bytes.size() / 2)));
+  }
+}
+
+TEST(Utf8, PrintableTakesAwayWhatCouldDriveATerminal) {
+  EXPECT_EQ(utf8::printable("a\x1b[31mb\x07\r\n\tc\x7f"), "a[31mb\n\tc");
+  EXPECT_EQ(utf8::printable("\xC2\x9B"
+                            "31m"),
+            "31m");
+  EXPECT_EQ(utf8::printable("é"), "é");
+}
+
+TEST(Utf8, PrefixNeverCutsACharacter) {
+  EXPECT_EQ(utf8::prefix("aé", 2), "a");
+  EXPECT_EQ(utf8::prefix("aé", 3), "aé");
+  EXPECT_EQ(utf8::prefix_chars("漢字かな", 2), "漢字");
+}
+
+TEST(Json, SaysWhereAndWhyTextIsNotJson) {
+  const auto failed = json::parse("{\"a\":1,}");
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().what.find("byte 7"), std::string::npos) << failed.error().what;
+  EXPECT_FALSE(json::parse(""));
+  EXPECT_FALSE(json::parse("{} {}"));
+  EXPECT_FALSE(json::parse(std::string(10'000, '[')));
+}
+
+TEST(Json, LenientReadsHalfSurrogatesAndInvalidUtf8) {
+  const auto half = json::parse_lenient(R"({"a":"x\ud83d","b":"\ud83d\ude42"})");
+  ASSERT_TRUE(half) << half.error().what;
+  EXPECT_EQ(half->at("a").as_string(), "x\xEF\xBF\xBD");
+  EXPECT_EQ(half->at("b").as_string(), "🙂");
+  const auto bytes = json::parse_lenient("{\"a\":\"\xFF\"}");
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(bytes->at("a").as_string(), "\xEF\xBF\xBD");
+  // An escaped backslash before u is not an escape.
+  const auto plain = json::parse_lenient("{\"a\":\"\\\\ud83d \xFF\"}");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->at("a").as_string(), "\\ud83d \xEF\xBF\xBD");
+}
+
+TEST(Json, MergePatchFollowsRfc7396) {
+  auto target = json::parse(R"({"a":1,"b":{"c":2,"d":3},"e":4})")->as_object();
+  json::merge_patch(target, json::parse(R"({"a":5,"b":{"c":null,"x":[1]},"e":null})")->as_object());
+  EXPECT_EQ(json::write(target), R"({"a":5,"b":{"d":3,"x":[1]}})");
+}
+
+TEST(Clock, IsoRoundTripsAndReadsWhatOthersWrite) {
+  const TimePoint time(std::chrono::milliseconds(1767323045678));
+  EXPECT_EQ(format_iso(time), "2026-01-02T03:04:05.678Z");
+  EXPECT_EQ(parse_iso("2026-01-02T03:04:05.678Z"), time);
+  EXPECT_EQ(parse_iso("2026-01-02T03:04:05.678912345+00:00"), time);
+  EXPECT_EQ(parse_iso("2026-01-02T05:04:05.678+02:00"), time);
+  EXPECT_EQ(parse_iso("2026-01-02T03:04:05Z"), TimePoint(std::chrono::milliseconds(1767323045000)));
+  for (const auto* bad : {"", "2026", "2026-13-02T03:04:05Z", "2026-01-02T25:04:05Z",
+                          "2026-01-02T03:04:05", "2026-01-02T03:04:05Zx", "2026-02-30T03:04:05Z"})
+    EXPECT_FALSE(parse_iso(bad)) << bad;
+}
+
+TEST(Random, TheSameSeedGivesTheSameNumbers) {
+  SeededRandom a(1);
+  SeededRandom b(1);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(a.below(10), b.below(10));
+  SystemRandom system;
+  EXPECT_NE(system.hex(32), system.hex(32));
+  EXPECT_EQ(system.hex(7).size(), 7U);
+}
+
+}  // namespace
+}  // namespace reef

@@ -1,0 +1,178 @@
+// The client against a listener that is not the daemon: slow, silent, gone, or back again.
+#include "client/client.h"
+
+#include <gtest/gtest.h>
+
+#include "base/notify.h"
+#include "support/run.h"
+#include "support/temp_dir.h"
+#include "transport/listener.h"
+
+namespace reef::client {
+namespace {
+
+// Never answers.
+class Silent final : public protocol::MessageStream {
+ public:
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    co_await sleep_for(std::chrono::hours(1));
+    co_return std::nullopt;
+  }
+};
+
+class Many final : public protocol::MessageStream {
+ public:
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    if (sent_ == 5000) co_return std::nullopt;
+    protocol::ServerMessage message;
+    if (++sent_ == 5000) {
+      message.mutable_stream()->mutable_end();
+    } else {
+      message.mutable_stream()->mutable_chunk()->set_content("x");
+    }
+    co_return message;
+  }
+
+ private:
+  int sent_ = 0;
+};
+
+class ClientTest : public testing::Test {
+ protected:
+  ClientTest() { listen(); }
+  ~ClientTest() override {
+    client.close();
+    if (listener) test::run(io, listener->stop());
+    test::run_ready(io);
+  }
+
+  void listen(std::string token = "") {
+    const auto handler = [this](protocol::ClientMessage message) -> protocol::Answer {
+      ++requests;
+      protocol::ServerMessage answer;
+      if (message.has_hello()) {
+        answer.mutable_hello()->set_server_version("test");
+        return protocol::answer_with(answer);
+      }
+      if (message.has_get_stats()) return std::make_unique<Silent>();
+      if (message.has_stream()) return std::make_unique<Many>();
+      if (message.has_kill())
+        return protocol::answer_with(Error(Errc::not_found, "conversation not found"));
+      return protocol::answer_with(protocol::make_pong());
+    };
+    if (token.empty()) {
+      listener = test::value_of(
+          transport::Listener::listen_unix(io.get_executor(), folder / "s", handler, {}));
+    } else {
+      listener =
+          test::value_of(transport::Listener::listen_tcp(io.get_executor(), 0, handler, {}, token));
+    }
+  }
+  Endpoint endpoint() const {
+    Endpoint endpoint;
+    endpoint.unix_path = folder / "s";
+    return endpoint;
+  }
+  static Options quick() {
+    Options options;
+    options.answer_timeout = std::chrono::milliseconds(50);
+    return options;
+  }
+
+  test::TempDir folder;
+  boost::asio::io_context io{1};
+  std::unique_ptr<transport::Listener> listener;
+  int requests = 0;
+  Client client{io.get_executor(), endpoint(), quick()};
+};
+
+TEST_F(ClientTest, SaysHelloOnceAndAsksManyThings) {
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(test::run(io, client.ping()));
+  EXPECT_EQ(requests, 11);
+  EXPECT_EQ(client.server().server_version(), "test");
+}
+
+TEST_F(ClientTest, AnErrorOfTheDaemonIsAnError) {
+  const auto killed = test::run(io, client.kill("a", "b"));
+  ASSERT_FALSE(killed);
+  EXPECT_EQ(killed.error().code, Errc::not_found);
+  EXPECT_EQ(killed.error().what, "conversation not found");
+}
+
+TEST_F(ClientTest, ASilentDaemonIsATimeOut) {
+  const auto stats = test::run(io, client.stats());
+  ASSERT_FALSE(stats);
+  EXPECT_EQ(stats.error().code, Errc::timeout);
+  EXPECT_TRUE(test::run(io, client.ping())) << "the connection is still good";
+}
+
+Task<Result<int>> count_chunks(Client& client) {
+  REEF_CO_TRY(auto stream, co_await client.stream(Turn{"", "", "hi", ""}));
+  int chunks = 0;
+  for (;;) {
+    REEF_CO_TRY(const auto message, co_await stream.next());
+    if (!message) co_return chunks;
+    if (message->stream().has_chunk()) ++chunks;
+  }
+}
+
+TEST_F(ClientTest, AStreamEndsAtItsEnd) {
+  EXPECT_EQ(test::value_of(test::run(io, count_chunks(client))), 4999);
+}
+
+Task<Status> drop_a_stream(Client& client) {
+  REEF_CO_TRY(auto stream, co_await client.stream(Turn{"", "", "hi", ""}));
+  REEF_CO_TRY(const auto first, co_await stream.next());
+  static_cast<void>(first);
+  co_return Ok{};
+}
+
+TEST_F(ClientTest, AStreamThatIsDroppedDoesNotBlockTheOthers) {
+  ASSERT_TRUE(test::run(io, drop_a_stream(client)));
+  EXPECT_TRUE(test::run(io, client.ping()));
+}
+
+TEST_F(ClientTest, ALostConnectionIsMadeAgain) {
+  ASSERT_TRUE(test::run(io, client.ping()));
+  test::run(io, listener->stop());
+  listen();
+  EXPECT_TRUE(test::run(io, client.ping()));
+}
+
+TEST_F(ClientTest, NobodyThereIsSaidAtOnce) {
+  test::run(io, listener->stop());
+  listener.reset();
+  const auto pinged = test::run(io, client.ping());
+  ASSERT_FALSE(pinged);
+  EXPECT_EQ(pinged.error().code, Errc::unavailable);
+  EXPECT_NE(pinged.error().what.find(folder.path()), std::string::npos);
+}
+
+TEST_F(ClientTest, TheTokenOpensTcpAndAWrongOneDoesNot) {
+  test::run(io, listener->stop());
+  listen("secret");
+  Endpoint tcp;
+  tcp.tcp_port = listener->port();
+  for (const std::string token : {"", "wrong", "secre", "secret "}) {
+    tcp.token = token;
+    Client stranger(io.get_executor(), tcp, quick());
+    const auto refused = test::run(io, stranger.ping());
+    ASSERT_FALSE(refused) << token;
+    EXPECT_EQ(refused.error().code, Errc::unauthorized) << refused.error().what;
+  }
+  tcp.token = "secret";
+  Client friendly(io.get_executor(), tcp, quick());
+  EXPECT_TRUE(test::run(io, friendly.ping()));
+}
+
+TEST_F(ClientTest, ARequestTooLargeIsRefusedHere) {
+  Turn turn;
+  turn.content = std::string(17U << 20, 'x');
+  const auto sent = test::run(io, client.send(turn));
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, Errc::too_large);
+  EXPECT_TRUE(test::run(io, client.ping()));
+}
+
+}  // namespace
+}  // namespace reef::client

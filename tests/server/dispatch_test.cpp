@@ -1,0 +1,223 @@
+// The operations without any socket: a message in, a stream of messages out.
+#include <gtest/gtest.h>
+
+#include "model/local/local.h"
+#include "model/scripted/scripted.h"
+#include "server/server.h"
+#include "store/mem/mem_store.h"
+#include "support/run.h"
+
+namespace reef::server {
+namespace {
+
+using protocol::ClientMessage;
+using protocol::ServerMessage;
+
+Task<std::vector<ServerMessage>> read_all(protocol::Answer answer) {
+  std::vector<ServerMessage> out;
+  for (;;) {
+    auto message = co_await answer->next();
+    if (!message) co_return out;
+    out.push_back(std::move(*message));
+  }
+}
+
+class DispatchTest : public testing::Test {
+ protected:
+  DispatchTest() {
+    auto setup = std::make_shared<runtime::Setup>();
+    setup->providers.add("local", std::make_shared<model::LocalProvider>());
+    setup->providers.add("s", std::make_shared<model::ScriptedProvider>(*model::parse_script(
+                                  R"({"replies":[{"fail":"auth","message":"bad key"}]})")));
+    setup->agents["reef"] = runtime::Agent{"reef", "", "local", ""};
+    setup->agents["broken"] = runtime::Agent{"broken", "", "s/x", ""};
+    runtime.configure(std::move(setup));
+  }
+  ~DispatchTest() override { test::run(io, runtime.drain(std::chrono::milliseconds(0))); }
+
+  std::vector<ServerMessage> ask(ClientMessage message) {
+    return test::run(io, read_all(dispatch(node, std::move(message))));
+  }
+  ServerMessage ask_one(ClientMessage message) {
+    auto all = ask(std::move(message));
+    EXPECT_EQ(all.size(), 1U);
+    return all.at(0);
+  }
+  ServerMessage send(const std::string& content) {
+    ClientMessage message;
+    message.mutable_send()->set_content(content);
+    return ask_one(message);
+  }
+
+  Task<Status> reload() {
+    ++reloads;
+    co_return reload_result;
+  }
+
+  boost::asio::io_context io{1};
+  SystemClock clock;
+  SeededRandom random{1};
+  store::MemStore store;
+  session::Sessions sessions{io.get_executor(), store, clock, random};
+  runtime::Runtime runtime{io.get_executor(), sessions, clock};
+  int reloads = 0;
+  int shutdowns = 0;
+  Status reload_result = Ok{};
+  Node node{runtime,
+            sessions,
+            store,
+            [this] { return reload(); },
+            [this] { ++shutdowns; },
+            [](protocol::Stats& stats) { stats.set_pid(42); }};
+};
+
+TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
+  const std::set<std::string> built = {"send",          "stream",      "kill",      "ping",
+                                       "hello",         "reload",      "get_stats", "shutdown",
+                                       "list_sessions", "read_session"};
+  const std::set<std::string> gone = {"install_plugin", "uninstall_plugin", "list_plugins",
+                                      "search_plugins", "start_service",    "stop_service",
+                                      "service_logs",   "get_config"};
+  const auto* oneof = ClientMessage::descriptor()->FindOneofByName("msg");
+  for (int i = 0; i < oneof->field_count(); ++i) {
+    const auto* field = oneof->field(i);
+    ClientMessage message;
+    if (field->message_type()) {
+      message.GetReflection()->MutableMessage(&message, field);
+    } else {
+      message.GetReflection()->SetString(&message, field, "x");
+    }
+    const auto answers = ask(message);
+    ASSERT_FALSE(answers.empty()) << field->name();
+    const auto code = answers[0].has_error() ? answers[0].error().code() : 200U;
+    if (gone.contains(field->name())) {
+      EXPECT_EQ(code, 410U) << field->name();
+      EXPECT_NE(answers[0].error().message().find(": "), std::string::npos)
+          << "what replaces it is said";
+    } else if (!built.contains(field->name())) {
+      EXPECT_EQ(code, 501U) << field->name();
+      EXPECT_NE(answers[0].error().message().find(field->name()), std::string::npos);
+    } else {
+      EXPECT_NE(code, 501U) << field->name();
+      EXPECT_NE(code, 410U) << field->name();
+    }
+  }
+}
+
+TEST_F(DispatchTest, AnEmptyMessageIsRefused) {
+  EXPECT_EQ(ask_one(ClientMessage()).error().code(), 400U);
+}
+
+TEST_F(DispatchTest, SendAnswersWithTheWholeReply) {
+  const auto answer = send("hello");
+  ASSERT_TRUE(answer.has_response()) << answer.ShortDebugString();
+  EXPECT_NE(answer.response().content().find("not a language model"), std::string::npos);
+  EXPECT_EQ(answer.response().agent(), "reef");
+  EXPECT_EQ(answer.response().model(), "local");
+  EXPECT_GT(answer.response().usage().total_tokens(), 0U);
+  EXPECT_FALSE(answer.response().session_id().empty());
+}
+
+TEST_F(DispatchTest, SendReportsAFailedModel) {
+  ClientMessage message;
+  message.mutable_send()->set_agent("broken");
+  message.mutable_send()->set_content("hi");
+  const auto answer = ask_one(message);
+  EXPECT_EQ(answer.error().code(), 502U);
+  EXPECT_NE(answer.error().message().find("bad key"), std::string::npos);
+}
+
+TEST_F(DispatchTest, StreamGivesTheEventsOfCrabTalkInTheirOrder) {
+  ClientMessage message;
+  message.mutable_stream()->set_content("hello");
+  std::string order;
+  std::string text;
+  for (const auto& answer : ask(message)) {
+    ASSERT_TRUE(answer.has_stream());
+    const auto& event = answer.stream();
+    const auto* oneof = event.GetDescriptor()->FindOneofByName("event");
+    const auto name = event.GetReflection()->GetOneofFieldDescriptor(event, oneof)->name();
+    text += event.chunk().content();
+    if (!(name == "chunk" && order.ends_with("chunk "))) order += name + " ";
+  }
+  EXPECT_EQ(order, "start text_start chunk text_end context_usage end ");
+  EXPECT_FALSE(text.empty());
+}
+
+TEST_F(DispatchTest, StreamToAnUnknownAgentIsOneError) {
+  ClientMessage message;
+  message.mutable_stream()->set_agent("ghost");
+  message.mutable_stream()->set_content("hello");
+  EXPECT_EQ(ask_one(message).error().message(), "agent 'ghost' not registered");
+}
+
+TEST_F(DispatchTest, SessionsAreListedNewestFirstAndEndWithLast) {
+  for (const std::string sender : {"a", "b"}) {
+    ClientMessage message;
+    message.mutable_send()->set_content("from " + sender);
+    message.mutable_send()->set_sender(sender);
+    ASSERT_TRUE(ask_one(message).has_response());
+  }
+  ClientMessage message;
+  message.mutable_list_sessions();
+  const auto answer = ask_one(message);
+  EXPECT_TRUE(answer.session_list().last());
+  ASSERT_EQ(answer.session_list().sessions_size(), 2);
+  for (const auto& row : answer.session_list().sessions()) {
+    EXPECT_EQ(row.message_count(), 2U);
+    EXPECT_EQ(row.key(), "agent:reef:" + row.sender());
+    EXPECT_EQ(row.preview(), "from " + row.sender());
+    EXPECT_TRUE(parse_iso(row.updated_at()));
+  }
+}
+
+TEST_F(DispatchTest, ATranscriptComesInPiecesThatMakeTheFile) {
+  const auto id = send(std::string(700'000, 'x')).response().session_id();
+  ClientMessage message;
+  message.mutable_read_session()->set_id(id);
+  const auto answers = ask(message);
+  ASSERT_GT(answers.size(), 2U);
+  std::string bytes;
+  for (const auto& answer : answers) bytes += answer.session_data().data();
+  EXPECT_EQ(bytes, store.raw().at(*session::SessionId::parse(id)));
+  EXPECT_EQ(answers.front().session_data().session().id(), id);
+  EXPECT_TRUE(answers.back().session_data().last());
+}
+
+TEST_F(DispatchTest, HostileSessionIdsAreRefused) {
+  for (const std::string id : {"", "..", "../../etc/passwd", "a/b"}) {
+    ClientMessage message;
+    message.mutable_read_session()->set_id(id);
+    EXPECT_EQ(ask_one(message).error().code(), 400U) << id;
+  }
+  ClientMessage message;
+  message.mutable_read_session()->set_id("261115-no-such");
+  EXPECT_EQ(ask_one(message).error().code(), 404U);
+}
+
+TEST_F(DispatchTest, ReloadReportsWhatWentWrong) {
+  ClientMessage message;
+  message.mutable_reload();
+  EXPECT_TRUE(ask_one(message).has_pong());
+  reload_result = Error(Errc::invalid, "config.toml:3: tcp.port: must be a number");
+  EXPECT_EQ(ask_one(message).error().message(), "config.toml:3: tcp.port: must be a number");
+  EXPECT_EQ(reloads, 2);
+}
+
+TEST_F(DispatchTest, StatsHelloAndShutdown) {
+  ClientMessage message;
+  message.mutable_get_stats();
+  const auto stats = ask_one(message).stats();
+  EXPECT_EQ(stats.version(), REEF_VERSION);
+  EXPECT_EQ(stats.registered_agents(), 2U);
+  EXPECT_EQ(stats.active_model(), "local");
+  EXPECT_EQ(stats.pid(), 42U);
+  message.mutable_hello();
+  EXPECT_EQ(ask_one(message).hello().protocol_version(), protocol::kVersion);
+  message.mutable_shutdown();
+  EXPECT_TRUE(ask_one(message).has_pong());
+  EXPECT_EQ(shutdowns, 1);
+}
+
+}  // namespace
+}  // namespace reef::server

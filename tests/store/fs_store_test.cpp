@@ -1,0 +1,160 @@
+// The disk under the file store fails, at every system call in turn.
+#include "store/fs/fs_store.h"
+
+#include <cerrno>
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "support/faulty_files.h"
+#include "support/run.h"
+#include "support/temp_dir.h"
+
+namespace reef::store {
+namespace {
+
+constexpr int kFaults[] = {ENOSPC, EIO, EDQUOT, EROFS};
+
+TEST(FsStore, AppendIsUndoneWhicheverCallFails) {
+  const test::TempDir folder;
+  test::FaultyFiles files;
+  const auto file = folder / "session.jsonl";
+  test::write_file(file, "one\n");
+  const int before = files.calls();
+  ASSERT_TRUE(append_transcript(files, file, 4, "two\n"));
+  const int calls = files.calls() - before;
+  ASSERT_GE(calls, 4) << "open, stat, write, sync";
+
+  std::string expected = "one\ntwo\n";
+  for (const int fault : kFaults) {
+    for (int nth = 1; nth <= calls; ++nth) {
+      files.fail_at(nth, fault);
+      const auto done = append_transcript(files, file, expected.size(), "lost\n");
+      ASSERT_TRUE(files.hit());
+      files.heal();
+      ASSERT_FALSE(done) << "call " << nth << " failed and was not noticed";
+      EXPECT_NE(done.error().code, Errc::conflict);
+      EXPECT_EQ(test::read_file(file), expected) << "call " << nth;
+      ASSERT_TRUE(append_transcript(files, file, expected.size(), "next\n"));
+      expected += "next\n";
+      EXPECT_EQ(test::read_file(file), expected);
+    }
+  }
+}
+
+TEST(FsStore, ShortAndInterruptedWritesAreNoFailures) {
+  const test::TempDir folder;
+  test::FaultyFiles files;
+  const auto file = folder / "session.jsonl";
+  test::write_file(file, "");
+  files.cut_write_at(3);
+  ASSERT_TRUE(append_transcript(files, file, 0, "whole line\n"));
+  EXPECT_TRUE(files.hit());
+  files.fail_at(3, EINTR);
+  ASSERT_TRUE(append_transcript(files, file, 11, "whole line\n"));
+  EXPECT_TRUE(files.hit());
+  EXPECT_EQ(test::read_file(file), "whole line\nwhole line\n");
+}
+
+// The write tears, and the disk refuses the undo as well: the next open repairs it.
+TEST(FsStore, ATearThatCannotBeUndoneIsRepairedByTheNextOpen) {
+  const test::TempDir folder;
+  test::FaultyFiles files;
+  const auto file = folder / "session.jsonl";
+  const std::string whole = R"({"type":"custom","id":"a","parentId":null})"
+                            "\n";
+  test::write_file(file, whole);
+  files.cut_write_at(3);
+  // The second half of the write, and everything after it, fails.
+  struct Files2 final : Files {
+    test::FaultyFiles& real;
+    bool broken = false;
+    explicit Files2(test::FaultyFiles& r) : real(r) {}
+    Result<Fd> open(const std::string& p, Open h) override { return real.open(p, h); }
+    Result<std::size_t> write(int fd, std::string_view b) override {
+      if (broken) return sys_error(EIO, "write");
+      broken = true;
+      return real.write(fd, b);
+    }
+    Result<std::size_t> read(int fd, std::uint64_t o, char* i, std::size_t s) override {
+      return real.read(fd, o, i, s);
+    }
+    Result<Stat> stat(int fd) override { return real.stat(fd); }
+    Status truncate(int, std::uint64_t) override { return sys_error(EIO, "truncate"); }
+    Status sync(int) override { return sys_error(EIO, "sync"); }
+    Status sync_directory(const std::string& p) override { return real.sync_directory(p); }
+    Status make_directory(const std::string& p) override { return real.make_directory(p); }
+    Status rename(const std::string& a, const std::string& b) override { return real.rename(a, b); }
+    Status remove(const std::string& p) override { return real.remove(p); }
+    Result<std::vector<std::string>> list(const std::string& d) override { return real.list(d); }
+  } broken(files);
+  const std::string lost = R"({"type":"custom","id":"b","parentId":"a"})"
+                           "\n";
+  ASSERT_FALSE(append_transcript(broken, file, whole.size(), lost));
+  ASSERT_GT(test::read_file(file).size(), whole.size()) << "the tear should be on disk";
+  files.heal();
+  EXPECT_EQ(test::value_of(open_transcript(files, file)), whole);
+  EXPECT_EQ(test::read_file(file), whole);
+  EXPECT_EQ(test::read_file(file + ".torn"), lost.substr(0, lost.size() / 2) + "\n");
+}
+
+TEST(FsStore, AFailedCreateLeavesNothingBehind) {
+  const test::TempDir folder;
+  test::FaultyFiles files;
+  const int before = files.calls();
+  ASSERT_TRUE(create_transcript(files, folder / "probe", "x\n"));
+  const int calls = files.calls() - before;
+  for (const int fault : kFaults) {
+    for (int nth = 1; nth <= calls; ++nth) {
+      const auto path = folder / ("s" + std::to_string(nth) + "-" + std::to_string(fault));
+      files.fail_at(nth, fault);
+      const auto done = create_transcript(files, path, "x\n");
+      ASSERT_TRUE(files.hit());
+      files.heal();
+      ASSERT_FALSE(done) << "call " << nth;
+      EXPECT_FALSE(test::exists(path)) << "call " << nth;
+      ASSERT_TRUE(create_transcript(files, path, "x\n")) << "call " << nth;
+    }
+  }
+}
+
+TEST(FsStore, ACreateThatACrashCutShortIsNotASession) {
+  const test::TempDir folder;
+  boost::asio::io_context io(1);
+  PosixFiles files;
+  Pool pool(1);
+  FsStore store(files, pool, folder.path());
+  test::write_file(folder / "261115-half-made/session.jsonl.new", "{\"type\":");
+  test::write_file(folder / "261115-whole/session.jsonl", "x\n");
+  test::write_file(folder / "261115-keeps/attachments/a.txt", "mine");
+  const auto ids = test::value_of(test::run(io, store.list()));
+  ASSERT_EQ(ids.size(), 1U);
+  EXPECT_EQ(ids[0].text(), "261115-whole");
+  EXPECT_FALSE(test::exists(folder / "261115-half-made"));
+  EXPECT_TRUE(test::exists(folder / "261115-keeps/attachments/a.txt"));
+}
+
+TEST(FsStore, ASecondTornTailDoesNotReplaceTheFirst) {
+  const test::TempDir folder;
+  PosixFiles files;
+  const auto file = folder / "session.jsonl";
+  test::write_file(file, "first fragment");
+  ASSERT_TRUE(open_transcript(files, file));
+  test::write_file(file, "second fragment");
+  ASSERT_TRUE(open_transcript(files, file));
+  EXPECT_EQ(test::read_file(file + ".torn"), "first fragment\nsecond fragment\n");
+}
+
+TEST(FsStore, FilesAndFoldersAreTheOwnersAlone) {
+  const test::TempDir folder;
+  PosixFiles files;
+  ASSERT_TRUE(create_transcript(files, folder / "s", "x\n"));
+  struct stat info = {};
+  ASSERT_EQ(::stat((folder / "s").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0700U);
+  ASSERT_EQ(::stat((folder / "s/session.jsonl").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0600U);
+}
+
+}  // namespace
+}  // namespace reef::store
