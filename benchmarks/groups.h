@@ -1,12 +1,12 @@
 // Table of contents of benchmarks/: groups of tables, each a function that measures and prints.
 //
-//   groups.h     core ...                 this file; main.cpp names them on the command line
-//   core.h       the tables of `core`     round_trip.cpp, turns.cpp, start_up.cpp
-//   table.h      Table                    aligned columns
-//   measure.h    Samples                  durations and their percentiles
-//   process.h    Scratch, Child, start_daemon, resident   the daemon under measurement
-//   talk.h       run_on_loop, take_turn, PlainConnection  speaking to it
-//   peers.h      Echo, sync_one_by_one ...                what it is compared with
+//   groups.h     core ...                        this file; main.cpp names them on the command line
+//   core.h       the tables of `core`            round_trip.cpp, turns.cpp, start_up.cpp
+//   table.h      Table                           aligned columns
+//   measure.h    Samples                         durations and their percentiles
+//   process.h    Scratch, Child, start_daemon    the daemon under measurement
+//   talk.h       Clients, PlainConnection        speaking to it
+//   peers.h      Echo, SyncedFile                what it is compared with
 //
 // A figure stands beside a peer or a physical limit measured in the same run, in turns with it
 // where that is possible, so that a busy machine is busy for both.

@@ -1,6 +1,5 @@
 // reef-bench: measures the daemon beside it. Usually called through ./bench.
 #include <cstdio>
-#include <signal.h>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +22,8 @@ struct Group {
 constexpr Group kGroups[] = {
     {"core", "Ping, first chunk, turns per second, start-up, memory", benchmarks::core},
 };
+
+constexpr int kInterrupted = 130;
 
 const Group* find_group(std::string_view name) {
   for (const auto& group : kGroups)
@@ -55,12 +56,13 @@ int main(int argc, char** argv) {
   if (wanted.empty())
     for (const auto& group : kGroups) wanted.push_back(&group);
 
-  ::signal(SIGPIPE, SIG_IGN);
+  benchmarks::catch_signals();
   benchmarks::raise_descriptor_limit();
   fmt::print("{}\n", benchmarks::describe_machine());
   for (const auto* group : wanted) {
     const auto done = group->run();
     std::fflush(stdout);
+    if (!benchmarks::check_interrupted()) return kInterrupted;
     if (!done) {
       fmt::print(stderr, "reef-bench: {}: {}\n", group->name, done.error().what);
       return traits(done.error().code).exit_code;

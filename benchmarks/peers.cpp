@@ -16,6 +16,7 @@ namespace {
 
 // In the child. Never returns.
 [[noreturn]] void echo_until_closed(int fd) {
+  ::signal(SIGTERM, SIG_DFL);
   char buffer[4096];
   for (;;) {
     const auto got = ::read(fd, buffer, sizeof buffer);

@@ -1,6 +1,7 @@
 #include "process.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -28,6 +29,8 @@ namespace {
 constexpr int kInheritedFd = 3;
 constexpr int kReadyMs = 60'000;
 constexpr int kStopMs = 10'000;
+
+volatile std::sig_atomic_t interrupted = 0;
 
 std::string scratch_parent() {
   const char* chosen = std::getenv("TMPDIR");
@@ -200,6 +203,18 @@ Status keep_on(int pid, const std::vector<int>& cores) {
   for (const auto core : cores) CPU_SET(core, &set);
   if (::sched_setaffinity(pid, sizeof set, &set) != 0)
     return sys_error(errno, fmt::format("keep process {} on a core", pid));
+  return Ok{};
+}
+
+void catch_signals() {
+  ::signal(SIGPIPE, SIG_IGN);
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+}
+
+Status check_interrupted() {
+  if (interrupted) return Error(Errc::cancelled, "interrupted");
   return Ok{};
 }
 

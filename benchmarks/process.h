@@ -72,6 +72,12 @@ std::vector<int> usable_cores();
 // Keeps the first thread of a process on these cores; pid 0 is the calling thread.
 Status keep_on(int pid, const std::vector<int>& cores);
 
+// From now on SIGINT, SIGTERM and SIGHUP end a measurement instead of the program, so that daemons
+// are stopped and scratch directories removed; SIGPIPE does nothing.
+void catch_signals();
+// cancelled after one of them. Called in every long loop.
+Status check_interrupted();
+
 void raise_descriptor_limit();
 // One line: cores, kernel, file system.
 std::string describe_machine();

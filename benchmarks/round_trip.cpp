@@ -56,6 +56,7 @@ Task<Status> measure(Executor loop, const daemon::Home& home, Echo& echo, RoundT
   REEF_CO_TRY(auto plain, PlainConnection::connect(home));
   client::Client client(loop, endpoint_of(home));
   for (int round = 0; round <= kRounds; ++round) {
+    REEF_CO_CHECK(check_interrupted());
     if (round == 1) out = {};  // the first one was the warm-up
     REEF_CO_CHECK(exchange_many(echo, frame, kPerRound, out.echo));
     REEF_CO_CHECK(exchange_many(plain, frame, kPerRound, out.plain));

@@ -66,6 +66,7 @@ Result<Resident> resident_with_connections(const daemon::Home& home, int pid) {
 Status print_start_up(const std::string& scratch, const daemon::Home& full) {
   Samples nothing, empty, reading, loading;
   for (int i = 0; i < kStarts; ++i) {
+    REEF_CHECK(check_interrupted());
     REEF_TRY(const auto ended, run_to_end("/bin/true"));
     nothing.add(ended);
     const daemon::Home fresh{fmt::format("{}/empty-{}", scratch, i)};

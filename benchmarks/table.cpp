@@ -29,9 +29,10 @@ void Table::print() const {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   fmt::print("\n{}\n", title_);
   for (const auto& row : rows_) {
-    fmt::print("  {:<{}}", row.front(), widths.front());
-    for (std::size_t i = 1; i < row.size(); ++i) fmt::print("  {:>{}}", row[i], widths[i]);
-    fmt::print("\n");
+    auto line = fmt::format("  {:<{}}", row.front(), widths.front());
+    for (std::size_t i = 1; i < row.size(); ++i) line += fmt::format("  {:>{}}", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", line);
   }
   for (const auto& text : notes_) fmt::print("  {}\n", text);
   std::fflush(stdout);

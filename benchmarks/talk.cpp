@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/task_group.h"
+#include "process.h"
 #include "transport/frame.h"
 #include "transport/unix_path.h"
 
@@ -61,6 +62,7 @@ Task<Result<TurnTimes>> take_turn(client::Client& client, std::string sender) {
   turn.agent = kAgent;
   turn.sender = std::move(sender);
   turn.content = kUserText;
+  REEF_CO_CHECK(check_interrupted());
   const auto began = now();
   REEF_CO_TRY(auto stream, co_await client.stream(std::move(turn)));
   std::optional<Nanos> first_chunk;

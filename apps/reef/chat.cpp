@@ -133,8 +133,9 @@ std::optional<std::string> prompt_line() {
 Task<Status> at_terminal(const Context& context, client::Client& client,
                          const ChatOptions& options) {
   REEF_CO_TRY(const auto stats, co_await client.stats());
-  print_line(fmt::format("reef {}, agent {}, model {}. /help for help.", stats.version(),
-                         options.agent.empty() ? "reef" : options.agent, stats.active_model()));
+  const auto who = options.agent.empty() ? "model " + stats.active_model()
+                                         : "agent " + utf8::printable(options.agent);
+  print_line(fmt::format("reef {}, {}. /help for help.", stats.version(), who));
   for (;;) {
     const auto line = prompt_line();
     if (!line) break;

@@ -21,7 +21,7 @@ CLI::App* add(CLI::App& app, Flags& flags, const char* name, const char* what,
               const std::string& example) {
   auto* command = app.add_subcommand(name, what);
   command->add_flag("--json", flags.json, "Print JSON (docs/cli.md tells the shape)");
-  command->footer("Example:\n  " + example);
+  command->footer("Example:\n  " + example + "\n");
   return command;
 }
 
@@ -33,13 +33,13 @@ int usage(const CLI::ParseError& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("reef talks to the Reef daemon: it starts one when none is running.");
+  CLI::App app("reef talks to the Reef daemon: it starts one when none is running.", "reef");
   app.footer(
       "Examples:\n"
       "  reef                          chat in the terminal\n"
       "  reef chat -p 'remember: the deploy key is in the blue vault'\n"
       "  git log -1 | reef chat -s ci  one message a line, answers on stdout\n"
-      "  reef sessions --json | jq -r '.[].id'");
+      "  reef sessions --json | jq -r '.[].id'\n");
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", std::string("reef ") + REEF_VERSION);
 

@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
   CLI::App app(
       "reefd keeps conversations with agents: clients connect to run/reefd.sock in its home.\n"
       "Runs in the foreground until SIGTERM or SIGINT; SIGHUP reads the configuration again.\n\n"
-      "Example:\n  reefd --home ~/.reef");
+      "Example:\n  reefd --home ~/.reef",
+      "reefd");
   reef::daemon::Options options;
   app.add_option("--home", options.home, "Home directory (default: $REEF_HOME, else ~/.reef)")
       ->type_name("DIR");

@@ -1,6 +1,7 @@
 """session.jsonl: what pi needs to read it, and that it survives crashes, torn tails and foreign hands."""
 
 import os
+import random
 import re
 import shutil
 import threading
@@ -440,7 +441,7 @@ class Damage(TranscriptCase):
             (sessions / "dangling").symlink_to("/nonexistent/place")
             (sessions / "loop").symlink_to("loop")
             (sessions / "garbage").mkdir()
-            (sessions / "garbage" / "session.jsonl").write_bytes(os.urandom(2000))
+            (sessions / "garbage" / "session.jsonl").write_bytes(random.Random(3).randbytes(2000))
             home.start()
             self.assertIn("blue vault", home.say("where is the deploy key?").body.str(2))
             listed = home.reef("sessions", "--json")
