@@ -13,6 +13,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <editline/readline.h>
 #include <fmt/format.h>
+#include <termios.h>
 
 #include "base/task_group.h"
 #include "base/utf8.h"
@@ -95,6 +96,7 @@ Task<Status> from_pipe(const Context& context, client::Client& client, const Cha
   Status outcome = Ok{};
   bool any = false;
   for (std::string line; std::getline(std::cin, line);) {
+    if (line.ends_with('\r')) line.pop_back();
     if (utf8::single_line(line).empty()) continue;
     any = true;
     auto done = co_await one_turn(context, client, options, line);
@@ -114,6 +116,26 @@ Task<void> cancel_on_interrupt(client::Client& client, const ChatOptions& option
   co_await interrupt.async_wait(asio::redirect_error(asio::use_awaitable, failed));
   if (!failed) static_cast<void>((co_await client.kill(options.agent, options.sender)).ok());
 }
+
+// While an answer comes, what is typed waits for the prompt, unseen and unchanged: Ctrl-D too.
+class QuietTerminal {
+ public:
+  QuietTerminal() : known_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
+    if (!known_) return;
+    auto quiet = before_;
+    quiet.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    ::tcsetattr(STDIN_FILENO, TCSADRAIN, &quiet);
+  }
+  ~QuietTerminal() {
+    if (known_) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
+  }
+  QuietTerminal(const QuietTerminal&) = delete;
+  QuietTerminal& operator=(const QuietTerminal&) = delete;
+
+ private:
+  termios before_ = {};
+  bool known_;
+};
 
 void print_help() {
   print_line("Type a message and press Enter. Ctrl-C stops an answer, Ctrl-D leaves.");
@@ -146,6 +168,7 @@ Task<Status> at_terminal(const Context& context, client::Client& client,
       print_help();
       continue;
     }
+    const QuietTerminal quiet;
     TaskGroup watch(co_await asio::this_coro::executor, "interrupt");
     watch.spawn(cancel_on_interrupt(client, options));
     const auto done = co_await one_turn(context, client, options, *line);

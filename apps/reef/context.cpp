@@ -14,8 +14,8 @@
 namespace reef::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kOtherStarterMax{5'000};
-constexpr std::chrono::milliseconds kOtherStarterPause{20};
+constexpr std::chrono::milliseconds kOtherDaemonMax{10'000};
+constexpr std::chrono::milliseconds kOtherDaemonPause{20};
 
 Task<Status> connect(const Context& context, Start start, client::Client& client) {
   auto connected = co_await client.connect();
@@ -25,16 +25,18 @@ Task<Status> connect(const Context& context, Start start, client::Client& client
   if (!context.may_start)
     co_return Error(Errc::unavailable, "no daemon is running on " + context.home.root +
                                            ", and --no-start forbids to start one");
-  const auto started = start_daemon(context.home);
-  if (started) co_return co_await client.connect();
-  if (!daemon::lock_holder(context.home)) co_return started;
-  // Somebody else is starting it at this moment, or it is just coming up.
-  const auto deadline = std::chrono::steady_clock::now() + kOtherStarterMax;
+  const auto deadline = std::chrono::steady_clock::now() + kOtherDaemonMax;
   for (;;) {
-    connected = co_await client.connect();
-    if (connected) co_return connected;
-    if (std::chrono::steady_clock::now() > deadline) co_return started;
-    co_await sleep_for(kOtherStarterPause);
+    const auto started = start_daemon(context.home);
+    if (started) co_return co_await client.connect();
+    if (!daemon::lock_holder(context.home)) co_return started;
+    // Another one holds the home: it is just coming up, or on its way out.
+    while (daemon::lock_holder(context.home)) {
+      connected = co_await client.connect();
+      if (connected) co_return connected;
+      if (std::chrono::steady_clock::now() > deadline) co_return started;
+      co_await sleep_for(kOtherDaemonPause);
+    }
   }
 }
 

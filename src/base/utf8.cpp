@@ -95,6 +95,13 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string excerpt(std::string_view text, std::size_t bytes_max) {
+  const auto head = prefix(text, bytes_max);
+  auto out = single_line(printable(head));
+  if (head.size() < text.size()) out += "...";
+  return out;
+}
+
 std::string single_line(std::string_view text) {
   std::string out;
   bool gap = false;

@@ -18,6 +18,9 @@ std::string_view prefix_chars(std::string_view text, std::size_t chars_max);
 // For terminals: valid, and without control characters other than newline and tab, so that a
 // message cannot move the cursor or change the title of the window that shows it.
 std::string printable(std::string_view text);
+// For errors and logs: one printable line of at most `bytes_max` bytes, with "..." where it was
+// cut, so that a hostile name can neither fill a log nor drive a terminal.
+std::string excerpt(std::string_view text, std::size_t bytes_max = 60);
 // One line: runs of white space become one space, ends trimmed.
 std::string single_line(std::string_view text);
 

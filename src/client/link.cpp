@@ -43,7 +43,11 @@ Task<Result<std::shared_ptr<Link>>> Link::connect(Executor loop, Endpoint endpoi
   std::string where = endpoint.unix_path;
   if (!endpoint.unix_path.empty()) {
     auto address = transport::unix_address(endpoint.unix_path);
-    if (!address) co_return std::move(address).error().with("connect");
+    if (!address) {
+      auto error = std::move(address).error().with("connect");
+      if (error.code == Errc::not_found) error.code = Errc::unavailable;
+      co_return error;
+    }
     const asio::local::stream_protocol::endpoint at(address->path);
     co_await link->socket_.async_connect(at, asio::redirect_error(asio::use_awaitable, failed));
   } else {

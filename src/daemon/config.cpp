@@ -65,6 +65,10 @@ class Table {
     return table_.get(key);
   }
 
+  std::string place(std::string_view key, const toml::node& node) const {
+    return fmt::format("{}:{}: {}{}", file_, node.source().begin.line, prefix_, key);
+  }
+
   // Call last: hands over what was found.
   Status finish(std::vector<std::string>& warnings) {
     for (const auto& [key, node] : table_)
@@ -75,10 +79,6 @@ class Table {
   }
 
  private:
-  std::string place(std::string_view key, const toml::node& node) const {
-    return fmt::format("{}:{}: {}{}", file_, node.source().begin.line, prefix_, key);
-  }
-
   const toml::table& table_;
   std::string_view file_;
   std::string prefix_;
@@ -109,9 +109,12 @@ Status read_providers(Table& root, std::string_view file, LoadedConfig& out) {
     table.read("kind", provider.kind);
     table.read("script", provider.script);
     if (provider.kind != "scripted" && provider.kind != "local")
-      table.refuse("kind", node, "must be one of: local, scripted");
+      table.refuse("kind", fields->contains("kind") ? *fields->get("kind") : node,
+                   "must be one of: local, scripted");
     if (provider.kind == "scripted" && provider.script.empty())
       table.refuse("script", node, "a scripted provider needs the file of its script");
+    if (const auto* script = fields->get("script"))
+      provider.script_place = table.place("script", *script);
     REEF_CHECK(table.finish(out.warnings));
     out.config.providers.emplace(name.str(), std::move(provider));
   }

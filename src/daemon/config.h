@@ -18,7 +18,8 @@ namespace reef::daemon {
 
 struct ProviderConfig {
   std::string kind;
-  std::string script;  // kind "scripted": a file, relative to the home
+  std::string script;        // kind "scripted": a file, relative to the home
+  std::string script_place;  // where config.toml says so, for errors
 };
 
 struct Config {

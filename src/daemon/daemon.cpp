@@ -76,6 +76,7 @@ class Daemon {
 
   // Everything that can go wrong before clients may come.
   Task<Status> start(const Config& config) {
+    ::unlink(home_.tcp_address().c_str());  // of a daemon that was killed
     REEF_CO_CHECK(co_await sessions_.load());
     REEF_CO_TRY(auto setup, make_setup(config));
     runtime_.configure(std::move(setup));
@@ -159,9 +160,10 @@ class Daemon {
       }
       const auto path =
           provider.script.starts_with('/') ? provider.script : home_.root + "/" + provider.script;
-      REEF_TRY(const auto text, read_all(files_, path));
-      auto script = model::parse_script(text);
-      if (!script) return std::move(script).error().with(path);
+      const auto text = read_all(files_, path);
+      if (!text) return Error(text.error()).with(provider.script_place);
+      auto script = model::parse_script(*text);
+      if (!script) return std::move(script).error().with(path).with(provider.script_place);
       setup->providers.add(name, std::make_shared<model::ScriptedProvider>(*std::move(script)));
     }
     auto agents = load_agents(files_, home_.agents());
@@ -195,6 +197,12 @@ class Daemon {
   Result<std::string> load_token() {
     auto text = read_all(files_, home_.token());
     if (text) {
+      // Others may have looked at it while they could; from now on they cannot.
+      struct ::stat info = {};
+      if (::stat(home_.token().c_str(), &info) == 0 && (info.st_mode & 0077U) != 0) {
+        log::warn("{} could be read by others; its mode is now 0600", home_.token());
+        if (::chmod(home_.token().c_str(), 0600) != 0) return sys_error(errno, "protect run/token");
+      }
       while (!text->empty() && (text->back() == '\n' || text->back() == ' ')) text->pop_back();
       if (!text->empty()) return text;
     } else if (text.error().code != Errc::not_found) {

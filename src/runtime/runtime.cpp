@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/utf8.h"
 
 namespace reef::runtime {
 namespace {
@@ -34,7 +35,8 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (message.sender.empty()) message.sender = kDefaultSender;
   REEF_TRY(auto agent, setup_->find(message.agent));
   REEF_TRY(auto key, session::Key::of_pair(agent.name, message.sender));
-  if (message.content.empty()) return Error(Errc::invalid, "the message is empty");
+  if (message.content.find_first_not_of(" \t\r\n") == std::string::npos)
+    return Error(Errc::invalid, "the message is empty");
 
   auto& conversation = conversations_[key];
   const bool fresh = !conversation;
@@ -50,8 +52,9 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
 
 Status Runtime::kill(std::string_view agent_name, std::string_view sender) {
   REEF_TRY(const auto agent, setup_->find(agent_name));
-  REEF_TRY(const auto key,
-           session::Key::of_pair(agent.name, sender.empty() ? kDefaultSender : sender));
+  REEF_TRY(
+      const auto key,
+      session::Key::of_pair(agent.name, utf8::excerpt(sender.empty() ? kDefaultSender : sender)));
   const auto found = conversations_.find(key);
   if (found == conversations_.end()) {
     if (sessions_.current(key)) return Ok{};  // known, and nothing runs

@@ -13,13 +13,6 @@ bool is_id_char(char c) {
          c == '_' || c == '-';
 }
 
-// Shown in errors; a hostile name must not be able to fill a log.
-std::string shown(std::string_view text) {
-  const auto clean = utf8::single_line(utf8::printable(text));
-  const auto head = utf8::prefix(clean, 60);
-  return head.size() < clean.size() ? std::string(head) + "..." : std::string(head);
-}
-
 }  // namespace
 
 Result<SessionId> SessionId::parse(std::string_view text) {
@@ -29,12 +22,12 @@ Result<SessionId> SessionId::parse(std::string_view text) {
                                             kBytesMax, text.size()));
   if (text.front() == '.')
     return Error(Errc::invalid,
-                 fmt::format("session id '{}' must not start with a dot", shown(text)));
+                 fmt::format("session id '{}' must not start with a dot", utf8::excerpt(text)));
   for (const char c : text)
     if (!is_id_char(c))
       return Error(Errc::invalid,
                    fmt::format("session id '{}' may hold letters, digits, '.', '_' and '-' only",
-                               shown(text)));
+                               utf8::excerpt(text)));
   return SessionId(std::string(text));
 }
 
@@ -63,11 +56,11 @@ Status check_text(std::string_view what, std::string_view text, std::size_t byte
   if (!utf8::valid(text)) return Error(Errc::invalid, fmt::format("{} is not valid UTF-8", what));
   if (utf8::printable(text).size() != text.size() ||
       text.find_first_of("\n\t") != std::string_view::npos)
-    return Error(Errc::invalid,
-                 fmt::format("{} '{}' must not hold control characters", what, shown(text)));
+    return Error(Errc::invalid, fmt::format("{} '{}' must not hold control characters", what,
+                                            utf8::excerpt(text)));
   if (text.find('/') != std::string_view::npos || text.find("..") != std::string_view::npos)
     return Error(Errc::invalid,
-                 fmt::format("{} '{}' must not hold '/' or '..'", what, shown(text)));
+                 fmt::format("{} '{}' must not hold '/' or '..'", what, utf8::excerpt(text)));
   return Ok{};
 }
 
@@ -82,7 +75,8 @@ Result<Key> Key::of_pair(std::string_view agent, std::string_view sender) {
   REEF_CHECK(check_name("sender", sender));
   // A colon in the agent would let two pairs make one key.
   if (agent.find(':') != std::string_view::npos)
-    return Error(Errc::invalid, fmt::format("agent name '{}' must not hold ':'", shown(agent)));
+    return Error(Errc::invalid,
+                 fmt::format("agent name '{}' must not hold ':'", utf8::excerpt(agent)));
   return Key(fmt::format("agent:{}:{}", agent, sender));
 }
 
@@ -90,8 +84,8 @@ Result<Key> Key::parse(std::string_view text) {
   REEF_CHECK(check_text("key", text, kBytesMax));
   const auto colon = text.find(':');
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size())
-    return Error(Errc::invalid,
-                 fmt::format("key '{}' must look like agent:<agent>:<sender>", shown(text)));
+    return Error(Errc::invalid, fmt::format("key '{}' must look like agent:<agent>:<sender>",
+                                            utf8::excerpt(text)));
   return Key(std::string(text));
 }
 

@@ -67,16 +67,6 @@ Block block_from_json(const json::value& in) {
   return OtherBlock{in};
 }
 
-std::vector<Block> content_from_json(const json::object& in) {
-  std::vector<Block> out;
-  if (const auto text = json::find_string(in, "content")) {
-    out.push_back(TextBlock{std::string(*text)});
-  } else if (const auto* blocks = json::find_array(in, "content")) {
-    for (const auto& block : *blocks) out.push_back(block_from_json(block));
-  }
-  return out;
-}
-
 // pi writes whole numbers without a fraction; so do we.
 json::value number(double value) {
   const bool in_range = value > -1e15 && value < 1e15;
@@ -123,6 +113,16 @@ constexpr std::pair<StopReason, std::string_view> kStopReasons[] = {
 
 }  // namespace
 
+std::vector<Block> content_from_json(const json::object& in) {
+  std::vector<Block> out;
+  if (const auto text = json::find_string(in, "content")) {
+    out.push_back(TextBlock{std::string(*text)});
+  } else if (const auto* blocks = json::find_array(in, "content")) {
+    for (const auto& block : *blocks) out.push_back(block_from_json(block));
+  }
+  return out;
+}
+
 std::string_view name_of(StopReason reason) {
   for (const auto& [value, name] : kStopReasons)
     if (value == reason) return name;
@@ -134,6 +134,12 @@ std::string_view role_of(const Message& message) {
                         [](const UserMessage&) -> std::string_view { return "user"; },
                         [](const AssistantMessage&) -> std::string_view { return "assistant"; },
                         [](const ToolResultMessage&) -> std::string_view { return "toolResult"; },
+                        [](const BashMessage&) -> std::string_view { return "bashExecution"; },
+                        [](const CustomMessage&) -> std::string_view { return "custom"; },
+                        [](const SummaryMessage& m) -> std::string_view {
+                          return m.kind == SummaryMessage::Kind::compaction ? "compactionSummary"
+                                                                            : "branchSummary";
+                        },
                         [](const OtherMessage& m) -> std::string_view { return m.role; },
                     },
                     message);
@@ -152,6 +158,8 @@ std::string text_of(const std::vector<Block>& blocks) {
 
 std::string text_of(const Message& message) {
   return std::visit(Overload{
+                        [](const BashMessage& m) { return m.command + "\n" + m.output; },
+                        [](const SummaryMessage& m) { return m.summary; },
                         [](const OtherMessage& m) { return text_of(content_from_json(m.raw)); },
                         [](const auto& m) { return text_of(m.content); },
                     },
@@ -159,33 +167,37 @@ std::string text_of(const Message& message) {
 }
 
 json::object to_json(const Message& message) {
-  return std::visit(Overload{
-                        [](const UserMessage& m) {
-                          return json::object{{"role", "user"},
-                                              {"content", to_json(m.content)},
-                                              {"timestamp", to_millis(m.time)}};
-                        },
-                        [](const AssistantMessage& m) {
-                          json::object out{{"role", "assistant"},
-                                           {"content", to_json(m.content)},
-                                           {"api", m.api},
-                                           {"provider", m.provider},
-                                           {"model", m.model},
-                                           {"usage", to_json(m.usage)},
-                                           {"stopReason", name_of(m.stop_reason)}};
-                          if (!m.error_message.empty()) out["errorMessage"] = m.error_message;
-                          out["timestamp"] = to_millis(m.time);
-                          return out;
-                        },
-                        [](const ToolResultMessage& m) {
-                          return json::object{
-                              {"role", "toolResult"},    {"toolCallId", m.tool_call_id},
-                              {"toolName", m.tool_name}, {"content", to_json(m.content)},
-                              {"isError", m.is_error},   {"timestamp", to_millis(m.time)}};
-                        },
-                        [](const OtherMessage& m) { return m.raw; },
-                    },
-                    message);
+  return std::visit(
+      Overload{
+          [](const UserMessage& m) {
+            return json::object{{"role", "user"},
+                                {"content", to_json(m.content)},
+                                {"timestamp", to_millis(m.time)}};
+          },
+          [](const AssistantMessage& m) {
+            json::object out{{"role", "assistant"},
+                             {"content", to_json(m.content)},
+                             {"api", m.api},
+                             {"provider", m.provider},
+                             {"model", m.model},
+                             {"usage", to_json(m.usage)},
+                             {"stopReason", name_of(m.stop_reason)}};
+            if (!m.error_message.empty()) out["errorMessage"] = m.error_message;
+            out["timestamp"] = to_millis(m.time);
+            return out;
+          },
+          [](const ToolResultMessage& m) {
+            return json::object{{"role", "toolResult"},    {"toolCallId", m.tool_call_id},
+                                {"toolName", m.tool_name}, {"content", to_json(m.content)},
+                                {"isError", m.is_error},   {"timestamp", to_millis(m.time)}};
+          },
+          [](const SummaryMessage& m) {
+            return json::object{
+                {"role", role_of(m)}, {"summary", m.summary}, {"timestamp", to_millis(m.time)}};
+          },
+          [](const auto& m) { return m.raw; },
+      },
+      message);
 }
 
 Message message_from_json(const json::object& in) {
@@ -214,6 +226,21 @@ Message message_from_json(const json::object& in) {
     out.time = time_from(in);
     return out;
   }
+  if (role == "bashExecution") {
+    BashMessage out;
+    out.command = string_or_empty(in, "command");
+    out.output = string_or_empty(in, "output");
+    out.exit_code = json::find_int(in, "exitCode");
+    out.cancelled = json::find_bool(in, "cancelled").value_or(false);
+    out.truncated = json::find_bool(in, "truncated").value_or(false);
+    out.full_output_path = string_or_empty(in, "fullOutputPath");
+    out.exclude_from_context = json::find_bool(in, "excludeFromContext").value_or(false);
+    out.raw = in;
+    return out;
+  }
+  // Version 2 called it hookMessage.
+  if (role == "custom" || role == "hookMessage")
+    return CustomMessage{string_or_empty(in, "customType"), content_from_json(in), in};
   return OtherMessage{std::string(role), in};
 }
 

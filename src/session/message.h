@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -64,17 +66,44 @@ struct ToolResultMessage {
   bool is_error = false;
   TimePoint time;
 };
+// A command the user ran beside the conversation.
+struct BashMessage {
+  std::string command, output;
+  std::optional<std::int64_t> exit_code;
+  bool cancelled = false;
+  bool truncated = false;
+  std::string full_output_path;
+  bool exclude_from_context = false;
+  json::object raw;
+};
+// Text a program put in, shown to the model as the user's.
+struct CustomMessage {
+  std::string custom_type;
+  std::vector<Block> content;
+  json::object raw;
+};
+// What stands for messages that are no longer given: made from entries, never written as a message.
+struct SummaryMessage {
+  enum class Kind : std::uint8_t { compaction, branch };
+  Kind kind = Kind::compaction;
+  std::string summary;
+  TimePoint time;
+};
 // A role we do not interpret; kept and shown, not sent to a model.
 struct OtherMessage {
   std::string role;
   json::object raw;
 };
-using Message = std::variant<UserMessage, AssistantMessage, ToolResultMessage, OtherMessage>;
+using Message = std::variant<UserMessage, AssistantMessage, ToolResultMessage, BashMessage,
+                             CustomMessage, SummaryMessage, OtherMessage>;
+using MessagePtr = std::shared_ptr<const Message>;
 
 std::string_view role_of(const Message& message);
 // The text blocks, joined by newlines.
 std::string text_of(const Message& message);
 std::string text_of(const std::vector<Block>& blocks);
+// A message's `content`: a string, or an array of blocks.
+std::vector<Block> content_from_json(const json::object& in);
 
 json::object to_json(const Message& message);
 // Never fails: what is missing or of a wrong type gets its default, an unknown role is

@@ -16,10 +16,6 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-std::string excerpt(std::string_view text) {
-  return utf8::single_line(utf8::printable(utf8::prefix(text, 60)));
-}
-
 }  // namespace
 
 std::string_view name_of(Damage::Kind kind) {
@@ -64,9 +60,10 @@ void TranscriptReader::place(Entry entry, bool has_parent_field) {
   }
   const bool dangling = entry.parent && !seen_.contains(entry.parent->text);
   if (!has_parent_field || dangling) {
-    const auto what = dangling ? fmt::format("parent {} of entry {} is not above it",
-                                             excerpt(entry.parent->text), excerpt(entry.id.text))
-                               : fmt::format("entry {} has no parentId", excerpt(entry.id.text));
+    const auto what =
+        dangling ? fmt::format("parent {} of entry {} is not above it",
+                               utf8::excerpt(entry.parent->text), utf8::excerpt(entry.id.text))
+                 : fmt::format("entry {} has no parentId", utf8::excerpt(entry.id.text));
     if (reading_.entries.empty()) {
       entry.parent.reset();
       if (dangling) report(Damage::Kind::missing_parent, what);
@@ -77,7 +74,7 @@ void TranscriptReader::place(Entry entry, bool has_parent_field) {
   }
   const auto [at, fresh] = seen_.insert_or_assign(entry.id.text, reading_.entries.size());
   if (!fresh)
-    report(Damage::Kind::duplicate_id, fmt::format("id {} stands twice", excerpt(at->first)));
+    report(Damage::Kind::duplicate_id, fmt::format("id {} stands twice", utf8::excerpt(at->first)));
   reading_.entries.push_back(std::move(entry));
 }
 
@@ -138,7 +135,7 @@ void TranscriptReader::line(std::string_view raw, bool ended) {
   if (!ended && !saved) {
     report(Damage::Kind::torn_tail, fmt::format("torn last line of {} bytes", raw.size()));
   } else {
-    report(Damage::Kind::bad_line, fmt::format("not an entry: {}", excerpt(text)));
+    report(Damage::Kind::bad_line, fmt::format("not an entry: {}", utf8::excerpt(text)));
   }
 }
 

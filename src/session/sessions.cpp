@@ -37,7 +37,8 @@ Row make_row(const SessionId& id, const Transcript& transcript, std::uint64_t by
     if (!row.preview.empty()) continue;
     const auto message = message_of(entry);
     if (message && std::holds_alternative<UserMessage>(*message))
-      row.preview = utf8::prefix_chars(utf8::single_line(text_of(*message)), kPreviewChars);
+      row.preview = utf8::prefix_chars(
+          utf8::single_line(utf8::prefix(text_of(*message), kPreviewChars * 8)), kPreviewChars);
   }
   return row;
 }
@@ -67,6 +68,11 @@ Task<Status> Sessions::load() {
     if (!bytes) {
       log::warn("session {}: {}", id.text(), bytes.error().what);
       continue;
+    }
+    if (!bytes->empty() && bytes->back() != '\n') {
+      // A crash tore the last line: mended now, so that every line of every file can be read.
+      auto mended = co_await store_.open(id);
+      if (mended) bytes = std::move(mended);
     }
     adopt(id, Transcript(read_transcript(*bytes)), bytes->size());
   }

@@ -52,7 +52,9 @@ std::vector<Message> build_context(const Transcript& transcript) {
   std::vector<Message> context;
   for (const auto* entry : transcript.branch()) {
     auto message = message_of(*entry);
-    if (!message || std::holds_alternative<OtherMessage>(*message)) continue;
+    if (!message || std::holds_alternative<OtherMessage>(*message) ||
+        std::holds_alternative<BashMessage>(*message))
+      continue;
     if (const auto* reply = std::get_if<AssistantMessage>(&*message))
       if (reply->stop_reason == StopReason::error || reply->stop_reason == StopReason::aborted)
         continue;

@@ -107,6 +107,7 @@ Result<std::unique_ptr<Listener>> Listener::listen_tcp(Executor loop, std::uint1
 }
 
 Task<void> Listener::accept_all() {
+  bool refusing = false;
   for (;;) {
     Socket socket(loop_);
     boost::system::error_code failed;
@@ -115,10 +116,12 @@ Task<void> Listener::accept_all() {
     if (stopping_ || failed == asio::error::operation_aborted) co_return;
     if (failed) {
       // Out of descriptors, usually: existing clients go on, new ones wait.
-      log::warn("{}: accept: {}", name_, failed.message());
+      if (!refusing) log::warn("{}: accept: {}; trying again", name_, failed.message());
+      refusing = true;
       co_await sleep_for(kAcceptPause);
       continue;
     }
+    refusing = false;
     const auto name = fmt::format("{}#{}", name_, ++accepted_);
     if (connections_.size() >= limits_.connections_max) {
       log::warn("{}: turned away: {} connections are open", name, connections_.size());

@@ -425,7 +425,7 @@ class Damage(TranscriptCase):
                         out.write(json.dumps({
                             "type": "message", "id": f"aaaa000{number}", "parentId": parent,
                             "timestamp": "2026-01-02T03:04:05.678Z",
-                            "message": {"role": "user", "content": "round and round", "timestamp": 1767323046000}}) + "\n")
+                            "message": {"role": "user", "content": "round", "timestamp": 1767323046000}}) + "\n")
                 self.goes_on(home, path, remembers=False)
                 self.assertEqual(home.reef("show", read_lines(path)[0]["id"]).code, 0)
 

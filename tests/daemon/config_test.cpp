@@ -69,7 +69,7 @@ TEST(Config, ABadValueNamesFileLineAndKey) {
            std::pair("[log]\nlevel = \"loud\"\n",
                      "c.toml:2: log.level: must be one of: debug, info, warn, error"),
            std::pair("[providers.x]\nkind = \"magic\"\n",
-                     "c.toml:1: providers.x.kind: must be one of: local, scripted"),
+                     "c.toml:2: providers.x.kind: must be one of: local, scripted"),
            std::pair("[providers]\nx = 1\n", "c.toml:2: providers.x: must be a table"),
        }) {
     const auto loaded = parse_config(text, "c.toml");

@@ -14,6 +14,8 @@ namespace reef::model {
 namespace {
 
 constexpr std::size_t kQuoteChars = 300;
+// How much of one message is looked at: an answer must not take longer because a file was pasted.
+constexpr std::size_t kLookBytesMax = 16U << 10;
 constexpr std::size_t kRecentMax = 5;
 constexpr std::size_t kQuotesMax = 3;
 
@@ -75,6 +77,8 @@ bool asks_for_all(const std::string& lower) {
 }
 
 bool is_greeting(const std::string& lower) {
+  constexpr std::size_t kGreetingBytesMax = 60;
+  if (lower.size() > kGreetingBytesMax) return false;
   const auto words = words_of(lower);
   if (words.empty() || words.size() > 3) return false;
   for (const auto& word : words)
@@ -134,7 +138,8 @@ std::string local_answer(const std::vector<session::Message>& messages) {
   std::vector<Said> said;
   for (const auto& message : messages)
     if (std::holds_alternative<session::UserMessage>(message))
-      said.push_back(Said{said.size() + 1, session::text_of(message)});
+      said.push_back(Said{said.size() + 1,
+                          std::string(utf8::prefix(session::text_of(message), kLookBytesMax))});
   if (said.empty()) return std::string(kWhatIAm);
 
   const auto asked = said.back().text;
