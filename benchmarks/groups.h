@@ -1,12 +1,16 @@
 // Table of contents of benchmarks/: groups of tables, each a function that measures and prints.
 //
-//   groups.h     core ...                        this file; main.cpp names them on the command line
+//   groups.h     core, sessions                  this file; main.cpp names them on the command line
 //   core.h       the tables of `core`            round_trip.cpp, turns.cpp, start_up.cpp
+//   sessions.h   the tables of `sessions`        appends.cpp, contexts.cpp, lists.cpp
 //   table.h      Table                           aligned columns
 //   measure.h    Samples                         durations and their percentiles
 //   process.h    Scratch, Child, start_daemon    the daemon under measurement
 //   talk.h       Clients, PlainConnection        speaking to it
 //   peers.h      Echo, SyncedFile                what it is compared with
+//   pi.h         Pi                              the same, when node is there
+//   engine.h     Engine                          the session engine without the daemon
+//   transcripts.h                                files for it
 //
 // A figure stands beside a peer or a physical limit measured in the same run, in turns with it
 // where that is possible, so that a busy machine is busy for both.
@@ -17,5 +21,6 @@
 namespace reef::benchmarks {
 
 Status core();
+Status sessions();
 
 }  // namespace reef::benchmarks

@@ -7,6 +7,7 @@
 
 #include "groups.h"
 #include "process.h"
+#include "sessions.h"
 
 namespace {
 
@@ -21,6 +22,7 @@ struct Group {
 // A new group also gets a line in the help of ../bench.
 constexpr Group kGroups[] = {
     {"core", "Ping, first chunk, turns per second, start-up, memory", benchmarks::core},
+    {"sessions", "durable appends, opening, lists and start-up with many", benchmarks::sessions},
 };
 
 constexpr int kInterrupted = 130;
@@ -39,6 +41,9 @@ void print_help() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Not for people: contexts.cpp starts this program so.
+  if (argc == 4 && argv[1] == std::string_view("--open-context"))
+    return benchmarks::open_context_here(argv[2], argv[3]);
   std::vector<const Group*> wanted;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];

@@ -25,6 +25,9 @@ inline double in_seconds(Nanos duration) {
 class Samples {
  public:
   void add(Nanos duration) { all_.push_back(duration); }
+  void add(const Samples& others) {
+    all_.insert(all_.end(), others.all_.begin(), others.all_.end());
+  }
   std::size_t size() const { return all_.size(); }
   // The smallest sample that at least `percent` of all do not exceed. There must be one.
   Nanos percentile(unsigned percent) const;

@@ -68,7 +68,8 @@ Status SyncedFile::append() {
   return files_.sync(fd_.get());
 }
 
-Result<Nanos> append_in_parallel(const std::string& directory, int threads, int appends) {
+Result<Nanos> append_in_parallel(const std::string& directory, int threads, int appends,
+                                 Samples* each) {
   std::vector<SyncedFile> synced;
   for (int i = 0; i < threads; ++i) {
     REEF_TRY(auto file, SyncedFile::create(directory));
@@ -77,16 +78,22 @@ Result<Nanos> append_in_parallel(const std::string& directory, int threads, int 
     synced.push_back(std::move(file));
   }
   std::atomic<bool> failed = false;
+  std::vector<Samples> samples(synced.size());
   std::vector<std::thread> running;
-  const auto began = now();
-  for (auto& file : synced)
-    running.emplace_back([&file, &failed, appends] {
-      for (int i = 0; i < appends && !failed; ++i)
+  const auto start = now();
+  for (std::size_t i = 0; i < synced.size(); ++i)
+    running.emplace_back([&file = synced[i], &mine = samples[i], &failed, appends] {
+      for (int done = 0; done < appends && !failed; ++done) {
+        const auto began = now();
         if (!file.append()) failed = true;
+        mine.add(now() - began);
+      }
     });
   for (auto& thread : running) thread.join();
-  const auto took = now() - began;
+  const auto took = now() - start;
   if (failed) return Error(Errc::io, "a synced append in " + directory + " failed");
+  if (each)
+    for (const auto& mine : samples) each->add(mine);
   return took;
 }
 

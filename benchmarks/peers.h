@@ -43,6 +43,8 @@ class SyncedFile {
 };
 
 // How long `threads` threads take for `appends` synced appends each, every thread to its own file.
-Result<Nanos> append_in_parallel(const std::string& directory, int threads, int appends);
+// `each`, when given, gets the time of every append.
+Result<Nanos> append_in_parallel(const std::string& directory, int threads, int appends,
+                                 Samples* each = nullptr);
 
 }  // namespace reef::benchmarks

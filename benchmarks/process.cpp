@@ -56,16 +56,6 @@ std::string file_system_name(const std::string& path) {
   }
 }
 
-Result<std::string> find_reefd() {
-  char self[4096];
-  const auto length = ::readlink("/proc/self/exe", self, sizeof self);
-  if (length <= 0) return sys_error(errno, "find this program");
-  std::string path(self, static_cast<std::size_t>(length));
-  path.replace(path.find_last_of('/') + 1, std::string::npos, "reefd");
-  if (::access(path.c_str(), X_OK) != 0) return sys_error(errno, "find the daemon " + path);
-  return path;
-}
-
 // In the child, between fork and exec: nothing but system calls. Never returns.
 [[noreturn]] void become(char* const* arguments, int output, int inherited, int parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -131,6 +121,16 @@ void Child::stop() {
   static_cast<void>(wait());
 }
 
+Result<std::string> find_program(std::string_view name) {
+  char self[4096];
+  const auto length = ::readlink("/proc/self/exe", self, sizeof self);
+  if (length <= 0) return sys_error(errno, "find this program");
+  std::string path(self, static_cast<std::size_t>(length));
+  path.replace(path.find_last_of('/') + 1, std::string::npos, name);
+  if (::access(path.c_str(), X_OK) != 0) return sys_error(errno, "find the program " + path);
+  return path;
+}
+
 Status make_home(const daemon::Home& home) {
   PosixFiles files;
   REEF_CHECK(make_directories(files, home.agents()));
@@ -144,7 +144,7 @@ Status make_home(const daemon::Home& home) {
 }
 
 Result<RunningDaemon> start_daemon(const daemon::Home& home) {
-  REEF_TRY(const auto program, find_reefd());
+  REEF_TRY(const auto program, find_program("reefd"));
   PosixFiles files;
   REEF_CHECK(make_directories(files, home.root));
   const auto output = home.root + "/output.txt";
@@ -181,6 +181,7 @@ Result<Resident> resident(int pid) {
   while (std::fgets(line, sizeof line, file.get())) {
     long kib = 0;
     if (std::sscanf(line, "VmRSS: %ld kB", &kib) == 1) out.all_mib = double(kib) / 1024;
+    if (std::sscanf(line, "VmHWM: %ld kB", &kib) == 1) out.peak_mib = double(kib) / 1024;
     if (std::sscanf(line, "RssAnon: %ld kB", &kib) == 1) out.anonymous_mib = double(kib) / 1024;
   }
   if (out.all_mib <= 0) return Error(Errc::io, path + " has no VmRSS");

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,9 @@ class Child {
 // Gives a home an agent that answers from a script, see talk.h.
 Status make_home(const daemon::Home& home);
 
+// A program that lies beside this one, or this one itself.
+Result<std::string> find_program(std::string_view name);
+
 struct RunningDaemon {
   Child process;
   Nanos start_up;  // from before the fork until it said that clients can connect
@@ -64,6 +68,7 @@ Result<RunningDaemon> start_daemon(const daemon::Home& home);
 struct Resident {
   double all_mib = 0;        // VmRSS
   double anonymous_mib = 0;  // RssAnon: without the pages of the program and its libraries
+  double peak_mib = 0;       // VmHWM: the most it ever was
 };
 Result<Resident> resident(int pid);
 

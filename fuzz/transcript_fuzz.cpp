@@ -5,6 +5,9 @@
 #include <set>
 
 #include "base/assert.h"
+#include "session/check.h"
+#include "session/refresh.h"
+#include "session/tail.h"
 #include "session/transcript.h"
 
 namespace {
@@ -21,7 +24,7 @@ void check(const Transcript& transcript) {
     REEF_ASSERT(!before || before < entry);
     before = entry;
   }
-  REEF_ASSERT(build_context(transcript).size() <= branch.size());
+  REEF_ASSERT(build_context(branch).items.size() <= branch.size());
 }
 
 }  // namespace
@@ -41,6 +44,37 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     held.erase(0, pieces.feed(held, at + 7 >= size));
   }
   REEF_ASSERT(pieces.reading().entries.size() == reading.entries.size());
+
+  // Backwards, the same.
+  const auto source = source_of(bytes);
+  const auto backwards = *read_tail(source);
+  const auto forwards = *read_tail_forwards(source);
+  REEF_ASSERT(backwards.leaf == forwards.leaf);
+  REEF_ASSERT(backwards.context.items.size() == forwards.context.items.size());
+  for (std::size_t i = 0; i < forwards.context.items.size(); ++i) {
+    const auto& one = backwards.context.items[i];
+    const auto& other = forwards.context.items[i];
+    REEF_ASSERT(one.id == other.id);
+    REEF_ASSERT(reef::json::write(to_json(*one.message)) ==
+                reef::json::write(to_json(*other.message)));
+  }
+
+  // A row read in two parts is the row read at once.
+  const auto id = *SessionId::parse("s");
+  const auto whole = make_row(id, bytes);
+  if (reading.whole_bytes == size && size > 0) {
+    const auto half = bytes.substr(0, bytes.substr(0, size / 2).rfind('\n') + 1);
+    Refresh request{id, make_row(id, half)};
+    const auto continued = *refresh_row(source, std::move(request));
+    REEF_ASSERT(continued.message_count == whole.message_count);
+    REEF_ASSERT(reef::json::write(continued.meta) == reef::json::write(whole.meta));
+  }
+
+  // Repaired, it has the same words and no damage.
+  const Transcript mended{read_transcript(repaired(bytes, id))};
+  REEF_ASSERT(mended.damage().empty());
+  REEF_ASSERT(mended.entries().size() == transcript.entries().size());
+  REEF_ASSERT(build_context(mended.branch()).items.size() == forwards.context.items.size());
 
   // Written out again, every entry is there and has found its parent.
   std::string again;

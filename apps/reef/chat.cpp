@@ -61,7 +61,7 @@ std::string current_directory() {
 
 client::Turn make_turn(const ChatOptions& options, std::string_view content) {
   return client::Turn{options.agent, options.sender, utf8::sanitize(content),
-                      utf8::sanitize(current_directory())};
+                      utf8::sanitize(current_directory()), options.key};
 }
 
 json::object usage_json(const protocol::TokenUsage& usage) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "context.h"
 
@@ -12,13 +13,32 @@ struct ChatOptions {
   std::string agent;
   std::string sender;
   std::optional<std::string> message;  // -p: one turn
+  std::string key;                     // instead of agent and sender
 };
 int run_chat(const Context& context, const ChatOptions& options);
 
 int run_ping(const Context& context);
 int run_status(const Context& context);
-int run_sessions(const Context& context);
-int run_show(const Context& context, const std::string& id);
+struct SessionsOptions {
+  protocol::ListSessions query;
+  bool trash = false;
+};
+int run_sessions(const Context& context, const SessionsOptions& options);
+
+enum class View : std::uint8_t { branch, all, tree, raw };
+int run_show(const Context& context, const std::string& id, View view);
+int run_tail(const Context& context, const std::string& id, bool follow);
+int run_new(const Context& context, const std::string& agent, const std::string& sender,
+            const std::string& key);
+int run_resume(const Context& context, const std::string& id, const std::string& key);
+int run_fork(const Context& context, const std::string& id, const std::string& at);
+int run_rewind(const Context& context, const std::string& id, const std::string& entry);
+int run_set(const Context& context, const std::string& id, const std::vector<std::string>& fields);
+int run_label(const Context& context, const std::string& id, const std::string& entry,
+              const std::string& text);
+int run_rm(const Context& context, const std::string& id);
+int run_restore(const Context& context, const std::string& id);
+int run_fsck(const Context& context, bool repair);
 int run_kill(const Context& context, const std::string& agent, const std::string& sender);
 int run_reload(const Context& context);
 int run_stop(const Context& context);

@@ -57,7 +57,7 @@ bool Context::color() const {
 int with_client(const Context& context, std::string_view command, Start start,
                 const std::function<Task<Status>(client::Client&)>& body) {
   boost::asio::io_context io(1);
-  Status outcome = Ok{};
+  Status outcome = Error(Errc::internal, "ended unexpectedly");
   client::Endpoint endpoint;
   endpoint.unix_path = context.home.socket();
   client::Client client(io.get_executor(), std::move(endpoint));

@@ -25,6 +25,12 @@ CLI::App* add(CLI::App& app, Flags& flags, const char* name, const char* what,
   return command;
 }
 
+template <class F>
+void text_option(CLI::App& command, const char* name, const char* what, F set) {
+  command.add_option_function<std::string>(
+      name, [set](const std::string& v) { set(v); }, what);
+}
+
 int usage(const CLI::ParseError& error) {
   std::fprintf(stderr, "reef: usage: %s\nTry: reef --help\n", error.what());
   return 2;
@@ -62,12 +68,107 @@ int main(int argc, char** argv) {
 
   auto* ping = add(app, flags, "ping", "Ask the daemon for a sign of life", "reef ping");
   auto* status = add(app, flags, "status", "What the daemon is and does", "reef status --json");
+  SessionsOptions listing;
+  auto& query = listing.query;
   auto* sessions = add(app, flags, "sessions", "List sessions, newest first",
-                       "reef sessions --json | jq '.[0]'");
+                       "reef sessions --agent reef --limit 20 --json | jq '.[0]'");
+  text_option(*sessions, "-a,--agent", "Of this agent", [&](auto v) { query.set_agent(v); });
+  text_option(*sessions, "-s,--sender", "Of this sender", [&](auto v) { query.set_sender(v); });
+  text_option(*sessions, "--key", "Of this conversation", [&](auto v) { query.set_key(v); });
+  text_option(*sessions, "--status", "With this status", [&](auto v) { query.set_status(v); });
+  text_option(*sessions, "--label", "With this label", [&](auto v) { query.set_label(v); });
+  text_option(*sessions, "--text", "With this in the name or the first message",
+              [&](auto v) { query.set_text(v); });
+  text_option(*sessions, "--source", "native, or where it was imported from",
+              [&](auto v) { query.set_source(v); });
+  text_option(*sessions, "--after", "Last message not before, ISO 8601",
+              [&](auto v) { query.set_after(v); });
+  text_option(*sessions, "--before", "Last message before, ISO 8601",
+              [&](auto v) { query.set_before(v); });
+  text_option(*sessions, "--sort", "updated, created, name, messages",
+              [&](auto v) { query.set_sort(v); });
+  text_option(*sessions, "--cursor", "Continue a limited list",
+              [&](auto v) { query.set_cursor(v); });
+  sessions->add_option_function<std::uint32_t>(
+      "--limit", [&](const std::uint32_t& v) { query.set_limit(v); }, "At most so many");
+  sessions->add_flag_function(
+      "--ascending", [&](std::int64_t) { query.set_ascending(true); }, "Smallest or oldest first");
+  sessions->add_flag_function(
+      "--flagged,!--no-flagged", [&](std::int64_t n) { query.set_flagged(n > 0); }, "Flagged ones");
+  sessions->add_flag_function(
+      "--archived,!--no-archived", [&](std::int64_t n) { query.set_archived(n > 0); },
+      "Archived ones");
+  sessions->add_flag_function(
+      "--unread,!--no-unread", [&](std::int64_t n) { query.set_unread(n > 0); }, "Unread ones");
+  sessions->add_flag("--trash", listing.trash, "What is in the trash instead");
 
   std::string id;
-  auto* show = add(app, flags, "show", "Print a session", "reef show 261115-swift-river");
-  show->add_option("ID", id, "Session id, from `reef sessions`")->required();
+  const auto with_id = [&](CLI::App* command) {
+    command->add_option("ID", id, "Session id, from `reef sessions`")->required();
+    return command;
+  };
+  auto* show = with_id(
+      add(app, flags, "show", "Print a session's branch", "reef show 261115-swift-river --tree"));
+  bool view_all = false, view_branch = false, view_tree = false, view_raw = false;
+  show->add_flag("--branch", view_branch, "The current branch (the default)");
+  show->add_flag("--all", view_all, "Every branch, in the order of the file");
+  show->add_flag("--tree", view_tree, "The tree, a line an entry");
+  show->add_flag("--raw", view_raw, "The file itself");
+
+  bool follow = false;
+  auto* tail = with_id(add(app, flags, "tail", "Print a session and what is added",
+                           "reef tail -f 261115-swift-river"));
+  tail->add_flag("-f,--follow", follow, "Go on until interrupted");
+
+  std::string new_agent, new_sender, new_key;
+  auto* fresh = add(app, flags, "new", "Start a conversation over; the old session is kept",
+                    "reef new -s ci");
+  fresh->add_option("-a,--agent", new_agent, "Agent (default: the daemon's)")->type_name("AGENT");
+  fresh->add_option("-s,--sender", new_sender, "Sender (default: user)")->type_name("SENDER");
+  fresh->add_option("--key", new_key, "Conversation key, instead of agent and sender")
+      ->type_name("KEY");
+
+  auto* resume = with_id(add(app, flags, "resume", "Make a session its conversation's current one",
+                             "reef resume 261115-swift-river"));
+  resume->add_option("--key", new_key, "Another conversation's key")->type_name("KEY");
+
+  std::string at, entry, label_text;
+  auto* fork = with_id(add(app, flags, "fork", "Copy a session's branch into a new one",
+                           "reef fork 261115-swift-river --at 1a2b3c4d"));
+  fork->add_option("--at", at, "Up to this entry (default: the leaf)")->type_name("ENTRY");
+
+  auto* rewind = with_id(add(app, flags, "rewind", "Continue a session from an earlier entry",
+                             "reef rewind 261115-swift-river 1a2b3c4d"));
+  rewind->add_option("ENTRY", entry, "Entry id, from `reef show --tree`")->required();
+
+  std::vector<std::string> fields;
+  auto* set =
+      with_id(add(app, flags, "set", "Change a session's metadata",
+                  "reef set 261115-swift-river name='Deploy keys' isFlagged=true labels=ops"));
+  set->add_option("FIELD=VALUE", fields, "What to change; an empty value removes")->required();
+
+  auto* label = with_id(add(app, flags, "label", "Bookmark an entry",
+                            "reef label 261115-swift-river 1a2b3c4d 'before the change'"));
+  label->add_option("ENTRY", entry, "Entry id, from `reef show --tree`")->required();
+  label->add_option("TEXT", label_text, "The bookmark; none takes it away");
+
+  auto* rm =
+      with_id(add(app, flags, "rm", "Move a session to the trash", "reef rm 261115-swift-river"));
+  auto* restore = with_id(add(app, flags, "restore", "Take a session out of the trash",
+                              "reef restore 261115-swift-river"));
+
+  bool repair = false;
+  auto* fsck = add(app, flags, "fsck", "Check every session's file", "reef fsck --json");
+  fsck->add_flag("--repair", repair, "Mend what can be; the damaged file is kept beside it");
+
+  ChatOptions sending;
+  std::string send_message;
+  auto* send = add(app, flags, "send", "Send one message to a conversation by its key",
+                   "reef send --key agent:reef:cron 'the night run is done'");
+  send->add_option("--key", sending.key, "For example agent:reef:user")
+      ->type_name("KEY")
+      ->required();
+  send->add_option("MESSAGE", send_message, "What to say")->required();
 
   std::string kill_agent;
   std::string kill_sender;
@@ -94,8 +195,27 @@ int main(int argc, char** argv) {
 
   if (ping->parsed()) return run_ping(context);
   if (status->parsed()) return run_status(context);
-  if (sessions->parsed()) return run_sessions(context);
-  if (show->parsed()) return run_show(context, id);
+  if (sessions->parsed()) return run_sessions(context, listing);
+  if (show->parsed())
+    return run_show(context, id,
+                    view_raw    ? View::raw
+                    : view_tree ? View::tree
+                    : view_all  ? View::all
+                                : View::branch);
+  if (tail->parsed()) return run_tail(context, id, follow);
+  if (fresh->parsed()) return run_new(context, new_agent, new_sender, new_key);
+  if (resume->parsed()) return run_resume(context, id, new_key);
+  if (fork->parsed()) return run_fork(context, id, at);
+  if (rewind->parsed()) return run_rewind(context, id, entry);
+  if (set->parsed()) return run_set(context, id, fields);
+  if (label->parsed()) return run_label(context, id, entry, label_text);
+  if (rm->parsed()) return run_rm(context, id);
+  if (restore->parsed()) return run_restore(context, id);
+  if (fsck->parsed()) return run_fsck(context, repair);
+  if (send->parsed()) {
+    sending.message = send_message;
+    return run_chat(context, sending);
+  }
   if (kill->parsed()) return run_kill(context, kill_agent, kill_sender);
   if (reload->parsed()) return run_reload(context);
   if (stop->parsed()) return run_stop(context);

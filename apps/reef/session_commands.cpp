@@ -1,110 +1,240 @@
-// sessions, show.
+// sessions, show, tail: looking at sessions.
 
 #include <algorithm>
+#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "base/utf8.h"
 #include "commands.h"
+#include "session/context.h"
 #include "session/transcript.h"
 
 namespace reef::cli {
 namespace {
-
-json::object to_json(const protocol::SessionRow& row) {
-  return json::object{
-      {"id", row.id()},
-      {"key", row.key()},
-      {"agent", row.agent()},
-      {"sender", row.sender()},
-      {"title", row.title()},
-      {"preview", row.preview()},
-      {"messageCount", row.message_count()},
-      {"createdAt", row.created_at()},
-      {"updatedAt", row.updated_at()},
-      {"bytes", row.bytes()},
-  };
-}
 
 // What a person sees of a name somebody else chose.
 std::string shown(std::string_view text) {
   return utf8::single_line(utf8::printable(text));
 }
 
-Task<Status> sessions(const Context& context, client::Client& client) {
-  REEF_CO_TRY(const auto rows, co_await client.sessions());
+json::value details(const protocol::SessionRow& row) {
+  auto parsed = json::parse(row.details());
+  return parsed ? *std::move(parsed) : json::value(nullptr);
+}
+
+Task<Status> print_trash(const Context& context, client::Client& client) {
+  protocol::ClientMessage message;
+  message.mutable_list_trash();
+  REEF_CO_TRY(const auto answer, co_await client.request(message, client::Client::Repeat::safe,
+                                                         std::chrono::seconds(30)));
+  json::array ids;
+  for (const auto& id : answer.trash_list().ids()) {
+    if (!context.json) print_line(id);
+    ids.emplace_back(id);
+  }
+  if (context.json) print_json(ids);
+  if (!context.json && ids.empty()) print_line("the trash is empty");
+  co_return Ok{};
+}
+
+Task<Status> sessions(const Context& context, client::Client& client, SessionsOptions options) {
+  if (options.trash) co_return co_await print_trash(context, client);
+  REEF_CO_TRY(const auto list, co_await client.sessions(options.query));
   if (context.json) {
     json::array out;
-    for (const auto& row : rows) out.push_back(to_json(row));
+    for (const auto& row : list.sessions()) out.push_back(details(row));
     print_json(out);
     co_return Ok{};
   }
-  if (rows.empty()) {
-    print_line("no sessions yet; say something: reef chat");
+  if (list.sessions().empty()) {
+    print_line("no sessions; say something: reef chat");
     co_return Ok{};
   }
   std::size_t id_width = 0;
-  for (const auto& row : rows) id_width = std::max(id_width, row.id().size());
+  for (const auto& row : list.sessions()) id_width = std::max(id_width, row.id().size());
   const auto now = SystemClock().now();
-  for (const auto& row : rows) {
+  for (const auto& row : list.sessions()) {
     const auto updated = parse_iso(row.updated_at()).value_or(now);
     const auto what = shown(row.title().empty() ? row.preview() : row.title());
     print_line(fmt::format("{:<{}}  {:>5} messages  {:>5} ago  {}  {}", row.id(), id_width,
                            row.message_count(), short_age(updated, now), shown(row.key()),
                            utf8::prefix_chars(what, 60)));
   }
+  if (!list.cursor().empty())
+    print_line(fmt::format("{} of {} shown; the rest: --cursor '{}'", list.sessions_size(),
+                           list.total(), shown(list.cursor())));
   co_return Ok{};
 }
 
 void print_entry(const Context& context, const session::Entry& entry) {
-  const auto message = session::message_of(entry);
-  if (!message) return;
-  const auto role = session::role_of(*message);
   const auto bold = context.color() ? "\x1b[1m" : "";
   const auto plain = context.color() ? "\x1b[0m" : "";
-  std::string note;
-  if (const auto* reply = std::get_if<session::AssistantMessage>(&*message)) {
-    note = fmt::format(", {}/{}", reply->provider, reply->model);
-    if (!reply->error_message.empty())
-      note += fmt::format(", {}: {}", name_of(reply->stop_reason), reply->error_message);
+  const auto head = [&](std::string_view who, std::string_view note) {
+    print_line(fmt::format("{}{}{} [{}] ({}{})", bold, shown(who), plain, shown(entry.id.text),
+                           format_iso(entry.time), shown(note)));
+  };
+  if (const auto message = session::message_of(entry)) {
+    std::string note;
+    if (const auto* reply = std::get_if<session::AssistantMessage>(&*message)) {
+      note = fmt::format(", {}/{}", reply->provider, reply->model);
+      if (!reply->error_message.empty())
+        note += fmt::format(", {}: {}", name_of(reply->stop_reason), reply->error_message);
+    }
+    head(session::role_of(*message), note);
+    print_line(utf8::printable(session::text_of(*message)));
+    print_line("");
+  } else if (entry.type == "compaction" || entry.type == "branch_summary") {
+    head(entry.type, "");
+    print_line(utf8::printable(json::find_string(entry.body, "summary").value_or("")));
+    print_line("");
   }
-  print_line(
-      fmt::format("{}{}{} ({}{})", bold, shown(role), plain, format_iso(entry.time), shown(note)));
-  print_line(utf8::printable(session::text_of(*message)));
-  print_line("");
 }
 
-Task<Status> show(const Context& context, client::Client& client, std::string id) {
+// One line about an entry, for the tree.
+std::string line_about(const session::Entry& entry) {
+  if (const auto message = session::message_of(entry))
+    return fmt::format("{}: {}", session::role_of(*message),
+                       shown(utf8::prefix(session::text_of(*message), 200)));
+  if (session::meta_of(entry)) return "metadata";
+  const auto custom = json::find_string(entry.body, "customType");
+  return custom ? std::string(*custom) : entry.type;
+}
+
+void print_tree(const session::Transcript& transcript) {
+  const auto& entries = transcript.entries();
+  const auto labels = transcript.labels();
+  std::vector<std::vector<std::size_t>> children(entries.size());
+  std::vector<std::size_t> roots;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto parent = transcript.parents()[i];
+    (parent < entries.size() ? children[parent] : roots).push_back(i);
+  }
+  // A chain stays in its column; only a fork moves its later branches to the right.
+  struct Step {
+    std::size_t entry;
+    std::size_t depth;
+  };
+  std::vector<Step> todo;
+  for (auto it = roots.rbegin(); it != roots.rend(); ++it) todo.push_back({*it, 0});
+  while (!todo.empty()) {
+    const auto [at, depth] = todo.back();
+    todo.pop_back();
+    const auto& entry = entries[at];
+    const auto label = labels.find(entry.id.text);
+    print_line(fmt::format(
+        "{}{} {}{}{}", std::string(2 * std::min<std::size_t>(depth, 40), ' '), shown(entry.id.text),
+        utf8::prefix_chars(line_about(entry), 70),
+        label == labels.end() ? std::string() : fmt::format("  #{}", shown(label->second)),
+        at + 1 == entries.size() ? "  <- leaf" : ""));
+    const auto& below = children[at];
+    for (std::size_t i = below.size(); i > 0; --i)
+      todo.push_back({below[i - 1], below.size() > 1 ? depth + 1 : depth});
+  }
+}
+
+Task<Status> show(const Context& context, client::Client& client, std::string id, View view) {
   REEF_CO_TRY(const auto found, co_await client.read_session(std::move(id)));
-  auto reading = session::read_transcript(found.bytes);
+  if (view == View::raw) {
+    std::fwrite(found.bytes.data(), 1, found.bytes.size(), stdout);
+    co_return Ok{};
+  }
+  const session::Transcript transcript(session::read_transcript(found.bytes));
   if (context.json) {
     json::array entries;
-    for (auto& entry : reading.entries) entries.push_back(std::move(entry.body));
-    print_json(json::object{
-        {"session", to_json(found.row)},
-        {"header", reading.header ? json::value(reading.header->body) : json::value(nullptr)},
-        {"entries", std::move(entries)}});
+    if (view == View::branch) {
+      for (const auto* entry : transcript.branch()) entries.push_back(entry->body);
+    } else {
+      for (const auto& entry : transcript.entries()) entries.push_back(entry.body);
+    }
+    const auto& header = transcript.header().body;
+    const auto* leaf = transcript.leaf();
+    print_json(json::object{{"session", details(found.row)},
+                            {"header", header.empty() ? json::value(nullptr) : json::value(header)},
+                            {"leaf", leaf ? json::value(leaf->id.text) : json::value(nullptr)},
+                            {"entries", std::move(entries)}});
     co_return Ok{};
   }
   print_line(fmt::format("{}  {}  {} messages", found.row.id(), shown(found.row.key()),
                          found.row.message_count()));
-  if (!reading.damage.empty())
-    print_line(fmt::format("note: {} damaged line(s) in the file", reading.damage.size()));
+  if (!transcript.damage().empty())
+    print_line(
+        fmt::format("note: {} damaged place(s); reef fsck tells more", transcript.damage().size()));
   print_line("");
-  for (const auto& entry : reading.entries) print_entry(context, entry);
+  if (view == View::tree) {
+    print_tree(transcript);
+  } else if (view == View::branch) {
+    for (const auto* entry : transcript.branch()) print_entry(context, *entry);
+  } else {
+    for (const auto& entry : transcript.entries()) print_entry(context, entry);
+  }
   co_return Ok{};
+}
+
+// Prints whole lines of a transcript as they come.
+class LinePrinter {
+ public:
+  explicit LinePrinter(const Context& context) : context_(context) {}
+
+  void take(std::string_view bytes) {
+    held_ += bytes;
+    for (;;) {
+      const auto end = held_.find('\n');
+      if (end == std::string::npos) break;
+      print(std::string_view(held_).substr(0, end));
+      held_.erase(0, end + 1);
+    }
+    std::fflush(stdout);
+  }
+
+ private:
+  void print(std::string_view line) {
+    if (context_.json) {
+      print_line(line);
+      return;
+    }
+    auto parsed = json::parse_lenient(line);
+    if (!parsed || !parsed->is_object()) return;
+    if (const auto entry = session::entry_from(std::move(parsed->get_object())))
+      print_entry(context_, *entry);
+  }
+
+  const Context& context_;
+  std::string held_;
+};
+
+Task<Status> tail(const Context& context, client::Client& client, std::string id, bool follow) {
+  LinePrinter printer(context);
+  REEF_CO_TRY(const auto found, co_await client.read_session(id));
+  printer.take(found.bytes);
+  if (!follow) co_return Ok{};
+  protocol::ClientMessage message;
+  message.mutable_follow_session()->set_id(id);
+  message.mutable_follow_session()->set_from(found.bytes.size());
+  REEF_CO_TRY(auto stream, co_await client.open(std::move(message)));
+  for (;;) {
+    REEF_CO_TRY(const auto more, co_await stream.next());
+    if (!more) co_return Ok{};
+    printer.take(more->session_data().data());
+    if (std::ferror(stdout)) co_return Ok{};
+  }
 }
 
 }  // namespace
 
-int run_sessions(const Context& context) {
+int run_sessions(const Context& context, const SessionsOptions& options) {
   return with_client(context, "sessions", Start::if_needed,
-                     [&](client::Client& client) { return sessions(context, client); });
+                     [&](client::Client& client) { return sessions(context, client, options); });
 }
 
-int run_show(const Context& context, const std::string& id) {
+int run_show(const Context& context, const std::string& id, View view) {
   return with_client(context, "show", Start::if_needed,
-                     [&](client::Client& client) { return show(context, client, id); });
+                     [&](client::Client& client) { return show(context, client, id, view); });
+}
+
+int run_tail(const Context& context, const std::string& id, bool follow) {
+  return with_client(context, "tail", Start::if_needed,
+                     [&](client::Client& client) { return tail(context, client, id, follow); });
 }
 
 }  // namespace reef::cli

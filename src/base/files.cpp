@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <dirent.h>
+#include <fmt/format.h>
 
 namespace reef {
 
@@ -32,6 +33,14 @@ namespace {
 Status status_of(int returned, std::string_view what) {
   if (returned == 0) return Ok{};
   return sys_error(errno, what);
+}
+
+Files::Stat to_stat(const struct ::stat& info) {
+  Files::Stat out;
+  out.size = static_cast<std::uint64_t>(info.st_size);
+  out.modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  out.directory = S_ISDIR(info.st_mode);
+  return out;
 }
 
 }  // namespace
@@ -69,17 +78,18 @@ Result<std::size_t> PosixFiles::read(int fd, std::uint64_t offset, char* into, s
 Result<Files::Stat> PosixFiles::stat(int fd) {
   struct ::stat info = {};
   if (::fstat(fd, &info) != 0) return sys_error(errno, "stat");
-  Stat out;
-  out.size = static_cast<std::uint64_t>(info.st_size);
-  out.modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
-  out.directory = S_ISDIR(info.st_mode);
-  return out;
+  return to_stat(info);
+}
+
+Result<Files::Stat> PosixFiles::stat_path(const std::string& path) {
+  struct ::stat info = {};
+  if (::stat(path.c_str(), &info) != 0) return sys_error(errno, "stat " + path);
+  return to_stat(info);
 }
 
 Status PosixFiles::truncate(int fd, std::uint64_t size) {
   return status_of(::ftruncate(fd, static_cast<off_t>(size)), "truncate");
 }
-
 Status PosixFiles::sync(int fd) {
   return status_of(::fdatasync(fd), "sync");
 }
@@ -120,6 +130,19 @@ Result<std::vector<std::string>> PosixFiles::list(const std::string& directory) 
   return names;
 }
 
+namespace {
+
+// No transcript or file of ours comes near; a sparse giant must not take the memory.
+constexpr std::uint64_t kReadBytesMax = 4ULL << 30;
+
+std::string parent_of(const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
 Status write_all(Files& files, int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     auto written = files.write(fd, bytes);
@@ -133,6 +156,8 @@ Status write_all(Files& files, int fd, std::string_view bytes) {
 }
 
 Result<std::string> read_range(Files& files, int fd, std::uint64_t offset, std::uint64_t size) {
+  if (size > kReadBytesMax)
+    return Error(Errc::too_large, fmt::format("{} bytes are more than can be read at once", size));
   std::string bytes(size, '\0');
   std::size_t have = 0;
   while (have < bytes.size()) {
@@ -159,7 +184,7 @@ Result<std::string> read_all(Files& files, const std::string& path) {
 
 Status make_directories(Files& files, const std::string& path) {
   auto made = files.make_directory(path);
-  if (made) return made;
+  if (made) return files.sync_directory(parent_of(path));
   if (made.error().code == Errc::conflict) {
     REEF_TRY(const Fd fd, files.open(path, Files::Open::read));
     REEF_TRY(const auto stat, files.stat(fd.get()));
@@ -167,10 +192,10 @@ Status make_directories(Files& files, const std::string& path) {
       return Error(Errc::conflict, "make directory " + path + ": a file is in its place");
     return Ok{};
   }
-  const auto slash = path.find_last_of('/');
-  if (made.error().code != Errc::not_found || slash == std::string::npos || slash == 0) return made;
-  REEF_CHECK(make_directories(files, path.substr(0, slash)));
-  return files.make_directory(path);
+  if (made.error().code != Errc::not_found || parent_of(path).size() >= path.size()) return made;
+  REEF_CHECK(make_directories(files, parent_of(path)));
+  REEF_CHECK(files.make_directory(path));
+  return files.sync_directory(parent_of(path));
 }
 
 Status replace_atomically(Files& files, const std::string& path, std::string_view bytes) {
@@ -181,8 +206,7 @@ Status replace_atomically(Files& files, const std::string& path, std::string_vie
     REEF_CHECK(write_all(files, fd.get(), bytes));
     REEF_CHECK(files.sync(fd.get()));
     REEF_CHECK(files.rename(temp, path));
-    const auto slash = path.find_last_of('/');
-    return files.sync_directory(slash == std::string::npos ? "." : path.substr(0, slash));
+    return files.sync_directory(parent_of(path));
   };
   auto done = attempt();
   if (!done) {

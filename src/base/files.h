@@ -50,6 +50,7 @@ class Files {
   // May read less than asked; 0 at the end of the file.
   virtual Result<std::size_t> read(int fd, std::uint64_t offset, char* into, std::size_t size) = 0;
   virtual Result<Stat> stat(int fd) = 0;
+  virtual Result<Stat> stat_path(const std::string& path) = 0;
   virtual Status truncate(int fd, std::uint64_t size) = 0;
   virtual Status sync(int fd) = 0;  // data and size, as fdatasync
   virtual Status sync_directory(const std::string& path) = 0;
@@ -65,6 +66,7 @@ class PosixFiles final : public Files {
   Result<std::size_t> write(int fd, std::string_view bytes) override;
   Result<std::size_t> read(int fd, std::uint64_t offset, char* into, std::size_t size) override;
   Result<Stat> stat(int fd) override;
+  Result<Stat> stat_path(const std::string& path) override;
   Status truncate(int fd, std::uint64_t size) override;
   Status sync(int fd) override;
   Status sync_directory(const std::string& path) override;

@@ -50,11 +50,11 @@ Pool::~Pool() {
 
 void Pool::post(std::function<void()> work) {
   const std::lock_guard lock(state_->mutex);
-  state_->queue.push_back(std::move(work));
-  if (state_->idle < state_->queue.size() && state_->threads.size() < state_->threads_max)
+  // The thread first: when none can be made, nothing has been promised yet.
+  if (state_->idle <= state_->queue.size() && state_->threads.size() < state_->threads_max)
     state_->threads.emplace_back([state = state_.get()] { state->work(); });
-  else
-    state_->ready.notify_one();
+  state_->queue.push_back(std::move(work));
+  state_->ready.notify_one();
 }
 
 }  // namespace reef

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -30,23 +32,37 @@ class Pool {
 
   // Runs f on a pool thread and resumes on the caller's loop. Not cancellable: what has been handed
   // over runs to its end, so f may refer to the awaiting frame.
+  // An exception of f comes out of the await.
   template <class F>
   Task<std::invoke_result_t<F&>> run(F f) {
     using R = std::invoke_result_t<F&>;
+    struct Outcome {
+      std::optional<R> value;
+      std::exception_ptr failure;
+    };
+    using Slot = std::shared_ptr<Outcome>;
     auto start = [this, &f](auto handler) {
       auto shared = std::make_shared<decltype(handler)>(std::move(handler));
       // The loop must not run dry while the pool still holds the handler.
       auto loop = boost::asio::prefer(boost::asio::get_associated_executor(*shared),
                                       boost::asio::execution::outstanding_work.tracked);
-      post([&f, shared = std::move(shared), loop = std::move(loop)]() mutable {
-        auto result = std::make_shared<R>(f());
-        boost::asio::post(loop, [shared = std::move(shared), result = std::move(result)]() mutable {
-          std::move (*shared)(std::move(*result));
+      auto slot = std::make_shared<Outcome>();
+      post([&f, slot, shared = std::move(shared), loop = std::move(loop)]() mutable {
+        try {
+          slot->value.emplace(f());
+        } catch (...) {
+          slot->failure = std::current_exception();
+        }
+        boost::asio::post(loop, [shared = std::move(shared), slot = std::move(slot)]() mutable {
+          std::move (*shared)(std::move(slot));
         });
       });
     };
-    co_return co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void(R)>(
-        std::move(start), boost::asio::use_awaitable);
+    const Slot slot =
+        co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void(Slot)>(
+            std::move(start), boost::asio::use_awaitable);
+    if (slot->failure) std::rethrow_exception(slot->failure);
+    co_return *std::move(slot->value);
   }
 
  private:

@@ -1,6 +1,8 @@
 // Keeps a task that must not stop half-way from seeing its caller's cancellation.
 #pragma once
 
+#include <exception>
+#include <optional>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
@@ -15,9 +17,16 @@ template <class T>
 Task<T> shielded(Task<T> task) {
   const bool before = co_await boost::asio::this_coro::throw_if_cancelled();
   co_await boost::asio::this_coro::throw_if_cancelled(false);
-  auto result = co_await std::move(task);
+  std::optional<T> result;
+  std::exception_ptr failure;
+  try {
+    result.emplace(co_await std::move(task));
+  } catch (...) {
+    failure = std::current_exception();
+  }
   co_await boost::asio::this_coro::throw_if_cancelled(before);
-  co_return result;
+  if (failure) std::rethrow_exception(failure);
+  co_return *std::move(result);
 }
 
 }  // namespace reef

@@ -18,6 +18,8 @@ bool is_last(const protocol::ServerMessage& message) {
       return message.session_list().last();
     case M::kSessionData:
       return message.session_data().last();
+    case M::kCheckReport:
+      return message.check_report().last();
     case M::kAgentEvent:
     case M::kMcpEvent:
       return false;
@@ -34,6 +36,7 @@ void fill(Request& out, const Turn& turn) {
   out.set_content(turn.content);
   if (!turn.sender.empty()) out.set_sender(turn.sender);
   if (!turn.cwd.empty()) out.set_cwd(turn.cwd);
+  if (!turn.key.empty()) out.set_key(turn.key);
 }
 
 Error unexpected(const protocol::ServerMessage&) {
@@ -189,18 +192,24 @@ Task<Result<Stream>> Client::stream(Turn turn) {
   co_return co_await open(std::move(message));
 }
 
-Task<Result<std::vector<protocol::SessionRow>>> Client::sessions() {
+Task<Result<protocol::SessionList>> Client::sessions(protocol::ListSessions query) {
   protocol::ClientMessage message;
-  message.mutable_list_sessions();
+  *message.mutable_list_sessions() = std::move(query);
   REEF_CO_TRY(auto stream, co_await open(std::move(message)));
-  std::vector<protocol::SessionRow> rows;
+  protocol::SessionList list;
   for (;;) {
     REEF_CO_TRY(auto answer, co_await stream.next(options_.answer_timeout));
-    if (!answer) co_return rows;
+    if (!answer) co_return list;
     if (!answer->has_session_list()) co_return unexpected(*answer);
-    for (auto& row : *answer->mutable_session_list()->mutable_sessions())
-      rows.push_back(std::move(row));
+    list.MergeFrom(answer->session_list());
   }
+}
+
+Task<Result<protocol::SessionRow>> Client::change_session(protocol::ClientMessage message) {
+  REEF_CO_TRY(auto answer,
+              co_await request(std::move(message), Repeat::never, options_.answer_timeout));
+  if (!answer.has_session_info()) co_return unexpected(answer);
+  co_return answer.session_info().session();
 }
 
 Task<Result<Client::Transcript>> Client::read_session(std::string id) {

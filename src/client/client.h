@@ -58,6 +58,7 @@ class Stream {
 
 struct Turn {
   std::string agent, sender, content, cwd;
+  std::string key = {};  // instead of agent and sender
 };
 
 class Client {
@@ -79,7 +80,10 @@ class Client {
   Task<Status> kill(std::string agent, std::string sender);
   Task<Result<protocol::SendResponse>> send(Turn turn);
   Task<Result<Stream>> stream(Turn turn);
-  Task<Result<std::vector<protocol::SessionRow>>> sessions();
+  // All pages of a list, as one; with a limit, its cursor leads to the rest.
+  Task<Result<protocol::SessionList>> sessions(protocol::ListSessions query = {});
+  // Those requests that answer with a session: new, resume, fork, rewind, patch, label.
+  Task<Result<protocol::SessionRow>> change_session(protocol::ClientMessage message);
   struct Transcript {
     protocol::SessionRow row;
     std::string bytes;

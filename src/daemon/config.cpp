@@ -86,6 +86,18 @@ class Table {
   std::optional<Error> error_;
 };
 
+constexpr int kIdleMinutesMax = 60 * 24 * 366;
+
+std::optional<int> minutes_of_day(std::string_view text) {
+  const auto digit = [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; };
+  if (text.size() != 5 || text[2] != ':' || !digit(0) || !digit(1) || !digit(3) || !digit(4))
+    return std::nullopt;
+  const int hours = (text[0] - '0') * 10 + (text[1] - '0');
+  const int minutes = (text[3] - '0') * 10 + (text[4] - '0');
+  if (hours > 23 || minutes > 59) return std::nullopt;
+  return hours * 60 + minutes;
+}
+
 Result<toml::table> parse_toml(std::string_view text, std::string_view file) {
   try {
     return toml::parse(text, file);
@@ -162,6 +174,28 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     table.read("requests_in_flight_max", 1, 4096, limits.requests_in_flight_max);
     REEF_CHECK(table.finish(out.warnings));
   }
+  if (const auto* section = root.sub("session")) {
+    Table table(*section, file, "session.");
+    table.read("idle_minutes", 0, kIdleMinutesMax, config.expiry.idle_minutes);
+    std::string daily;
+    table.read("daily_reset", daily);
+    if (!daily.empty()) {
+      config.expiry.daily_minutes = minutes_of_day(daily);
+      if (!config.expiry.daily_minutes)
+        table.refuse("daily_reset", *section->get("daily_reset"),
+                     "must be a time of day like \"04:00\"");
+    }
+    if (const auto* keys = table.sub("idle_minutes_by_key")) {
+      Table by_key(*keys, file, "session.idle_minutes_by_key.");
+      for (const auto& [key, node] : *keys) {
+        int minutes = 0;
+        by_key.read(key.str(), 0, kIdleMinutesMax, minutes);
+        config.idle_minutes_by_key.insert_or_assign(std::string(key.str()), minutes);
+      }
+      REEF_CHECK(by_key.finish(out.warnings));
+    }
+    REEF_CHECK(table.finish(out.warnings));
+  }
   REEF_CHECK(read_providers(root, file, out));
   REEF_CHECK(root.finish(out.warnings));
   return out;
@@ -185,6 +219,9 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   Table root(parsed, file, "");
   root.read("description", agent.description);
   root.read("model", agent.model);
+  int idle_minutes = -1;
+  root.read("idle_minutes", 0, kIdleMinutesMax, idle_minutes);
+  if (idle_minutes >= 0) agent.idle_minutes = idle_minutes;
   REEF_CHECK(root.finish(warnings));
   return agent;
 }

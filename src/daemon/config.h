@@ -35,6 +35,9 @@ struct Config {
 
   transport::Limits limits;
 
+  runtime::Expiry expiry;
+  std::map<std::string, int, std::less<>> idle_minutes_by_key;
+
   std::map<std::string, ProviderConfig> providers;
 };
 

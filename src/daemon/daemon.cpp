@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/shield.h"
+#include "base/utf8.h"
 #include "daemon/config.h"
 #include "daemon/home.h"
 #include "daemon/systemd.h"
@@ -61,7 +62,7 @@ class Daemon {
       : io_(io),
         home_(std::move(home)),
         pool_(kPoolThreadsMax),
-        store_(files_, pool_, home_.sessions()),
+        store_(files_, pool_, home_.root),
         sessions_(io.get_executor(), store_, clock_, random_),
         runtime_(io.get_executor(), sessions_, clock_),
         node_{runtime_,
@@ -84,9 +85,10 @@ class Daemon {
     REEF_CO_TRY(auto unix_listener,
                 transport::Listener::listen_unix(io_.get_executor(), home_.socket(), handler(),
                                                  config.limits));
+    // Owned before anything else can fail: abandon() stops what is here.
+    listeners_.push_back(std::move(unix_listener));
     REEF_CO_TRY(auto tcp_listener, listen_tcp(config));
     if (tcp_listener) REEF_CO_CHECK(adopt_tcp(std::move(tcp_listener)));
-    listeners_.push_back(std::move(unix_listener));
 
     signals_.add(SIGTERM);
     signals_.add(SIGINT);
@@ -102,10 +104,11 @@ class Daemon {
     for (const auto& listener : listeners_) listener->stop_accepting();
     ::unlink(home_.socket().c_str());
     ::unlink(home_.tcp_address().c_str());
-    co_await runtime_.drain(hurried_ ? std::chrono::milliseconds(0) : kDrainGrace);
+    co_await runtime_.drain(kDrainGrace);
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
     for (const auto& listener : listeners_) co_await listener->stop();
+    co_await sessions_.stop();
     boost::system::error_code ignored;
     signals_.cancel(ignored);
     tasks_.cancel();
@@ -116,6 +119,7 @@ class Daemon {
   // Before start() succeeded: whatever is there is closed.
   Task<void> abandon() {
     for (const auto& listener : listeners_) co_await listener->stop();
+    co_await sessions_.stop();
     tasks_.cancel();
     co_await tasks_.join();
   }
@@ -128,7 +132,7 @@ class Daemon {
   }
 
   void stop() {
-    hurried_ = stopping_;  // asked twice: no more patience
+    if (stopping_) runtime_.hurry();  // asked twice: no more patience
     stopping_ = true;
     stopped_.notify_all();
   }
@@ -152,6 +156,8 @@ class Daemon {
   Result<std::shared_ptr<const runtime::Setup>> make_setup(const Config& config) {
     auto setup = std::make_shared<runtime::Setup>();
     setup->default_agent = config.default_agent;
+    setup->expiry = config.expiry;
+    setup->idle_minutes_by_key = config.idle_minutes_by_key;
     setup->providers.add("local", std::make_shared<model::LocalProvider>());
     for (const auto& [name, provider] : config.providers) {
       if (provider.kind == "local") {
@@ -215,8 +221,11 @@ class Daemon {
 
   // All or nothing: a bad file leaves what is running as it is.
   Task<Status> reload() {
+    const Error too_late(Errc::unavailable, "the daemon is shutting down");
+    if (stopping_) co_return too_late;
     auto work = [this] { return load_config(files_, home_.config()); };
     REEF_CO_TRY(auto loaded, co_await pool_.run(work));
+    if (stopping_) co_return too_late;
     for (const auto& warning : loaded.warnings) log::warn("{}", warning);
     const auto& config = loaded.config;
     REEF_CO_TRY(auto setup, make_setup(config));
@@ -257,7 +266,7 @@ class Daemon {
     for (const auto& listener : listeners_) connections += listener->connections();
     stats.set_connections(static_cast<std::uint32_t>(connections));
     stats.set_resident_bytes(resident_bytes());
-    stats.set_home(home_.root);
+    stats.set_home(utf8::sanitize(home_.root));
   }
 
   asio::io_context& io_;
@@ -277,15 +286,15 @@ class Daemon {
   transport::Listener* tcp_ = nullptr;
   asio::signal_set signals_;
   bool stopping_ = false;
-  bool hurried_ = false;
   Notify stopped_;
   TaskGroup tasks_;
 };
 
 Task<void> live(Daemon& daemon, const Config& config, int ready_fd, Status& outcome) {
-  outcome = co_await daemon.start(config);
-  if (!outcome) {
+  const auto started = co_await daemon.start(config);
+  if (!started) {
     co_await daemon.abandon();
+    outcome = started;
     co_return;
   }
   log::info("ready: reefd {} pid {}", REEF_VERSION, ::getpid());
@@ -300,6 +309,7 @@ Task<void> live(Daemon& daemon, const Config& config, int ready_fd, Status& outc
     }
   }
   co_await daemon.run();
+  outcome = Ok{};
 }
 
 Status run_in(const Home& home, int ready_fd) {
@@ -315,7 +325,7 @@ Status run_in(const Home& home, int ready_fd) {
   for (const auto& warning : loaded.warnings) log::warn("{}", warning);
 
   asio::io_context io(1);
-  Status outcome = Ok{};
+  Status outcome = Error(Errc::internal, "ended unexpectedly; the log tells more");
   {
     Daemon daemon(io, home);
     TaskGroup main(io.get_executor(), "main");
@@ -331,6 +341,7 @@ Status run_in(const Home& home, int ready_fd) {
 int run_daemon(const Options& options) {
   protocol::silence_library_log();
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is a failed write, not the end
   ::umask(0077);
   // The pool's threads share two heaps: more would only keep memory that is not used.
   ::mallopt(M_ARENA_MAX, 2);

@@ -17,7 +17,7 @@ namespace reef::model {
 struct Request {
   std::string model;
   std::string system;
-  std::vector<session::Message> messages;
+  std::vector<session::MessagePtr> messages;
 };
 
 // A piece of the reply as it comes; never empty.

@@ -8,7 +8,7 @@ std::int64_t estimate_tokens(std::string_view text) {
 
 std::int64_t estimate_tokens(const Request& request) {
   auto total = estimate_tokens(request.system);
-  for (const auto& message : request.messages) total += estimate_tokens(session::text_of(message));
+  for (const auto& message : request.messages) total += estimate_tokens(session::text_of(*message));
   return total;
 }
 

@@ -1,5 +1,7 @@
 #include "protocol/protocol.h"
 
+#include "base/utf8.h"
+
 namespace reef::protocol {
 namespace {
 
@@ -45,7 +47,8 @@ Answer answer_with(const reef::Error& error) {
 ServerMessage make_error(const reef::Error& error) {
   ServerMessage message;
   message.mutable_error()->set_code(traits(error.code).wire_code);
-  message.mutable_error()->set_message(error.what);
+  // Paths and foreign words may be any bytes; the wire carries text.
+  message.mutable_error()->set_message(utf8::sanitize(error.what));
   return message;
 }
 

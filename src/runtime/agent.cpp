@@ -14,4 +14,12 @@ Result<Agent> Setup::find(std::string_view name) const {
   return found->second;
 }
 
+Expiry Setup::expiry_for(const Agent& agent, std::string_view key) const {
+  auto rule = expiry;
+  if (agent.idle_minutes) rule.idle_minutes = *agent.idle_minutes;
+  if (const auto found = idle_minutes_by_key.find(key); found != idle_minutes_by_key.end())
+    rule.idle_minutes = found->second;
+  return rule;
+}
+
 }  // namespace reef::runtime

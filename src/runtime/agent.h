@@ -2,11 +2,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "model/model.h"
+#include "runtime/reset.h"
 
 namespace reef::runtime {
 
@@ -15,6 +17,7 @@ struct Agent {
   std::string description;
   std::string model = "local";
   std::string prompt;
+  std::optional<int> idle_minutes;  // overrides the node's
 };
 
 // What a turn needs to know of the configuration. A run keeps the one it started with.
@@ -22,6 +25,10 @@ struct Setup {
   std::map<std::string, Agent, std::less<>> agents;
   std::string default_agent = "reef";
   model::Providers providers;
+  Expiry expiry;
+  std::map<std::string, int, std::less<>> idle_minutes_by_key;  // overrides the agent's
+
+  Expiry expiry_for(const Agent& agent, std::string_view key) const;
 
   // An empty name means the default agent. So does `crab`, CrabTalk's default, unless there is an
   // agent of that name: its clients ask for it without being told to.

@@ -1,6 +1,6 @@
 // The events of one turn, kept while anybody reads them. The writer never waits: every reader has a
-// place of its own and catches up at its own pace, and pieces of text nobody has read yet are
-// joined, so a slow reader costs no more memory than the reply itself. Loop thread only.
+// place of its own and catches up at its own pace. Pieces of text that follow each other are one
+// growing event, so a turn costs the memory of its text, however it came. Loop thread only.
 #pragma once
 
 #include <deque>
@@ -15,6 +15,12 @@ namespace reef::runtime {
 
 class EventLog {
  public:
+  // Where a reader is; starts at the beginning.
+  struct Place {
+    std::size_t event = 0;
+    std::size_t byte = 0;  // within a piece of text
+  };
+
   explicit EventLog(Executor loop) : changed_(std::move(loop)) {}
 
   void push(Event event);
@@ -24,12 +30,14 @@ class EventLog {
   void fail(Error error);
   bool closed() const { return closed_; }
 
-  // The event at `place`, which moves on; nullopt after the last. Waits for what is not there yet.
-  Task<Result<std::optional<Event>>> next(std::size_t& place);
+  // What follows `place`, which moves on; nullopt after the last. Waits for what is not there yet.
+  Task<Result<std::optional<Event>>> next(Place& place);
 
  private:
+  // What is there for this reader now.
+  std::optional<Event> take(Place& place) const;
+
   std::deque<Event> events_;
-  std::size_t read_ = 0;  // no event from here on has been read by anybody
   bool closed_ = false;
   std::optional<Error> error_;
   Notify changed_;

@@ -10,6 +10,9 @@ namespace reef::runtime {
 namespace {
 
 constexpr std::size_t kQueuedTurnsMax = 64;
+// Over all conversations: turns running or waiting, and the messages they were asked with.
+constexpr std::size_t kConversationsMax = 16'384;
+constexpr std::size_t kWaitingBytesMax = 128U << 20;
 
 }  // namespace
 
@@ -30,42 +33,80 @@ void Runtime::configure(std::shared_ptr<const Setup> setup) {
   setup_ = std::move(setup);
 }
 
+Result<Runtime::Address> Runtime::resolve(std::string_view agent_name, std::string_view sender,
+                                          std::string_view key_text) const {
+  if (sender.empty()) sender = kDefaultSender;
+  if (key_text.empty()) {
+    REEF_TRY(auto agent, setup_->find(agent_name));
+    REEF_TRY(auto key, session::Key::of_pair(agent.name, sender));
+    return Address{std::move(key), std::move(agent)};
+  }
+  REEF_TRY(auto key, session::Key::parse(key_text));
+  // agent:<agent>:... names its agent, unless the caller does.
+  constexpr std::string_view kPrefix = "agent:";
+  if (agent_name.empty() && key_text.starts_with(kPrefix)) {
+    agent_name = key_text.substr(kPrefix.size());
+    agent_name = agent_name.substr(0, agent_name.find(':'));
+  }
+  REEF_TRY(auto agent, setup_->find(agent_name));
+  return Address{std::move(key), std::move(agent)};
+}
+
 Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (draining_) return Error(Errc::unavailable, "the daemon is shutting down");
   if (message.sender.empty()) message.sender = kDefaultSender;
-  REEF_TRY(auto agent, setup_->find(message.agent));
-  REEF_TRY(auto key, session::Key::of_pair(agent.name, message.sender));
+  REEF_TRY(auto address, resolve(message.agent, message.sender, message.key));
   if (message.content.find_first_not_of(" \t\r\n") == std::string::npos)
     return Error(Errc::invalid, "the message is empty");
 
-  auto& conversation = conversations_[key];
+  const auto bytes = message.content.size();
+  if (conversations_.size() >= kConversationsMax || waiting_bytes_ + bytes > kWaitingBytesMax)
+    return Error(Errc::busy, fmt::format("{} conversations with {} MiB of messages are running",
+                                         conversations_.size(), waiting_bytes_ >> 20));
+  auto& conversation = conversations_[address.key];
   const bool fresh = !conversation;
-  if (fresh) conversation = std::make_shared<Conversation>(Conversation{key, {}, nullptr});
+  if (fresh) conversation = std::make_shared<Conversation>(Conversation{address.key, {}, nullptr});
   if (conversation->queue.size() >= kQueuedTurnsMax)
     return Error(Errc::busy, fmt::format("{} messages are waiting in conversation {} already",
-                                         kQueuedTurnsMax, key.text()));
-  auto run = std::make_shared<Run>(loop_, std::move(message), std::move(agent), setup_);
+                                         kQueuedTurnsMax, address.key.text()));
+  auto run = std::make_shared<Run>(loop_, std::move(message), std::move(address.agent), setup_);
   conversation->queue.push_back(run);
+  waiting_bytes_ += bytes;
   if (fresh) tasks_.spawn(work(conversation));
   return run;
 }
 
 Status Runtime::kill(std::string_view agent_name, std::string_view sender) {
-  REEF_TRY(const auto agent, setup_->find(agent_name));
-  REEF_TRY(
-      const auto key,
-      session::Key::of_pair(agent.name, utf8::excerpt(sender.empty() ? kDefaultSender : sender)));
+  if (sender.empty()) sender = kDefaultSender;
+  // An agent that a reload took away may still have something running.
+  const auto agent = setup_->find(agent_name);
+  const std::string name = agent ? agent->name : std::string(agent_name);
+  REEF_TRY(const auto key, session::Key::of_pair(name, sender));
   const auto found = conversations_.find(key);
-  if (found == conversations_.end()) {
-    if (sessions_.current(key)) return Ok{};  // known, and nothing runs
-    return Error(Errc::not_found,
-                 fmt::format("conversation not found for agent='{}' sender='{}'", agent.name,
-                             sender.empty() ? kDefaultSender : sender));
+  if (found != conversations_.end()) {
+    cancel(*found->second);
+    return Ok{};
   }
-  const auto conversation = found->second;
-  for (const auto& run : conversation->queue) run->cancel();
-  if (conversation->current) conversation->current->cancel();
-  return Ok{};
+  if (!agent) return agent.error();
+  if (sessions_.current(key)) return Ok{};  // known, and nothing runs
+  return Error(Errc::not_found,
+               fmt::format("conversation not found for agent='{}' sender='{}'", name, sender));
+}
+
+void Runtime::cancel(Conversation& conversation) {
+  for (const auto& run : conversation.queue) run->cancel();
+  if (conversation.current) conversation.current->cancel();
+}
+
+void Runtime::hurry() {
+  hurried_ = true;
+  idle_.notify_all();
+}
+
+std::vector<session::Key> Runtime::active_keys() const {
+  std::vector<session::Key> keys;
+  for (const auto& [key, conversation] : conversations_) keys.push_back(key);
+  return keys;
 }
 
 Task<void> Runtime::work(std::shared_ptr<Conversation> conversation) {
@@ -83,6 +124,7 @@ Task<void> Runtime::work(std::shared_ptr<Conversation> conversation) {
       if (!run->events().closed())
         run->events().fail(Error(Errc::internal, std::string("the turn failed: ") + error.what()));
     }
+    waiting_bytes_ -= run->message_.content.size();
     conversation->current.reset();
   }
   conversations_.erase(conversation->key);
@@ -92,15 +134,12 @@ Task<void> Runtime::work(std::shared_ptr<Conversation> conversation) {
 Task<void> Runtime::drain(std::chrono::milliseconds grace) {
   draining_ = true;
   const auto deadline = std::chrono::steady_clock::now() + grace;
-  while (!conversations_.empty() && std::chrono::steady_clock::now() < deadline)
+  while (!conversations_.empty() && !hurried_ && std::chrono::steady_clock::now() < deadline)
     static_cast<void>(co_await idle_.wait_until(deadline));
   if (!conversations_.empty())
     log::warn("{} conversation(s) did not finish in time and are cancelled", conversations_.size());
   const auto left = conversations_;
-  for (const auto& [key, conversation] : left) {
-    for (const auto& run : conversation->queue) run->cancel();
-    if (conversation->current) conversation->current->cancel();
-  }
+  for (const auto& [key, conversation] : left) cancel(*conversation);
   co_await tasks_.join();
 }
 

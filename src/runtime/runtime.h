@@ -2,6 +2,7 @@
 // no sockets and no files of its own. Loop thread only.
 //
 //   agent.h       Agent, Setup       who answers
+//   reset.h       Expiry             when a conversation gets a new session
 //   event.h       Event              what happens in a turn
 //   event_log.h   EventLog           the events of one turn, for any number of readers
 //   runtime.h     Runtime, Run       this file
@@ -29,6 +30,7 @@ struct Message {
   std::string sender;  // empty: kDefaultSender
   std::string content;
   std::string cwd;
+  std::string key;  // when not empty: the conversation, instead of the pair
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -69,12 +71,23 @@ class Runtime {
   // Cancels what runs and what waits in the conversation. not_found when there is no such one.
   Status kill(std::string_view agent, std::string_view sender);
 
+  struct Address {
+    session::Key key;
+    Agent agent;
+  };
+  // The conversation of a pair, or of a key when one is given; defaults filled in.
+  Result<Address> resolve(std::string_view agent, std::string_view sender,
+                          std::string_view key) const;
+
   // Conversations with a turn running or waiting.
   std::size_t active() const { return conversations_.size(); }
+  std::vector<session::Key> active_keys() const;
 
   // Takes no more messages, lets turns finish for `grace`, then cancels them; returns when all have
   // ended and what they said is durable.
   Task<void> drain(std::chrono::milliseconds grace);
+  // Ends the patience of a drain that is under way.
+  void hurry();
 
  private:
   struct Conversation {
@@ -83,10 +96,13 @@ class Runtime {
     std::shared_ptr<Run> current;
   };
 
+  static void cancel(Conversation& conversation);
   Task<void> work(std::shared_ptr<Conversation> conversation);
   Task<void> take_turn(session::Key key, Run& run);
-  // Makes the user's words durable.
-  Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run);
+  // Makes the user's words durable, in a new session when `fresh` or when the old one has expired.
+  Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run,
+                                                              std::string words, bool fresh);
+  Task<void> start_over(session::Key key, Run& run);
 
   Executor loop_;
   session::Sessions& sessions_;
@@ -95,7 +111,9 @@ class Runtime {
   std::unordered_map<session::Key, std::shared_ptr<Conversation>> conversations_;
   TaskGroup tasks_;
   Notify idle_;
+  std::size_t waiting_bytes_ = 0;  // of the messages whose turn is not over
   bool draining_ = false;
+  bool hurried_ = false;
 };
 
 }  // namespace reef::runtime

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/notify.h"
+#include "runtime/reset.h"
 #include "runtime/runtime.h"
 
 namespace reef::runtime {
@@ -63,13 +65,20 @@ class Segments {
   std::size_t said_bytes_ = 0;
 };
 
+// Asio 1.81 ends the program when a spawned coroutine is cancelled before it was ever suspended.
+Task<model::Outcome> stream_soon(model::Provider& provider, const model::Request& request,
+                                 const model::DeltaSink& sink) {
+  co_await yield_to_loop();
+  co_return co_await provider.stream(request, sink);
+}
+
 // Runs the provider as a task of its own, so that a kill cancels it and not the turn, which still
 // has the transcript to keep in order.
 Task<model::Outcome> call(Executor loop, model::Provider& provider, const model::Request& request,
                           const model::DeltaSink& sink, asio::cancellation_slot slot) {
   model::Failure failure;
   try {
-    co_return co_await asio::co_spawn(loop, provider.stream(request, sink),
+    co_return co_await asio::co_spawn(loop, stream_soon(provider, request, sink),
                                       asio::bind_cancellation_slot(slot, asio::use_awaitable));
   } catch (const boost::system::system_error& error) {
     failure.kind = error.code() == asio::error::operation_aborted ? model::Failure::Kind::cancelled
@@ -85,22 +94,58 @@ Task<model::Outcome> call(Executor loop, model::Provider& provider, const model:
 }  // namespace
 
 Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Key key,
-                                                                     const Run& run) {
-  session::UserMessage words;
-  words.content.push_back(session::TextBlock{run.message_.content});
-  words.time = clock_.now();
-  auto draft = session::draft_message(words);
+                                                                     const Run& run,
+                                                                     std::string words,
+                                                                     bool fresh) {
+  session::UserMessage message;
+  message.content.push_back(session::TextBlock{std::move(words)});
+  message.time = clock_.now();
+  auto draft = session::draft_message(message);
 
-  if (const auto current = sessions_.current(key)) {
-    REEF_CO_TRY(auto session, co_await sessions_.open(*current));
-    REEF_CO_TRY(const auto id, co_await session->append(std::move(draft)));
-    static_cast<void>(id);
-    sessions_.touch(*session);
-    co_return session;
+  const auto current = sessions_.current(key);
+  if (current && !fresh) {
+    const auto* row = sessions_.find(*current);
+    const auto rule = run.setup_->expiry_for(run.agent_, key.text());
+    if (row && is_expired(rule, row->updated, message.time)) {
+      log::info("conversation {}: session {} has expired", key.text(), current->text());
+      fresh = true;
+    }
+  }
+  if (current && !fresh) {
+    auto session = co_await sessions_.open(*current);
+    if (session) {
+      const auto saved = co_await (*session)->append(draft);
+      if (saved) co_return session;
+      session = saved.error();
+    }
+    // A folder somebody removed must not silence its conversation; any other failure is one.
+    if (session.error().code != Errc::not_found) co_return session;
+    sessions_.drop_missing(*current);
   }
   session::Sessions::New request{key, run.agent_.name, run.message_.sender, run.message_.cwd, {}};
   request.drafts.push_back(std::move(draft));
   co_return co_await sessions_.create(std::move(request));
+}
+
+// `/new` alone: a new session, said in words of our own; no model is asked.
+Task<void> Runtime::start_over(session::Key key, Run& run) {
+  auto& events = run.events_;
+  session::Sessions::New request{key, run.agent_.name, run.message_.sender, run.message_.cwd, {}};
+  auto made = co_await sessions_.create(std::move(request));
+  if (!made) {
+    events.fail(std::move(made).error().with("the new session could not be saved"));
+    co_return;
+  }
+  const auto& id = (*made)->id().text();
+  events.push(Start{run.agent_.name});
+  events.push(TextStart{run.agent_.name});
+  events.push(Chunk{fmt::format("New session {}. The old one is kept.", id)});
+  events.push(TextEnd{run.agent_.name});
+  End end;
+  end.agent = run.agent_.name;
+  end.session_id = id;
+  events.push(std::move(end));
+  events.close();
 }
 
 Task<void> Runtime::take_turn(session::Key key, Run& run) {
@@ -110,7 +155,13 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     events.fail(Error(Errc::cancelled, "the message was cancelled before its turn came"));
     co_return;
   }
-  auto recorded = co_await record_user(key, run);
+  const auto rest = after_reset_command(run.message_.content);
+  if (rest && rest->empty()) {
+    co_await start_over(std::move(key), run);
+    co_return;
+  }
+  auto recorded =
+      co_await record_user(key, run, rest.value_or(run.message_.content), rest.has_value());
   if (!recorded) {
     log::error("conversation {}: the message could not be saved: {}", key.text(),
                recorded.error().what);
@@ -137,7 +188,7 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
   model::Request request;
   request.model = route->model;
   request.system = agent.prompt;
-  request.messages = session::build_context(session->transcript());
+  request.messages = session::for_model(session->context());
 
   Segments segments(events, agent.name);
   const model::DeltaSink sink = [&](model::Delta delta) {
@@ -149,6 +200,8 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     outcome = co_await call(loop_, *route->provider, request, sink, run.stop_provider_.slot());
   segments.close();
 
+  // A provider that was done before it noticed has still said too much.
+  if (segments.overflown()) outcome = model::Failure{};
   session::AssistantMessage reply;
   if (auto* whole = std::get_if<model::Reply>(&outcome)) {
     reply = std::move(whole->message);
@@ -177,9 +230,7 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
       !reply.content.empty() || reply.stop_reason != session::StopReason::stop;
   if (said_something) {
     const auto saved = co_await session->append(session::draft_message(reply));
-    if (saved) {
-      sessions_.touch(*session);
-    } else {
+    if (!saved) {
       log::error("session {}: the reply could not be saved: {}", session->id().text(),
                  saved.error().what);
       end.error = "the reply could not be saved: " + saved.error().what;

@@ -26,9 +26,39 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
     case M::kShutdown:
       return answer_shutdown(node);
     case M::kListSessions:
-      return answer_list_sessions(node);
+      return answer_list_sessions(node, message.list_sessions());
     case M::kReadSession:
       return answer_read_session(node, message.read_session());
+    case M::kFollowSession:
+      return answer_follow_session(node, message.follow_session());
+    case M::kListTrash:
+      return answer_list_trash(node);
+    case M::kNewSession:
+      return answer_new_session(node, message.new_session());
+    case M::kResumeSession:
+      return answer_resume_session(node, message.resume_session());
+    case M::kForkSession:
+      return answer_fork_session(node, message.fork_session());
+    case M::kRewindSession:
+      return answer_rewind_session(node, message.rewind_session());
+    case M::kPatchSession:
+      return answer_patch_session(node, message.patch_session());
+    case M::kLabelEntry:
+      return answer_label_entry(node, message.label_entry());
+    case M::kTrashSession:
+      return answer_trash_session(node, message.trash_session().id());
+    case M::kDeleteConversation:
+      return answer_trash_session(node, message.delete_conversation().file_path());
+    case M::kRestoreSession:
+      return answer_restore_session(node, message.restore_session());
+    case M::kCheckSessions:
+      return answer_check_sessions(node, message.check_sessions());
+    case M::kListConversations:
+      return answer_list_conversations(node, message.list_conversations());
+    case M::kListActiveConversations:
+      return answer_active_conversations(node);
+    case M::kGetConversationHistory:
+      return answer_history(node, message.get_conversation_history());
     case M::kInstallPlugin:
     case M::kUninstallPlugin:
     case M::kListPlugins:

@@ -1,9 +1,11 @@
 // Table of contents of server/: one request in, a stream of answers out, whatever the transport.
 //
-//   server.h      dispatch, Node          this file
-//   turns.cpp     send, stream, kill
-//   node.cpp      hello, ping, stats, reload, shutdown, and what is gone
-//   sessions.cpp  list_sessions, read_session
+//   server.h             dispatch, Node          this file
+//   turns.cpp            send, stream, kill
+//   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
+//   sessions.cpp         list, read, follow
+//   session_changes.cpp  new, resume, fork, rewind, patch, label, trash, restore, check
+//   conversations.cpp    CrabTalk's lists and history
 //
 // Loop thread only.
 #pragma once
@@ -40,7 +42,26 @@ protocol::Answer answer_stats(Node& node);
 protocol::Answer answer_reload(Node& node);
 protocol::Answer answer_shutdown(Node& node);
 protocol::Answer answer_gone(const protocol::ClientMessage& request);
-protocol::Answer answer_list_sessions(Node& node);
+protocol::Answer answer_list_sessions(Node& node, const protocol::ListSessions& request);
 protocol::Answer answer_read_session(Node& node, const protocol::ReadSession& request);
+protocol::Answer answer_follow_session(Node& node, const protocol::FollowSession& request);
+protocol::Answer answer_list_trash(Node& node);
+protocol::Answer answer_new_session(Node& node, const protocol::NewSession& request);
+protocol::Answer answer_resume_session(Node& node, const protocol::ResumeSession& request);
+protocol::Answer answer_fork_session(Node& node, const protocol::ForkSession& request);
+protocol::Answer answer_rewind_session(Node& node, const protocol::RewindSession& request);
+protocol::Answer answer_patch_session(Node& node, const protocol::PatchSession& request);
+protocol::Answer answer_label_entry(Node& node, const protocol::LabelEntry& request);
+protocol::Answer answer_trash_session(Node& node, const std::string& id);
+protocol::Answer answer_restore_session(Node& node, const protocol::RestoreSession& request);
+protocol::Answer answer_check_sessions(Node& node, const protocol::CheckSessions& request);
+protocol::Answer answer_list_conversations(Node& node, const protocol::ListConversations& request);
+protocol::Answer answer_active_conversations(Node& node);
+protocol::Answer answer_history(Node& node, const protocol::GetConversationHistory& request);
+
+// What the groups share.
+void fill(protocol::SessionRow& out, const session::Row& row);
+// not_found when there is no such session, invalid when it cannot be one.
+Result<session::SessionId> known_session(const Node& node, const std::string& text);
 
 }  // namespace reef::server

@@ -1,3 +1,7 @@
+// Sessions: list, read, follow.
+
+#include <fmt/format.h>
+
 #include "base/utf8.h"
 #include "server/server.h"
 
@@ -6,86 +10,188 @@ namespace {
 
 constexpr std::size_t kRowsPerMessage = 500;
 constexpr std::size_t kDataPerMessage = 256U << 10;
+// How often a followed transcript is looked at although nobody here wrote to it.
+constexpr std::chrono::seconds kFollowStep{1};
 
-void fill(protocol::SessionRow& out, const session::Row& row) {
-  out.set_id(row.id.text());
-  out.set_key(row.key);
-  out.set_agent(row.agent);
-  out.set_sender(row.sender);
-  out.set_title(row.title);
-  out.set_preview(row.preview);
-  out.set_message_count(row.message_count);
-  out.set_created_at(format_iso(row.created));
-  out.set_updated_at(format_iso(row.updated));
-  out.set_bytes(row.bytes);
+Result<session::Query> query_from(const protocol::ListSessions& in) {
+  session::Query query;
+  query.agent = in.agent();
+  query.sender = in.sender();
+  query.key = in.key();
+  query.status = in.status();
+  query.label = in.label();
+  query.text = in.text();
+  query.source = in.source();
+  if (in.has_flagged()) query.flagged = in.flagged();
+  if (in.has_archived()) query.archived = in.archived();
+  if (in.has_unread()) query.unread = in.unread();
+  for (const auto& [text, into] :
+       {std::pair(&in.after(), &query.after), std::pair(&in.before(), &query.before)}) {
+    if (text->empty()) continue;
+    *into = parse_iso(*text);
+    if (!*into)
+      return Error(Errc::invalid, fmt::format("'{}' is not a time like 2026-01-31T12:00:00Z",
+                                              utf8::excerpt(*text)));
+  }
+  REEF_TRY(query.sort, session::sort_from(in.sort()));
+  query.ascending = in.ascending();
+  query.limit = in.limit();
+  query.cursor = in.cursor();
+  return query;
 }
 
+// A long list in several messages. Each is found when it is asked for, so that a reader who takes
+// his time holds no copy of the list.
 class RowStream final : public protocol::MessageStream {
  public:
-  explicit RowStream(std::vector<session::Row> rows) : rows_(std::move(rows)) {}
+  RowStream(const session::Sessions& sessions, session::Query query)
+      : sessions_(sessions), query_(std::move(query)), left_(query_.limit) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
+    const bool limited = query_.limit > 0;
+    auto part = query_;
+    part.limit = limited ? std::min(left_, kRowsPerMessage) : kRowsPerMessage;
+    const auto page = sessions_.list(part);
+    if (!page) {
+      done_ = true;
+      co_return protocol::make_error(page.error());
+    }
     protocol::ServerMessage message;
     auto& list = *message.mutable_session_list();
-    const auto end = std::min(rows_.size(), at_ + kRowsPerMessage);
-    for (; at_ < end; ++at_) fill(*list.add_sessions(), rows_[at_]);
-    done_ = at_ == rows_.size();
+    for (const auto* row : page->rows) fill(*list.add_sessions(), *row);
+    left_ -= std::min(left_, page->rows.size());
+    query_.cursor = page->cursor;
+    done_ = page->cursor.empty() || (limited && left_ == 0);
     list.set_last(done_);
+    list.set_cursor(page->cursor);
+    list.set_total(page->total);
     co_return message;
   }
 
  private:
-  std::vector<session::Row> rows_;
-  std::size_t at_ = 0;
+  const session::Sessions& sessions_;
+  session::Query query_;
+  std::size_t left_;
   bool done_ = false;
 };
 
+// The transcript in pieces, each read when it is asked for.
 class TranscriptStream final : public protocol::MessageStream {
  public:
-  TranscriptStream(session::Store& store, session::Row row) : store_(store), row_(std::move(row)) {}
+  TranscriptStream(session::Store& store, const session::Row& row)
+      : store_(store), id_(row.id), end_(row.bytes) {
+    fill(row_, row);
+  }
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
+    auto piece =
+        co_await store_.read(id_, at_, std::min<std::uint64_t>(kDataPerMessage, end_ - at_));
+    if (!piece) {
+      done_ = true;
+      co_return protocol::make_error(piece.error());
+    }
     protocol::ServerMessage message;
     auto& data = *message.mutable_session_data();
-    if (!bytes_) {
-      auto read = co_await store_.read(row_.id);
-      if (!read) {
-        done_ = true;
-        co_return protocol::make_error(read.error());
-      }
-      bytes_ = *std::move(read);
-      fill(*data.mutable_session(), row_);
-    }
-    const auto piece = std::string_view(*bytes_).substr(at_, kDataPerMessage);
-    at_ += piece.size();
-    data.set_data(std::string(piece));
-    done_ = at_ == bytes_->size();
+    if (at_ == 0) *data.mutable_session() = std::move(row_);
+    at_ += piece->size();
+    done_ = at_ >= end_ || piece->empty();
+    data.set_data(*std::move(piece));
     data.set_last(done_);
     co_return message;
   }
 
  private:
   session::Store& store_;
-  session::Row row_;
-  std::optional<std::string> bytes_;
-  std::size_t at_ = 0;
+  session::SessionId id_;
+  protocol::SessionRow row_;
+  std::uint64_t at_ = 0;
+  std::uint64_t end_;
   bool done_ = false;
 };
 
+class FollowStream final : public protocol::MessageStream {
+ public:
+  FollowStream(Node& node, session::SessionId id, std::uint64_t from)
+      : node_(node), id_(std::move(id)), at_(from) {}
+
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    for (;;) {
+      if (done_) co_return std::nullopt;
+      auto piece = co_await node_.store.read(id_, at_, kDataPerMessage);
+      if (!piece) {
+        done_ = true;
+        co_return protocol::make_error(piece.error());
+      }
+      if (!piece->empty()) {
+        at_ += piece->size();
+        protocol::ServerMessage message;
+        message.mutable_session_data()->set_data(*std::move(piece));
+        co_return message;
+      }
+      co_await node_.sessions.wait_for_append(std::chrono::steady_clock::now() + kFollowStep);
+    }
+  }
+
+ private:
+  Node& node_;
+  session::SessionId id_;
+  std::uint64_t at_;
+  bool done_ = false;
+};
+
+Task<protocol::ServerMessage> list_trash(Node& node) {
+  const auto ids = co_await node.store.trashed();
+  if (!ids) co_return protocol::make_error(ids.error());
+  protocol::ServerMessage message;
+  message.mutable_trash_list();
+  for (const auto& id : *ids) message.mutable_trash_list()->add_ids(id.text());
+  co_return message;
+}
+
 }  // namespace
 
-protocol::Answer answer_list_sessions(Node& node) {
-  return std::make_unique<RowStream>(node.sessions.list());
+void fill(protocol::SessionRow& out, const session::Row& row) {
+  out.set_id(row.id.text());
+  out.set_key(std::string(row.key()));
+  out.set_agent(std::string(row.agent()));
+  out.set_sender(std::string(row.sender()));
+  out.set_title(std::string(row.name()));
+  out.set_preview(row.preview);
+  out.set_message_count(row.message_count);
+  out.set_created_at(format_iso(row.created));
+  out.set_updated_at(format_iso(row.updated));
+  out.set_bytes(row.bytes);
+  out.set_details(json::write(session::details_of(row)));
+}
+
+Result<session::SessionId> known_session(const Node& node, const std::string& text) {
+  REEF_TRY(auto id, session::SessionId::parse(text));
+  if (!node.sessions.find(id)) return Error(Errc::not_found, "no session '" + id.text() + "'");
+  return id;
+}
+
+protocol::Answer answer_list_sessions(Node& node, const protocol::ListSessions& request) {
+  auto query = query_from(request);
+  if (!query) return protocol::answer_with(query.error());
+  return std::make_unique<RowStream>(node.sessions, *std::move(query));
 }
 
 protocol::Answer answer_read_session(Node& node, const protocol::ReadSession& request) {
-  const auto id = session::SessionId::parse(request.id());
+  const auto id = known_session(node, request.id());
   if (!id) return protocol::answer_with(id.error());
-  auto row = node.sessions.find(*id);
-  if (!row) return protocol::answer_with(Error(Errc::not_found, "no session '" + id->text() + "'"));
-  return std::make_unique<TranscriptStream>(node.store, *std::move(row));
+  return std::make_unique<TranscriptStream>(node.store, *node.sessions.find(*id));
+}
+
+protocol::Answer answer_follow_session(Node& node, const protocol::FollowSession& request) {
+  auto id = known_session(node, request.id());
+  if (!id) return protocol::answer_with(id.error());
+  return std::make_unique<FollowStream>(node, *std::move(id), request.from());
+}
+
+protocol::Answer answer_list_trash(Node& node) {
+  return protocol::answer_with(list_trash(node));
 }
 
 }  // namespace reef::server

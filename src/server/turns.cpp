@@ -68,14 +68,14 @@ class TurnStream final : public protocol::MessageStream {
 
  private:
   std::shared_ptr<runtime::Run> run_;
-  std::size_t place_ = 0;
+  runtime::EventLog::Place place_;
   bool failed_ = false;
 };
 
 Task<protocol::ServerMessage> whole_turn(std::shared_ptr<runtime::Run> run) {
   protocol::ServerMessage message;
   auto& response = *message.mutable_response();
-  std::size_t place = 0;
+  runtime::EventLog::Place place;
   for (;;) {
     auto event = co_await run->events().next(place);
     if (!event) co_return protocol::make_error(event.error());
@@ -96,8 +96,8 @@ Task<protocol::ServerMessage> whole_turn(std::shared_ptr<runtime::Run> run) {
 template <class Request>
 Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request) {
   if (!request.guest().empty()) return Error(Errc::unsupported, "guest turns are not built yet");
-  return node.runtime.submit(
-      runtime::Message{request.agent(), request.sender(), request.content(), request.cwd()});
+  return node.runtime.submit(runtime::Message{request.agent(), request.sender(), request.content(),
+                                              request.cwd(), request.key()});
 }
 
 }  // namespace

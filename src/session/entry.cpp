@@ -16,9 +16,14 @@ std::string header_line(const Header& header) {
                     {"id", header.id},
                     {"timestamp", format_iso(header.time)},
                     {"cwd", header.cwd}};
+  if (!header.parent_session.empty()) body["parentSession"] = header.parent_session;
   auto line = json::write(body) + "\n";
   if (line.size() > Header::kBytesMax) {
     body["cwd"] = "";
+    line = json::write(body) + "\n";
+  }
+  if (line.size() > Header::kBytesMax) {
+    body.erase("parentSession");
     line = json::write(body) + "\n";
   }
   return line;
@@ -49,6 +54,7 @@ std::optional<Header> header_from(const json::object& body) {
   header.version = static_cast<int>(json::find_int(body, "version").value_or(1));
   header.time = parse_iso(json::find_string(body, "timestamp").value_or("")).value_or(TimePoint());
   header.cwd = std::string(json::find_string(body, "cwd").value_or(""));
+  header.parent_session = std::string(json::find_string(body, "parentSession").value_or(""));
   header.body = body;
   return header;
 }

@@ -20,7 +20,8 @@ struct Header {
   int version = kVersion;
   TimePoint time;
   std::string cwd;
-  json::object body;  // as read; empty for a new one
+  std::string parent_session;  // the file this one was forked from
+  json::object body;           // as read; empty for a new one
 };
 
 // Every other line. `body` is the whole object as read or written, so that unknown fields and

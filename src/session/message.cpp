@@ -89,22 +89,6 @@ json::object to_json(const Usage& usage) {
   };
 }
 
-Usage usage_from_json(const json::object& in) {
-  Usage out;
-  out.input = json::find_int(in, "input").value_or(0);
-  out.output = json::find_int(in, "output").value_or(0);
-  out.cache_read = json::find_int(in, "cacheRead").value_or(0);
-  out.cache_write = json::find_int(in, "cacheWrite").value_or(0);
-  if (const auto* cost = json::find_object(in, "cost")) {
-    out.cost.input = json::find_number(*cost, "input").value_or(0);
-    out.cost.output = json::find_number(*cost, "output").value_or(0);
-    out.cost.cache_read = json::find_number(*cost, "cacheRead").value_or(0);
-    out.cost.cache_write = json::find_number(*cost, "cacheWrite").value_or(0);
-    out.cost.total = json::find_number(*cost, "total").value_or(0);
-  }
-  return out;
-}
-
 constexpr std::pair<StopReason, std::string_view> kStopReasons[] = {
     {StopReason::stop, "stop"},        {StopReason::length, "length"},
     {StopReason::tool_use, "toolUse"}, {StopReason::error, "error"},
@@ -119,6 +103,22 @@ std::vector<Block> content_from_json(const json::object& in) {
     out.push_back(TextBlock{std::string(*text)});
   } else if (const auto* blocks = json::find_array(in, "content")) {
     for (const auto& block : *blocks) out.push_back(block_from_json(block));
+  }
+  return out;
+}
+
+Usage usage_from_json(const json::object& in) {
+  Usage out;
+  out.input = json::find_int(in, "input").value_or(0);
+  out.output = json::find_int(in, "output").value_or(0);
+  out.cache_read = json::find_int(in, "cacheRead").value_or(0);
+  out.cache_write = json::find_int(in, "cacheWrite").value_or(0);
+  if (const auto* cost = json::find_object(in, "cost")) {
+    out.cost.input = json::find_number(*cost, "input").value_or(0);
+    out.cost.output = json::find_number(*cost, "output").value_or(0);
+    out.cost.cache_read = json::find_number(*cost, "cacheRead").value_or(0);
+    out.cost.cache_write = json::find_number(*cost, "cacheWrite").value_or(0);
+    out.cost.total = json::find_number(*cost, "total").value_or(0);
   }
   return out;
 }

@@ -105,6 +105,7 @@ std::string text_of(const std::vector<Block>& blocks);
 // A message's `content`: a string, or an array of blocks.
 std::vector<Block> content_from_json(const json::object& in);
 
+Usage usage_from_json(const json::object& in);
 json::object to_json(const Message& message);
 // Never fails: what is missing or of a wrong type gets its default, an unknown role is
 // OtherMessage.

@@ -7,58 +7,70 @@
 namespace reef::session {
 namespace {
 
-constexpr std::size_t kEntryIdDigits = 8;
+// Long enough to be unique without knowing the ids of the part that was not read.
+constexpr std::size_t kEntryIdDigits = 12;
 constexpr int kMovedRetriesMax = 8;
-
-void log_damage(const SessionId& id, const Transcript& transcript) {
-  const auto& damage = transcript.damage();
-  if (damage.empty()) return;
-  log::warn("session {}: {} damaged place(s); first: line {}, {}: {}", id.text(), damage.size(),
-            damage.front().line, name_of(damage.front().kind), damage.front().what);
-}
 
 }  // namespace
 
-Session::Session(Executor loop, Store& store, Clock& clock, Random& random, SessionId id,
-                 std::string bytes)
+Session::Session(Executor loop, Store& store, Clock& clock, Random& random, SessionId id, Tail tail,
+                 OnAppend on_append)
     : store_(store),
       clock_(clock),
       random_(random),
       id_(std::move(id)),
-      transcript_(read_transcript(bytes)),
-      bytes_(bytes.size()),
+      on_append_(std::move(on_append)),
       changed_(std::move(loop)) {
-  log_damage(id_, transcript_);
+  adopt(std::move(tail));
 }
 
-EntryId Session::fresh_id() {
-  for (;;) {
-    EntryId id{random_.hex(kEntryIdDigits)};
-    if (!transcript_.find(id)) return id;
-  }
+void Session::adopt(Tail tail) {
+  if (tail.damage > 0)
+    log::warn("session {}: {} damaged place(s); reef fsck tells more", id_.text(), tail.damage);
+  bytes_ = tail.bytes;
+  leaf_ = std::move(tail.leaf);
+  context_ = std::move(tail.context);
+  doubtful_ = false;
 }
 
 std::vector<Entry> Session::place(const std::vector<std::shared_ptr<Pending>>& batch) {
   std::vector<Entry> entries;
-  std::optional<EntryId> parent;
-  if (const auto* leaf = transcript_.leaf()) parent = leaf->id;
+  auto leaf = leaf_;
   for (const auto& pending : batch) {
-    EntryId id = fresh_id();
-    while (std::any_of(entries.begin(), entries.end(),
-                       [&](const Entry& other) { return other.id == id; }))
-      id = fresh_id();
-    entries.push_back(make_entry(pending->draft, id, parent, clock_.now()));
-    parent = std::move(id);
+    EntryId id{random_.hex(kEntryIdDigits)};
+    entries.push_back(
+        make_entry(pending->draft, id, pending->parent ? pending->parent : leaf, clock_.now()));
+    leaf = std::move(id);
   }
   return entries;
 }
 
 Task<Status> Session::reload() {
-  REEF_CO_TRY(auto bytes, co_await store_.open(id_));
-  transcript_ = Transcript(read_transcript(bytes));
-  bytes_ = bytes.size();
-  doubtful_ = false;
+  REEF_CO_TRY(auto tail, co_await store_.open(id_));
+  adopt(std::move(tail));
   co_return Ok{};
+}
+
+Task<Status> Session::write(const std::vector<std::shared_ptr<Pending>>& batch,
+                            std::vector<Entry>& entries) {
+  if (doubtful_) REEF_CO_CHECK(co_await reload());
+  for (int tries = 0;; ++tries) {
+    entries = place(batch);
+    std::string lines;
+    for (const auto& entry : entries) lines += entry_line(entry);
+    const auto added = lines.size();
+    auto done = co_await store_.append(id_, bytes_, std::move(lines));
+    if (done) {
+      bytes_ += added;
+      leaf_ = entries.back().id;
+      if (on_append_) on_append_(*this, entries, added);
+      co_return Ok{};
+    }
+    if (done.error().code != Errc::conflict || tries == kMovedRetriesMax) co_return done;
+    // Another program has appended: take its entries in and continue from its leaf.
+    log::info("session {}: changed by another program, reading it again", id_.text());
+    REEF_CO_CHECK(co_await reload());
+  }
 }
 
 Task<void> Session::flush() {
@@ -66,31 +78,22 @@ Task<void> Session::flush() {
   flushing_ = true;
   const std::vector<std::shared_ptr<Pending>> batch(queue_.begin(), queue_.end());
   queue_.clear();
-
-  Status done = Ok{};
-  if (doubtful_) done = co_await reload();
   std::vector<Entry> entries;
-  for (int tries = 0; done.ok(); ++tries) {
-    entries = place(batch);
-    std::string lines;
-    for (const auto& entry : entries) lines += entry_line(entry);
-    const auto added = lines.size();
-    done = co_await store_.append(id_, bytes_, std::move(lines));
-    if (done) {
-      bytes_ += added;
-      break;
-    }
-    if (done.error().code != Errc::conflict || tries == kMovedRetriesMax) break;
-    // Another program has appended: take its entries in and continue from its leaf.
-    log::info("session {}: changed by another program, reading it again", id_.text());
-    done = co_await reload();
+  Status done = Ok{};
+  try {
+    done = co_await write(batch, entries);
+  } catch (const std::exception& error) {
+    // No memory, usually. Those who wait must hear of it, and the next append must work.
+    done = Error(Errc::internal, error.what());
   }
-
   if (done) {
+    bool rebuild = false;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      batch[i]->outcome = entries[i].id;
-      transcript_.add(std::move(entries[i]));
+      if (batch[i]->parent || !extend_context(context_, entries[i])) rebuild = true;
+      batch[i]->outcome = std::move(entries[i].id);
     }
+    // What was appended changed what stands before it. A failed read is tried again by the next.
+    if (rebuild && !co_await reload()) doubtful_ = true;
   } else {
     doubtful_ = true;
     for (const auto& pending : batch) pending->outcome = done.error();
@@ -99,13 +102,13 @@ Task<void> Session::flush() {
   changed_.notify_all();
 }
 
-Task<Result<EntryId>> Session::append(Draft draft) {
-  auto mine = std::make_shared<Pending>(Pending{std::move(draft), std::nullopt});
-  queue_.push_back(mine);
+Task<Result<EntryId>> Session::append(Draft draft, std::optional<EntryId> parent) {
+  auto mine = std::make_shared<Pending>(Pending{std::move(draft), std::move(parent), {}});
   co_return co_await shielded(wait_for(std::move(mine)));
 }
 
 Task<Result<EntryId>> Session::wait_for(std::shared_ptr<Pending> mine) {
+  queue_.push_back(mine);
   // Whoever finds no sync in progress does the next one for all that wait.
   while (!mine->outcome) {
     if (flushing_) {

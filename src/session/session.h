@@ -1,11 +1,19 @@
 // Table of contents of session/, and its heart: a Session is one transcript that can be appended
-// to, Sessions is all of them.
+// to, Sessions is all of them. docs/session-engine.md tells how they work together.
 //
 //   ids.h         SessionId, EntryId, Key                 names, and what may be one
 //   message.h     Message, Block, Usage                   what is said
 //   entry.h       Header, Entry, Draft                    lines of a transcript
+//   metadata.h    meta_fields, check_patch                what may be changed about a session
 //   reader.h      read_transcript, Damage                 bytes to entries, whatever their state
-//   transcript.h  Transcript, build_context               the tree, and what a model is given of it
+//   transcript.h  Transcript                              the whole tree
+//   context.h     build_context, for_model                what a model is given of a branch
+//   tail.h        read_tail                               the same, reading backwards from the end
+//   row.h         Row, fold                               what lists know of a session
+//   refresh.h     refresh_row                             a row that fell behind
+//   query.h       Query, run_query                        filter, sort, page
+//   check.h       check_transcript, repaired              what fsck does
+//   catalog.h     read_catalog                            rows on disk
 //   store.h       Store                                   where the bytes live
 //   session.h     Session, Sessions                       this file
 //
@@ -14,64 +22,69 @@
 #pragma once
 
 #include <deque>
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/notify.h"
 #include "base/random.h"
+#include "base/task_group.h"
+#include "session/check.h"
+#include "session/query.h"
 #include "session/store.h"
 #include "session/transcript.h"
 
 namespace reef::session {
 
-// One line of a list of sessions; derived from the transcript.
-struct Row {
-  SessionId id;
-  std::string key, agent, sender;
-  std::string title;
-  std::string preview;  // start of the first user message
-  std::uint64_t message_count = 0;
-  std::uint64_t bytes = 0;
-  TimePoint created, updated;
-};
-Row make_row(const SessionId& id, const Transcript& transcript, std::uint64_t bytes);
-
 class Session {
  public:
-  Session(Executor loop, Store& store, Clock& clock, Random& random, SessionId id,
-          std::string bytes);
+  // Called with what was made durable, and how many bytes that were.
+  using OnAppend = std::function<void(Session&, const std::vector<Entry>&, std::uint64_t bytes)>;
+
+  Session(Executor loop, Store& store, Clock& clock, Random& random, SessionId id, Tail tail,
+          OnAppend on_append);
 
   const SessionId& id() const { return id_; }
-  const Transcript& transcript() const { return transcript_; }
+  const Context& context() const { return context_; }
+  const std::optional<EntryId>& leaf() const { return leaf_; }
   std::uint64_t bytes() const { return bytes_; }
 
-  // Attaches to the leaf. Durable when it returns; on an error nothing has changed, in memory and
-  // on disk. Calls made while another is syncing share the next sync, in the order of the calls.
-  Task<Result<EntryId>> append(Draft draft);
+  // The file was rewritten: it is read again before the next append.
+  void distrust() { doubtful_ = true; }
+
+  // Attaches to the leaf, or to `parent`, which must exist. Durable when it returns; on an error
+  // nothing has changed, in memory and on disk. Calls made while another is syncing share the next
+  // sync, in the order of the calls.
+  Task<Result<EntryId>> append(Draft draft, std::optional<EntryId> parent = std::nullopt);
 
  private:
   struct Pending {
     Draft draft;
+    std::optional<EntryId> parent;
     std::optional<Result<EntryId>> outcome;
   };
 
   Task<Result<EntryId>> wait_for(std::shared_ptr<Pending> mine);
   Task<void> flush();
+  Task<Status> write(const std::vector<std::shared_ptr<Pending>>& batch,
+                     std::vector<Entry>& entries);
   // Makes the pending drafts into entries after the current leaf.
   std::vector<Entry> place(const std::vector<std::shared_ptr<Pending>>& batch);
   Task<Status> reload();
-  EntryId fresh_id();
+  void adopt(Tail tail);
 
   Store& store_;
   Clock& clock_;
   Random& random_;
   SessionId id_;
-  Transcript transcript_;
+  OnAppend on_append_;
   std::uint64_t bytes_ = 0;
+  std::optional<EntryId> leaf_;
+  Context context_;
   bool doubtful_ = false;  // an append failed: disk must be read again before the next
   bool flushing_ = false;
   std::deque<std::shared_ptr<Pending>> queue_;
@@ -82,27 +95,54 @@ class Sessions {
  public:
   Sessions(Executor loop, Store& store, Clock& clock, Random& random);
 
-  // Start-up: reads what the lists and the keys need.
+  // Start-up: the catalog, and what changed since it was written.
   Task<Status> load();
+  // Shutdown: writes what was put off.
+  Task<void> stop();
 
-  // Newest first.
-  std::vector<Row> list() const;
-  std::optional<Row> find(const SessionId& id) const;
+  Result<Page> list(const Query& query) const;
+  const Row* find(const SessionId& id) const;
   std::size_t size() const { return rows_.size(); }
   std::optional<SessionId> current(const Key& key) const;
 
   Task<Result<std::shared_ptr<Session>>> open(SessionId id);
+  // Every entry; parsed on demand, for views of the tree.
+  Task<Result<Transcript>> read(SessionId id);
 
   struct New {
-    Key key;
+    std::optional<Key> key;  // bound to the session when given
     std::string agent, sender, cwd;
     std::vector<Draft> drafts;  // appended in the same write
   };
-  // Makes a session and binds the key to it.
   Task<Result<std::shared_ptr<Session>>> create(New request);
 
-  // After an append: brings the row up to date and lets go of sessions nobody uses.
-  void touch(const Session& session);
+  // Binds a key to the session from now on; without one, the key it has or its pair's.
+  Task<Result<Key>> resume(SessionId id, std::optional<Key> key);
+  // A new session with the branch up to `at` (the leaf when not given).
+  Task<Result<SessionId>> fork(SessionId id, std::optional<EntryId> at);
+  // The next entry attaches to `entry`; survives a restart.
+  Task<Status> rewind(SessionId id, EntryId entry);
+  // A client's merge patch on the metadata.
+  Task<Status> patch(SessionId id, json::object patch);
+  // A bookmark; an empty text takes it away.
+  Task<Status> label(SessionId id, EntryId entry, std::string text);
+  // Its folder is gone from the disk: so is its row.
+  void drop_missing(const SessionId& id);
+  Task<Status> trash(SessionId id);
+  Task<Status> restore(SessionId id);
+
+  struct Check {
+    std::vector<Finding> findings;
+    bool repaired = false;
+  };
+  // Looks at every byte of a session; puts right what can be when asked to.
+  Task<Result<Check>> check(SessionId id, bool repair);
+
+  // Returns after the next append to any session, or at the deadline.
+  Task<void> wait_for_append(std::chrono::steady_clock::time_point deadline);
+
+  // A small fact that comes often: written with others within half a second.
+  void note(const SessionId& id, json::object patch);
 
  private:
   struct Cached {
@@ -112,18 +152,41 @@ class Sessions {
 
   Task<Result<std::shared_ptr<Session>>> open_unshielded(SessionId id);
   Task<Result<std::shared_ptr<Session>>> create_unshielded(New request);
-  void adopt(const SessionId& id, const Transcript& transcript, std::uint64_t bytes);
+  Task<Result<SessionId>> create_file(std::string lines, Header header, std::string& bytes);
+  Task<Status> append_to(SessionId id, Draft draft, std::optional<EntryId> parent = std::nullopt);
+  Task<Result<Check>> check_unshielded(SessionId id, bool repair);
+  Task<Status> trash_unshielded(SessionId id);
+  Task<Status> restore_unshielded(SessionId id);
+  Task<void> refresh(std::vector<Refresh> requests);
+  void on_append(Session& session, const std::vector<Entry>& entries, std::uint64_t bytes);
+  void adopt(Row row);
+  std::int64_t next_binding(const Key& key) const;
+  void forget(const SessionId& id);
+  void mark_changed(const SessionId& id);
+  void plan_flush();
+  Task<void> flush_later();
+  Task<Ok> flush();
   void trim_cache();
+  Session::OnAppend append_hook();
 
   Executor loop_;
   Store& store_;
   Clock& clock_;
   Random& random_;
-  std::map<SessionId, Row> rows_;
+  std::unordered_map<SessionId, Row> rows_;
   std::unordered_map<std::string, SessionId> bindings_;  // key -> its current session
   std::unordered_map<SessionId, Cached> cache_;
-  std::unordered_map<SessionId, std::weak_ptr<Notify>> opening_;
+  std::unordered_map<SessionId, std::shared_ptr<Notify>> opening_;
   std::uint64_t uses_ = 0;
+
+  std::set<SessionId> changed_rows_;  // not yet in the catalog; gone when not in rows_
+  std::unordered_map<SessionId, json::object> notes_;
+  std::size_t catalog_records_ = 0;
+  bool catalog_damaged_ = false;
+  bool flush_planned_ = false;
+  bool stopping_ = false;
+  Notify appended_;
+  TaskGroup tasks_;
 };
 
 }  // namespace reef::session

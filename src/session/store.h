@@ -9,30 +9,58 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "session/ids.h"
+#include "session/refresh.h"
+#include "session/row.h"
+#include "session/tail.h"
 
 namespace reef::session {
+
+struct Stored {
+  SessionId id;
+  std::uint64_t bytes = 0;
+};
 
 class Store {
  public:
   virtual ~Store() = default;
 
-  virtual Task<Result<std::vector<SessionId>>> list() = 0;
+  virtual Task<Result<std::vector<Stored>>> list() = 0;
 
   // Makes a session with this first content, whole lines, durable. conflict when the id is taken,
   // and then nothing is changed.
   virtual Task<Status> create(SessionId id, std::string bytes) = 0;
 
-  // The bytes as they are; changes nothing.
-  virtual Task<Result<std::string>> read(SessionId id) = 0;
+  // At most `size` bytes from `from` on, as they are; changes nothing.
+  virtual Task<Result<std::string>> read(SessionId id, std::uint64_t from = 0,
+                                         std::uint64_t size = UINT64_MAX) = 0;
 
-  // Prepares for appends and returns the bytes: a torn last line is set aside, a last entry without
-  // newline gets it.
-  virtual Task<Result<std::string>> open(SessionId id) = 0;
+  // Prepares for appends and reads what a model needs: a torn last line is set aside, a last entry
+  // without newline gets it.
+  virtual Task<Result<Tail>> open(SessionId id) = 0;
 
   // Adds whole lines to a transcript that is `at` bytes long; durable when it returns. conflict
   // when it has another length by now. After any error the transcript is as before, or, where the
   // disk refused even that, is repaired by the next open().
   virtual Task<Status> append(SessionId id, std::uint64_t at, std::string bytes) = 0;
+
+  // Rows for lists; torn last lines are mended on the way. Answers in the order asked.
+  virtual Task<std::vector<Result<Row>>> refresh(std::vector<Refresh> requests) = 0;
+
+  // Replaces a damaged transcript that is still `at` bytes long; the old one is kept beside it.
+  virtual Task<Status> rewrite(SessionId id, std::uint64_t at, std::string bytes) = 0;
+
+  // Where another program finds the transcript; a name of our own where there is no file.
+  virtual std::string path_of(const SessionId& id) const = 0;
+
+  // Takes a session out of all lists, and back.
+  virtual Task<Status> trash(SessionId id) = 0;
+  virtual Task<Status> restore(SessionId id) = 0;
+  virtual Task<Result<std::vector<SessionId>>> trashed() = 0;
+
+  // The catalog's bytes: derived, so appends need not be durable. Empty when there is none.
+  virtual Task<Result<std::string>> read_catalog() = 0;
+  virtual Task<Status> append_catalog(std::string bytes) = 0;
+  virtual Task<Status> replace_catalog(std::string bytes) = 0;
 };
 
 }  // namespace reef::session

@@ -18,12 +18,36 @@ const Entry* Transcript::find(const EntryId& id) const {
   return found == index_.end() ? nullptr : &entries_[found->second];
 }
 
-std::vector<const Entry*> Transcript::branch() const {
+std::vector<const Entry*> Transcript::walk(std::size_t leaf) const {
   std::vector<const Entry*> path;
-  for (std::size_t at = entries_.size() - 1; at < entries_.size(); at = parents_[at])
+  for (std::size_t at = leaf; at < entries_.size(); at = parents_[at])
     path.push_back(&entries_[at]);
   std::reverse(path.begin(), path.end());
   return path;
+}
+
+std::vector<const Entry*> Transcript::branch() const {
+  return entries_.empty() ? std::vector<const Entry*>() : walk(entries_.size() - 1);
+}
+
+std::vector<const Entry*> Transcript::branch(const EntryId& leaf) const {
+  const auto found = index_.find(leaf);
+  return found == index_.end() ? std::vector<const Entry*>() : walk(found->second);
+}
+
+std::map<std::string, std::string> Transcript::labels() const {
+  std::map<std::string, std::string> out;
+  for (const auto& entry : entries_) {
+    if (entry.type != "label") continue;
+    const std::string target(json::find_string(entry.body, "targetId").value_or(""));
+    const auto text = json::find_string(entry.body, "label").value_or("");
+    if (text.empty()) {
+      out.erase(target);
+    } else {
+      out[target] = text;
+    }
+  }
+  return out;
 }
 
 void Transcript::add(Entry entry) {
@@ -44,23 +68,8 @@ void Transcript::index(std::size_t at) {
   if (const auto* patch = meta_of(entry)) {
     json::merge_patch(meta_, *patch);
   } else if (entry.type == "session_info") {
-    if (const auto name = json::find_string(entry.body, "name")) meta_["title"] = *name;
+    if (const auto name = json::find_string(entry.body, "name")) meta_["name"] = *name;
   }
-}
-
-std::vector<Message> build_context(const Transcript& transcript) {
-  std::vector<Message> context;
-  for (const auto* entry : transcript.branch()) {
-    auto message = message_of(*entry);
-    if (!message || std::holds_alternative<OtherMessage>(*message) ||
-        std::holds_alternative<BashMessage>(*message))
-      continue;
-    if (const auto* reply = std::get_if<AssistantMessage>(&*message))
-      if (reply->stop_reason == StopReason::error || reply->stop_reason == StopReason::aborted)
-        continue;
-    context.push_back(std::move(*message));
-  }
-  return context;
 }
 
 }  // namespace reef::session

@@ -2,6 +2,7 @@
 // is an earlier entry. Loop thread, or wherever its owner is.
 #pragma once
 
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -26,6 +27,12 @@ class Transcript {
   const Entry* leaf() const { return entries_.empty() ? nullptr : &entries_.back(); }
   // From the root to the leaf.
   std::vector<const Entry*> branch() const;
+  // From the root to this entry; empty when there is none of that id.
+  std::vector<const Entry*> branch(const EntryId& leaf) const;
+  // Index of each entry's parent; SIZE_MAX for roots.
+  const std::vector<std::size_t>& parents() const { return parents_; }
+  // Bookmarks: the labels that hold, by the entry they name.
+  std::map<std::string, std::string> labels() const;
 
   // The parent must be known.
   void add(Entry entry);
@@ -34,6 +41,7 @@ class Transcript {
   static constexpr std::size_t kNone = SIZE_MAX;
 
   void index(std::size_t at);
+  std::vector<const Entry*> walk(std::size_t leaf) const;
 
   Header header_;
   std::vector<Entry> entries_;
@@ -44,9 +52,5 @@ class Transcript {
   json::object meta_;
   std::vector<Damage> damage_;
 };
-
-// The messages of the branch that a model is given, oldest first. Replies that failed or were
-// aborted are left out, as are entries that are not messages.
-std::vector<Message> build_context(const Transcript& transcript);
 
 }  // namespace reef::session

@@ -5,6 +5,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 
@@ -18,6 +19,9 @@ constexpr std::size_t kReadBytes = 64U << 10;
 // Requests that wait for their turn may hold this much; then the connection is not read.
 constexpr std::size_t kInOrderBytesMax = kFramePayloadBytesMax;
 constexpr std::size_t kInOrderMax = 64;
+// What a peer may send, and how long it may take, before it has shown its token.
+constexpr std::size_t kHelloBytesMax = 4096;
+constexpr std::chrono::seconds kHelloMax{5};
 // How long an error that ends a connection may take to be delivered.
 constexpr std::chrono::milliseconds kFarewell{2'000};
 
@@ -43,15 +47,22 @@ Connection::Connection(Socket socket, Handler handler, Options options)
       handler_(std::move(handler)),
       options_(std::move(options)),
       authorized_(options_.token.empty()),
+      accepted_(std::chrono::steady_clock::now()),
       changed_(socket_.get_executor()),
       tasks_(socket_.get_executor(), options_.name) {}
 
 Task<void> Connection::serve() {
   boost::system::error_code failed;
+  if (!authorized_) reader_.set_payload_bytes_max(kHelloBytesMax);
   socket_.non_blocking(true, failed);
   tasks_.spawn(write_frames());
-  co_await read_requests();
-  reading_ = false;
+  try {
+    co_await read_requests();
+  } catch (const std::exception& error) {
+    // No memory, usually. Whatever it was, the tasks below refer to this object and must end first.
+    log::error("{}: closed: {}", options_.name, error.what());
+    broken_ = true;
+  }
   changed_.notify_all();
 
   // The peer may only have closed its side: what it asked for is still answered.
@@ -120,6 +131,7 @@ Task<bool> Connection::take(std::string payload) {
       co_return false;
     }
     authorized_ = true;
+    reader_.set_payload_bytes_max(kFramePayloadBytesMax);
   }
   if (!message.has_request_id()) {
     in_order_bytes_ += payload.size();
@@ -163,12 +175,22 @@ Task<void> Connection::answer_numbered(protocol::ClientMessage message) {
 Task<void> Connection::answer(protocol::ClientMessage message) {
   protocol::ClientMessage envelope;  // only what the answers must repeat
   if (message.has_request_id()) envelope.set_request_id(message.request_id());
-  const auto stream = handler_(std::move(message));
-  while (!broken_) {
-    auto next = co_await stream->next();
-    if (!next) co_return;
-    co_await send(std::move(*next), envelope);
+  std::optional<Error> failure;
+  try {
+    const auto stream = handler_(std::move(message));
+    while (!broken_) {
+      auto next = co_await stream->next();
+      if (!next) co_return;
+      co_await send(std::move(*next), envelope);
+    }
+  } catch (const boost::system::system_error&) {
+    throw;  // cancelled: the connection is closing
+  } catch (const std::exception& error) {
+    failure = Error(Errc::internal, std::string("the request failed: ") + error.what());
   }
+  if (!failure) co_return;
+  log::error("{}: {}", options_.name, failure->what);
+  co_await send(protocol::make_error(*failure), envelope);
 }
 
 Task<void> Connection::send(protocol::ServerMessage message,
@@ -237,7 +259,18 @@ void Connection::close() {
 }
 
 void Connection::check_progress(std::chrono::steady_clock::time_point now) {
-  if (broken_ || send_queue_.empty() || now - progress_ < options_.limits.stall_max) return;
+  if (broken_) return;
+  if (!authorized_ && now - accepted_ > kHelloMax) {
+    log::warn("{}: disconnected: no Hello in time", options_.name);
+    close();
+    return;
+  }
+  // While nothing is read, only this notices that the peer has left.
+  if (peer_is_gone()) {
+    close();
+    return;
+  }
+  if (send_queue_.empty() || now - progress_ < options_.limits.stall_max) return;
   log::warn("{}: disconnected: the client took nothing for {} ms while {} bytes waited",
             options_.name, options_.limits.stall_max.count(), send_bytes_);
   close();

@@ -70,12 +70,12 @@ class Connection {
   Handler handler_;
   Options options_;
   bool authorized_;
+  std::chrono::steady_clock::time_point accepted_;
 
   FrameReader reader_;
   std::deque<Request> in_order_;
   std::size_t in_order_bytes_ = 0;
   std::size_t numbered_ = 0;
-  bool reading_ = true;
   bool answering_ = false;
 
   std::deque<std::string> send_queue_;

@@ -30,11 +30,7 @@ std::string make_frame(std::string_view payload) {
 }
 
 void FrameReader::feed(std::string_view bytes) {
-  if (used_ > 0 && used_ == buffer_.size()) {
-    buffer_.clear();
-    used_ = 0;
-    if (buffer_.capacity() > kKeptBytesMax) buffer_.shrink_to_fit();
-  } else if (used_ > kKeptBytesMax) {
+  if (used_ > kKeptBytesMax) {
     buffer_.erase(0, used_);
     used_ = 0;
   }
@@ -45,13 +41,19 @@ Result<std::optional<std::string>> FrameReader::next() {
   const auto rest = std::string_view(buffer_).substr(used_);
   if (rest.size() < kFrameHeaderBytes) return std::optional<std::string>();
   const std::size_t length = read_u32(rest);
-  if (length > kFramePayloadBytesMax)
+  if (length > payload_bytes_max_)
     return Error(Errc::too_large,
                  fmt::format("a frame holds at most {} bytes, this one announces {}",
-                             kFramePayloadBytesMax, length));
+                             payload_bytes_max_, length));
   if (rest.size() - kFrameHeaderBytes < length) return std::optional<std::string>();
   std::optional<std::string> payload(rest.substr(kFrameHeaderBytes, length));
   used_ += kFrameHeaderBytes + length;
+  if (used_ == buffer_.size()) {
+    used_ = 0;
+    buffer_.clear();
+    // An idle connection does not keep what its largest frame needed.
+    if (buffer_.capacity() > kKeptBytesMax) buffer_.shrink_to_fit();
+  }
   return payload;
 }
 

@@ -26,12 +26,15 @@ class FrameReader {
   // The next whole payload, nullopt when more bytes are needed, too_large when the header announces
   // more than allowed; after that the stream has no meaning and every call says so again.
   Result<std::optional<std::string>> next();
+  // For peers not yet trusted with more.
+  void set_payload_bytes_max(std::size_t bytes) { payload_bytes_max_ = bytes; }
   // Bytes of an unfinished frame; not zero at the end of a connection means it was cut.
   std::size_t unfinished() const { return buffer_.size() - used_; }
 
  private:
   std::string buffer_;
   std::size_t used_ = 0;
+  std::size_t payload_bytes_max_ = kFramePayloadBytesMax;
 };
 
 }  // namespace reef::transport

@@ -113,7 +113,8 @@ Task<void> Listener::accept_all() {
     boost::system::error_code failed;
     co_await acceptor_->socket.async_accept(socket,
                                             asio::redirect_error(asio::use_awaitable, failed));
-    if (stopping_ || failed == asio::error::operation_aborted) co_return;
+    // Aborted first: then this object may be gone.
+    if (failed == asio::error::operation_aborted || stopping_) co_return;
     if (failed) {
       // Out of descriptors, usually: existing clients go on, new ones wait.
       if (!refusing) log::warn("{}: accept: {}; trying again", name_, failed.message());
@@ -138,6 +139,8 @@ Task<void> Listener::accept_all() {
       }
     } else {
       socket.set_option(asio::ip::tcp::no_delay(true), failed);
+      // A peer that is gone for good is noticed although nothing is said.
+      socket.set_option(asio::socket_base::keep_alive(true), failed);
     }
     serving_.spawn(serve(std::move(socket), name));
     if (!watching_) {
@@ -151,15 +154,19 @@ Task<void> Listener::serve(Socket socket, std::string name) {
   if (stopping_) co_return;
   Connection connection(std::move(socket), handler_,
                         Connection::Options{std::move(name), token_, limits_});
-  const auto place = connections_.insert(connections_.end(), &connection);
+  struct Entered {
+    std::list<Connection*>& list;
+    std::list<Connection*>::iterator place;
+    ~Entered() { list.erase(place); }
+  } entered{connections_, connections_.insert(connections_.end(), &connection)};
   co_await connection.serve();
-  connections_.erase(place);
 }
 
 // One for all connections, and none while there are none: an idle daemon does not wake up.
 Task<void> Listener::watch_progress() {
-  while (!connections_.empty() && !stopping_) {
-    co_await sleep_for(limits_.stall_max / 4 + std::chrono::milliseconds(1));
+  constexpr std::chrono::milliseconds kStepMax{2'000};
+  while (!connections_.empty()) {
+    co_await sleep_for(std::min(kStepMax, limits_.stall_max / 4 + std::chrono::milliseconds(1)));
     const auto now = std::chrono::steady_clock::now();
     for (auto* connection : connections_) connection->check_progress(now);
   }
@@ -170,7 +177,6 @@ void Listener::stop_accepting() {
   stopping_ = true;
   boost::system::error_code ignored;
   acceptor_->socket.close(ignored);
-  background_.cancel();
 }
 
 Task<void> Listener::settle(std::chrono::steady_clock::time_point deadline) {
@@ -183,6 +189,7 @@ Task<void> Listener::settle(std::chrono::steady_clock::time_point deadline) {
 
 Task<void> Listener::stop() {
   if (!stopping_) stop_accepting();
+  background_.cancel();
   co_await background_.join();
   for (auto* connection : connections_) connection->close();
   co_await serving_.join();

@@ -28,7 +28,7 @@ class Listener {
   std::size_t connections() const { return connections_.size(); }
   void set_limits(Limits limits) { limits_ = limits; }
 
-  // Takes no more connections; those that are there go on.
+  // Takes no more connections; those that are there go on, and are watched as before.
   void stop_accepting();
   // Waits until every connection has what it asked for, but not beyond the deadline.
   Task<void> settle(std::chrono::steady_clock::time_point deadline);

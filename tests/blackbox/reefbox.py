@@ -128,7 +128,13 @@ class Message:
 # ---------------------------------------------------------------- protocol
 
 SEND, STREAM, KILL, PING, GET_CONFIG, RELOAD, GET_STATS, EXTENSION, HELLO = 1, 2, 5, 30, 31, 32, 33, 100, 200
+LIST_ACTIVE, LIST_CONVERSATIONS, GET_HISTORY, DELETE_CONVERSATION = 4, 7, 38, 39
+LIST_SESSIONS, READ_SESSION, NEW_SESSION, RESUME_SESSION, FORK_SESSION, REWIND_SESSION = 201, 202, 204, 205, 206, 207
+PATCH_SESSION, TRASH_SESSION, RESTORE_SESSION, LABEL_ENTRY, CHECK_SESSIONS, FOLLOW_SESSION = 208, 209, 210, 211, 212, 213
+LIST_TRASH = 214
 ERROR, PONG, RESPONSE, STREAM_EVENT, STATS, HELLO_REPLY = 1, 2, 3, 4, 20, 200
+ACTIVE_LIST, CONVERSATION_LIST, HISTORY, SESSION_LIST, SESSION_DATA, SESSION_INFO = 5, 7, 24, 201, 202, 203
+CHECK_REPORT, TRASH_LIST = 204, 205
 REQUEST_ID = 101
 EVENTS = {1: "start", 2: "chunk", 3: "thinking", 4: "tool_start", 5: "tool_result", 6: "tools_complete", 7: "end",
           8: "ask_user", 9: "user_steered", 10: "text_start", 11: "text_end", 12: "thinking_start",
@@ -537,3 +543,61 @@ def texts(entries, role):
             out.append(content if isinstance(content, str) else "".join(
                 block["text"] for block in content if block["type"] == "text"))
     return out
+
+
+# ---------------------------------------------------------------- transcripts written by hand
+
+USAGE = {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
+         "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}
+WRITTEN_AT = 1767323046000  # milliseconds: 2026-01-02T03:04:06Z
+
+
+def iso(ms):
+    """2026-01-02T03:04:06.000Z"""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ms // 1000)) + f".{ms % 1000:03d}Z"
+
+
+def header_entry(session, at=WRITTEN_AT, **more):
+    return {"type": "session", "version": 3, "id": session, "timestamp": iso(at), "cwd": "/", **more}
+
+
+def entry(kind, id_, parent, at=WRITTEN_AT, **more):
+    return {"type": kind, "id": id_, "parentId": parent, "timestamp": iso(at), **more}
+
+
+def bind_entry(name, parent, agent, sender, at=WRITTEN_AT, **more):
+    """The reef.meta entry that binds a session to its pair."""
+    data = {"key": f"agent:{agent}:{sender}", "boundAt": at, "agent": agent, "sender": sender, "source": "native", **more}
+    return entry("custom", name, parent, at, customType="reef.meta", data=data)
+
+
+def user_entry(name, parent, text, at=WRITTEN_AT):
+    return entry("message", name, parent, at, message={
+        "role": "user", "content": [{"type": "text", "text": text}], "timestamp": at})
+
+
+def assistant_entry(name, parent, text, at=WRITTEN_AT, **more):
+    return entry("message", name, parent, at, message={
+        "role": "assistant", "content": [{"type": "text", "text": text}], "api": "test", "provider": "s", "model": "x",
+        "usage": USAGE, "stopReason": "stop", "timestamp": at, **more})
+
+
+def jsonl(*entries):
+    """Lines from objects, text or bytes."""
+    return b"".join((e if isinstance(e, bytes) else e.encode() if isinstance(e, str) else json.dumps(
+        e, ensure_ascii=False, separators=(",", ":")).encode()) + b"\n" for e in entries)
+
+
+def snapshot(home):
+    """{path: bytes, or None for a folder} of everything below sessions/ and trash/."""
+    found = {}
+    for top in ("sessions", "trash"):
+        for directory, names, files in os.walk(home.file(top)):
+            for name in names + files:
+                path = os.path.join(directory, name)
+                if name in names:
+                    found[os.path.relpath(path, home.path)] = None
+                    continue
+                with open(path, "rb") as source:
+                    found[os.path.relpath(path, home.path)] = source.read()
+    return found

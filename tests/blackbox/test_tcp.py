@@ -77,12 +77,21 @@ class Token(TcpCase):
     def test_wrong_tokens(self):
         right = token(self.home)
         wrong = [None, "", "x", right[:-1], right + "x", right.swapcase() if right.swapcase() != right else "y",
-                 right + "\n", " " + right, "x" * 100000]
+                 right + "\n", " " + right, "x" * 3000]
         for value in wrong:
             with self.subTest(token=value and value[:12]):
                 link = self.connect()
                 link.send(request(HELLO, {1: "blackbox", 2: 1, 3: value}))
                 self.expect_refusal(link, "wrong token")
+
+    def test_a_stranger_cannot_send_much(self):
+        # Before the token only a small frame is taken, so that strangers cannot fill the memory.
+        link = self.connect()
+        link.send(request(HELLO, {1: "blackbox", 2: 1, 3: "x" * 100000}))
+        reply = link.recv()
+        self.assertIsNotNone(reply)
+        self.assertEqual((reply.tag, reply.code), (ERROR, 413), reply)
+        self.assertIsNone(link.recv())
 
     def test_pipelined_after_a_wrong_token(self):
         link = self.connect()
@@ -104,7 +113,7 @@ class Token(TcpCase):
         events = link.stream({1: "reef", 2: "hello", 4: "over tcp"}, request_id=9)
         names = [e.event for e in events]
         self.assertEqual(names[:2] + names[-3:], ["start", "text_start", "text_end", "context_usage", "end"])
-        self.assertEqual(link.call(7).code, 501)
+        self.assertEqual(link.call(15).code, 501)
         self.assertEqual(self.home.reef("sessions", "--json").json[0]["sender"], "over tcp")
         for path in self.home.transcripts():
             os.remove(path)  # other tests look for none; a later start would not know it

@@ -129,17 +129,17 @@ TEST_F(DaemonTest, AConversationContinuesAfterARestart) {
     test::DaemonProcess daemon(home.path());
     auto client = connect(daemon);
     send(*client, "", "the vault is blue");
-    first_session = test::value_of(test::run(io, client->sessions())).at(0).id();
+    first_session = test::value_of(test::run(io, client->sessions())).sessions(0).id();
     daemon.kill9();
   }
   test::DaemonProcess daemon(home.path());
   auto client = connect(daemon);
   EXPECT_NE(send(*client, "", "which colour is the vault?").find("the vault is blue"),
             std::string::npos);
-  const auto rows = test::value_of(test::run(io, client->sessions()));
-  ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(rows[0].id(), first_session);
-  EXPECT_EQ(rows[0].message_count(), 4U);
+  const auto list = test::value_of(test::run(io, client->sessions()));
+  ASSERT_EQ(list.sessions_size(), 1);
+  EXPECT_EQ(list.sessions(0).id(), first_session);
+  EXPECT_EQ(list.sessions(0).message_count(), 4U);
 }
 
 TEST_F(DaemonTest, AClientThatLeavesDoesNotEndTheRun) {
@@ -157,8 +157,8 @@ TEST_F(DaemonTest, AClientThatLeavesDoesNotEndTheRun) {
   const auto deadline = std::chrono::steady_clock::now() + test::kPatience;
   std::uint64_t messages = 0;
   while (messages < 2 && std::chrono::steady_clock::now() < deadline) {
-    const auto rows = test::value_of(test::run(io, client->sessions()));
-    messages = rows.empty() ? 0 : rows[0].message_count();
+    const auto list = test::value_of(test::run(io, client->sessions()));
+    messages = list.sessions().empty() ? 0 : list.sessions(0).message_count();
   }
   EXPECT_EQ(messages, 2U);
 }

@@ -53,6 +53,17 @@ Task<void> write_until_killed(client::Endpoint endpoint, int writer, int round,
   }
 }
 
+Task<Result<protocol::CheckReport>> check(client::Client& client) {
+  protocol::ClientMessage message;
+  message.mutable_check_sessions();
+  REEF_CO_TRY(auto stream, co_await client.open(std::move(message)));
+  for (;;) {
+    REEF_CO_TRY(const auto answer, co_await stream.next());
+    if (!answer) co_return Error(Errc::internal, "no totals");
+    if (answer->check_report().last()) co_return answer->check_report();
+  }
+}
+
 TEST(Torture, NothingAcknowledgedIsLostInTwoHundredKills) {
 #ifdef REEF_SANITIZED
   constexpr std::uint64_t kKills = 30;
@@ -96,6 +107,13 @@ TEST(Torture, NothingAcknowledgedIsLostInTwoHundredKills) {
       client.close();
       test::run_ready(io);
     }
+    // As `reef fsck` would ask.
+    client::Client client(io.get_executor(), daemon.endpoint());
+    const auto report = test::value_of(test::run(io, check(client)));
+    EXPECT_EQ(report.problems(), 0U);
+    EXPECT_EQ(report.sessions(), static_cast<std::uint64_t>(kWriters));
+    client.close();
+    test::run_ready(io);
     daemon.signal(SIGTERM);
     EXPECT_EQ(daemon.wait_for_exit(std::chrono::seconds(5)), 0);
   }

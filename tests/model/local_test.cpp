@@ -9,16 +9,16 @@
 namespace reef::model {
 namespace {
 
-session::Message said(const std::string& text) {
+session::MessagePtr said(const std::string& text) {
   session::UserMessage message;
   message.content.push_back(session::TextBlock{text});
-  return message;
+  return std::make_shared<const session::Message>(std::move(message));
 }
 
-session::Message replied(const std::string& text) {
+session::MessagePtr replied(const std::string& text) {
   session::AssistantMessage message;
   message.content.push_back(session::TextBlock{text});
-  return message;
+  return std::make_shared<const session::Message>(std::move(message));
 }
 
 bool has(const std::string& text, const std::string& part) {

@@ -10,7 +10,8 @@ namespace {
 
 Request conversation(int user_messages) {
   Request request;
-  for (int i = 0; i < user_messages; ++i) request.messages.push_back(session::UserMessage{});
+  for (int i = 0; i < user_messages; ++i)
+    request.messages.push_back(std::make_shared<const session::Message>(session::UserMessage{}));
   return request;
 }
 

@@ -5,8 +5,10 @@
 #include "base/overload.h"
 #include "model/local/local.h"
 #include "model/scripted/scripted.h"
+#include "runtime/reset.h"
 #include "store/mem/mem_store.h"
 #include "support/run.h"
+#include "support/wrapped_store.h"
 
 namespace reef::runtime {
 namespace {
@@ -35,7 +37,7 @@ struct Seen {
 
 Task<Seen> read_all(std::shared_ptr<Run> run) {
   Seen seen;
-  std::size_t place = 0;
+  EventLog::Place place;
   for (;;) {
     auto event = co_await run->events().next(place);
     if (!event) {
@@ -51,48 +53,44 @@ Task<Seen> read_all(std::shared_ptr<Run> run) {
 }
 
 // A store whose n-th write and later ones fail.
-class FailingStore final : public session::Store {
+class FailingStore final : public test::WrappedStore {
  public:
-  Task<Result<std::vector<session::SessionId>>> list() override { co_return co_await real.list(); }
   Task<Status> create(session::SessionId id, std::string bytes) override {
     if (--writes_left < 0) co_return Error(Errc::no_space, "disk full");
     co_return co_await real.create(std::move(id), std::move(bytes));
-  }
-  Task<Result<std::string>> read(session::SessionId id) override {
-    co_return co_await real.read(id);
-  }
-  Task<Result<std::string>> open(session::SessionId id) override {
-    co_return co_await real.open(id);
   }
   Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override {
     if (--writes_left < 0) co_return Error(Errc::no_space, "disk full");
     co_return co_await real.append(std::move(id), at, std::move(bytes));
   }
 
-  store::MemStore real;
   int writes_left = 1'000'000;
 };
 
 class RuntimeTest : public testing::Test {
  protected:
   RuntimeTest() { configure(R"({"replies":[{"text":"one two three"}]})"); }
-  ~RuntimeTest() override { test::run(io, runtime.drain(std::chrono::milliseconds(0))); }
+  ~RuntimeTest() override {
+    test::run(io, runtime.drain(std::chrono::milliseconds(0)));
+    test::run(io, sessions.stop());
+  }
 
-  void configure(const std::string& script) {
+  void configure(const std::string& script, bool with_second = true) {
     auto setup = std::make_shared<runtime::Setup>();
     setup->providers.add("local", std::make_shared<model::LocalProvider>());
     setup->providers.add("s",
                          std::make_shared<model::ScriptedProvider>(*model::parse_script(script)));
-    setup->agents["reef"] = Agent{"reef", "", "s/x", ""};
-    setup->agents["plain"] = Agent{"plain", "", "local", ""};
-    setup->agents["lost"] = Agent{"lost", "", "nobody/x", ""};
+    setup->agents["reef"] = Agent{"reef", "", "s/x", "", {}};
+    setup->agents["plain"] = Agent{"plain", "", "local", "", {}};
+    setup->agents["lost"] = Agent{"lost", "", "nobody/x", "", {}};
+    if (with_second) setup->agents["plain2"] = Agent{"plain2", "", "s/x", "", {}};
     runtime.configure(std::move(setup));
   }
 
   std::shared_ptr<runtime::Run> submit(const std::string& content,
                                        const std::string& sender = "user",
                                        const std::string& agent = "reef") {
-    return test::value_of(runtime.submit(Message{agent, sender, content, "/x"}));
+    return test::value_of(runtime.submit(Message{agent, sender, content, "/x", ""}));
   }
   Seen turn(const std::string& content, const std::string& sender = "user",
             const std::string& agent = "reef") {
@@ -112,7 +110,10 @@ class RuntimeTest : public testing::Test {
   }
 
   boost::asio::io_context io{1};
-  SystemClock clock;
+  struct MovingClock final : Clock {
+    TimePoint now() const override { return SystemClock().now() + offset; }
+    std::chrono::milliseconds offset{0};
+  } clock;
   SeededRandom random{1};
   FailingStore store;
   session::Sessions sessions{io.get_executor(), store, clock, random};
@@ -129,7 +130,7 @@ TEST_F(RuntimeTest, EventsComeInTheOrderOfTheProtocol) {
 
 TEST_F(RuntimeTest, TheUsersWordsAreDurableBeforeStart) {
   const auto run = submit("hi");
-  std::size_t place = 0;
+  EventLog::Place place;
   const auto first = test::run(io, run->events().next(place));
   EXPECT_EQ(name_of(**first), "start");
   EXPECT_EQ(stored().find("user:hi;"), 0U);
@@ -137,7 +138,7 @@ TEST_F(RuntimeTest, TheUsersWordsAreDurableBeforeStart) {
 
 TEST_F(RuntimeTest, TheReplyIsDurableBeforeEnd) {
   const auto run = submit("hi");
-  std::size_t place = 0;
+  EventLog::Place place;
   for (;;) {
     const auto event = test::run(io, run->events().next(place));
     if (name_of(**event) == "end") break;
@@ -232,9 +233,9 @@ TEST_F(RuntimeTest, AReplyThatCannotBeSavedIsSaidInEnd) {
 }
 
 TEST_F(RuntimeTest, WhatCanNeverRunIsRefusedAtOnce) {
-  EXPECT_EQ(runtime.submit(Message{"ghost", "user", "hi", ""}).error().code, Errc::not_found);
-  EXPECT_EQ(runtime.submit(Message{"reef", "user", "", ""}).error().code, Errc::invalid);
-  EXPECT_EQ(runtime.submit(Message{"reef", "../x", "hi", ""}).error().code, Errc::invalid);
+  EXPECT_EQ(runtime.submit(Message{"ghost", "user", "hi", "", ""}).error().code, Errc::not_found);
+  EXPECT_EQ(runtime.submit(Message{"reef", "user", "", "", ""}).error().code, Errc::invalid);
+  EXPECT_EQ(runtime.submit(Message{"reef", "../x", "hi", "", ""}).error().code, Errc::invalid);
   EXPECT_EQ(sessions.size(), 0U);
   EXPECT_EQ(runtime.active(), 0U);
 }
@@ -243,7 +244,7 @@ TEST_F(RuntimeTest, TheQueueOfAConversationIsBounded) {
   configure(R"({"replies":[{"text":"a","hang":true}]})");
   std::size_t accepted = 0;
   for (;;) {
-    auto run = runtime.submit(Message{"reef", "user", "hi", ""});
+    auto run = runtime.submit(Message{"reef", "user", "hi", "", ""});
     if (!run) {
       EXPECT_EQ(run.error().code, Errc::busy);
       break;
@@ -271,7 +272,7 @@ TEST_F(RuntimeTest, UnreadPiecesAreJoinedSoThatMemoryStaysThatOfTheText) {
   configure(R"({"replies":[{"text":"x","repeat":200000}]})");
   const auto run = submit("hi");
   while (!run->events().closed()) io.run_one();
-  std::size_t place = 0;
+  EventLog::Place place;
   std::size_t events = 0;
   std::size_t bytes = 0;
   for (;;) {
@@ -294,6 +295,80 @@ TEST_F(RuntimeTest, AReplyWithoutEndIsCutAtALimitAndKept) {
   EXPECT_LT(seen.text.size(), 16U << 20);
 }
 
+TEST_F(RuntimeTest, AReplyTooLargeInOnePieceIsAFailureAndNoCrash) {
+  configure(R"({"replies":[{"text":")" + std::string((15U << 20) + 10, 'x') +
+            R"(","chunks":1},{"text":"fine"}]})");
+  EXPECT_NE(turn("hi").names.back().find("grew beyond"), std::string::npos);
+  EXPECT_EQ(turn("again").text, "fine");
+}
+
+TEST_F(RuntimeTest, KillReachesARunWhoseAgentIsGone) {
+  configure(R"({"replies":[{"text":"a","hang":true}]})");
+  const auto run = submit("hi", "user", "plain2");
+  test::run_ready(io);
+  configure(R"({"replies":[{"text":"a"}]})", false);
+  EXPECT_EQ(runtime.submit(Message{"plain2", "user", "hi", "", ""}).error().code, Errc::not_found);
+  ASSERT_TRUE(runtime.kill("plain2", "user"));
+  EXPECT_EQ(test::run(io, read_all(run)).names.back(), "end(cancelled)");
+}
+
+TEST_F(RuntimeTest, ASessionWhoseFolderIsGoneDoesNotSilenceItsConversation) {
+  turn("one");
+  const auto id = *sessions.current(*session::Key::of_pair("reef", "user"));
+  store.real.raw().erase(id);
+  EXPECT_EQ(turn("two").text, "one two three");
+  EXPECT_NE(sessions.current(*session::Key::of_pair("reef", "user")), id);
+  EXPECT_EQ(stored(), "user:two;assistant:one two three;");
+}
+
+TEST_F(RuntimeTest, NewAndResetStartOver) {
+  turn("one");
+  const auto first = *sessions.current(*session::Key::of_pair("reef", "user"));
+  const auto seen = turn("/new");
+  EXPECT_EQ(seen.names,
+            (std::vector<std::string>{"start", "text_start", "chunk", "text_end", "end"}));
+  EXPECT_NE(seen.text.find("New session"), std::string::npos);
+  const auto second = *sessions.current(*session::Key::of_pair("reef", "user"));
+  EXPECT_NE(second, first);
+  EXPECT_EQ(stored(), "") << "no message was said yet";
+  turn("  /RESET   with words ");
+  EXPECT_EQ(stored(), "user:with words;assistant:one two three;");
+  turn("/newer");
+  EXPECT_NE(stored().find("user:/newer;"), std::string::npos) << "not the command";
+}
+
+TEST(Reset, IdleAndDailyRules) {
+  const TimePoint now(std::chrono::milliseconds(1794779830302));
+  const auto ago = [&](int minutes) { return now - std::chrono::minutes(minutes); };
+  EXPECT_FALSE(is_expired({}, ago(100'000), now));
+  EXPECT_FALSE(is_expired({30, {}}, ago(30), now));
+  EXPECT_TRUE(is_expired({30, {}}, ago(31), now));
+  // Whatever the time zone, the last 25 hours hold a reset time and the last moment does not.
+  for (int minute = 0; minute < 24 * 60; minute += 7) {
+    EXPECT_TRUE(is_expired({0, minute}, ago(25 * 60 + 60), now)) << minute;
+    EXPECT_FALSE(is_expired({0, minute}, now, now)) << minute;
+  }
+}
+
+TEST_F(RuntimeTest, AnIdleConversationGetsANewSession) {
+  turn("one");
+  const auto key = *session::Key::of_pair("reef", "user");
+  const auto first = *sessions.current(key);
+  clock.offset += std::chrono::hours(2);
+  turn("two");
+  EXPECT_EQ(sessions.current(key), first) << "off by default";
+  auto setup = std::make_shared<runtime::Setup>(runtime.setup());
+  setup->expiry.idle_minutes = 60;
+  runtime.configure(setup);
+  clock.offset += std::chrono::minutes(59);
+  turn("three");
+  EXPECT_EQ(sessions.current(key), first);
+  clock.offset += std::chrono::minutes(61);
+  turn("four");
+  EXPECT_NE(sessions.current(key), first);
+  EXPECT_EQ(stored(), "user:four;assistant:one two three;");
+}
+
 TEST_F(RuntimeTest, DrainTakesNoNewMessagesAndEndsWhatRuns) {
   configure(R"({"replies":[{"text":"so far","hang":true}]})");
   const auto run = submit("hi");
@@ -301,7 +376,7 @@ TEST_F(RuntimeTest, DrainTakesNoNewMessagesAndEndsWhatRuns) {
   test::run(io, runtime.drain(std::chrono::milliseconds(1)));
   EXPECT_TRUE(run->events().closed());
   EXPECT_EQ(stored(), "user:hi;assistant:so far;");
-  EXPECT_EQ(runtime.submit(Message{"reef", "user", "hi", ""}).error().code, Errc::unavailable);
+  EXPECT_EQ(runtime.submit(Message{"reef", "user", "hi", "", ""}).error().code, Errc::unavailable);
 }
 
 }  // namespace

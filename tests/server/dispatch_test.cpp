@@ -29,11 +29,14 @@ class DispatchTest : public testing::Test {
     setup->providers.add("local", std::make_shared<model::LocalProvider>());
     setup->providers.add("s", std::make_shared<model::ScriptedProvider>(*model::parse_script(
                                   R"({"replies":[{"fail":"auth","message":"bad key"}]})")));
-    setup->agents["reef"] = runtime::Agent{"reef", "", "local", ""};
-    setup->agents["broken"] = runtime::Agent{"broken", "", "s/x", ""};
+    setup->agents["reef"] = runtime::Agent{"reef", "", "local", "", {}};
+    setup->agents["broken"] = runtime::Agent{"broken", "", "s/x", "", {}};
     runtime.configure(std::move(setup));
   }
-  ~DispatchTest() override { test::run(io, runtime.drain(std::chrono::milliseconds(0))); }
+  ~DispatchTest() override {
+    test::run(io, runtime.drain(std::chrono::milliseconds(0)));
+    test::run(io, sessions.stop());
+  }
 
   std::vector<ServerMessage> ask(ClientMessage message) {
     return test::run(io, read_all(dispatch(node, std::move(message))));
@@ -72,9 +75,31 @@ class DispatchTest : public testing::Test {
 };
 
 TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
-  const std::set<std::string> built = {"send",          "stream",      "kill",      "ping",
-                                       "hello",         "reload",      "get_stats", "shutdown",
-                                       "list_sessions", "read_session"};
+  const std::set<std::string> built = {"send",
+                                       "stream",
+                                       "kill",
+                                       "ping",
+                                       "hello",
+                                       "reload",
+                                       "get_stats",
+                                       "shutdown",
+                                       "list_sessions",
+                                       "read_session",
+                                       "new_session",
+                                       "resume_session",
+                                       "fork_session",
+                                       "rewind_session",
+                                       "patch_session",
+                                       "trash_session",
+                                       "label_entry",
+                                       "check_sessions",
+                                       "follow_session",
+                                       "restore_session",
+                                       "list_trash",
+                                       "list_conversations",
+                                       "list_active_conversations",
+                                       "get_conversation_history",
+                                       "delete_conversation"};
   const std::set<std::string> gone = {"install_plugin", "uninstall_plugin", "list_plugins",
                                       "search_plugins", "start_service",    "stop_service",
                                       "service_logs",   "get_config"};

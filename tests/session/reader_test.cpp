@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "session/context.h"
 #include "session/transcript.h"
 
 namespace reef::session {
@@ -27,7 +28,8 @@ std::string line(const std::string& id, const std::string& parent, const std::st
 
 std::string words(const Transcript& transcript) {
   std::string out;
-  for (const auto& message : build_context(transcript)) out += text_of(message) + " ";
+  for (const auto& message : for_model(build_context(transcript.branch())))
+    out += text_of(*message) + " ";
   return out;
 }
 

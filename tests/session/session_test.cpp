@@ -4,8 +4,9 @@
 
 #include "base/notify.h"
 #include "base/task_group.h"
-#include "store/mem/mem_store.h"
+#include "session/catalog.h"
 #include "support/run.h"
+#include "support/wrapped_store.h"
 
 namespace reef::session {
 namespace {
@@ -17,26 +18,21 @@ class FixedClock final : public Clock {
 };
 
 // A store whose appends wait until told to go on, and can be told to fail.
-class GatedStore final : public Store {
+class GatedStore final : public test::WrappedStore {
  public:
   explicit GatedStore(Executor loop) : open_gate(std::move(loop)) {}
 
-  Task<Result<std::vector<SessionId>>> list() override { co_return co_await real.list(); }
-  Task<Status> create(SessionId id, std::string bytes) override {
-    co_return co_await real.create(std::move(id), std::move(bytes));
-  }
-  Task<Result<std::string>> read(SessionId id) override { co_return co_await real.read(id); }
-  Task<Result<std::string>> open(SessionId id) override { co_return co_await real.open(id); }
   Task<Status> append(SessionId id, std::uint64_t at, std::string bytes) override {
     ++appends;
     while (closed) co_await open_gate.wait();
+    if (explode) throw std::bad_alloc();
     if (fail) co_return Error(Errc::no_space, "disk full");
     co_return co_await real.append(std::move(id), at, std::move(bytes));
   }
 
-  store::MemStore real;
   bool closed = false;
   bool fail = false;
+  bool explode = false;
   int appends = 0;
   Notify open_gate;
 };
@@ -44,6 +40,7 @@ class GatedStore final : public Store {
 class SessionTest : public testing::Test {
  protected:
   SessionTest() : store(io.get_executor()), sessions(io.get_executor(), store, clock, random) {}
+  ~SessionTest() override { test::run(io, sessions.stop()); }
 
   std::shared_ptr<Session> make(const std::string& sender) {
     return test::value_of(test::run(io, sessions.create(request(sender))));
@@ -56,6 +53,20 @@ class SessionTest : public testing::Test {
     message.content.push_back(TextBlock{text});
     return draft_message(message);
   }
+  // What a model would be given, joined.
+  static std::vector<std::string> words_of(const Context& context) {
+    std::vector<std::string> out;
+    for (const auto& message : for_model(context)) out.push_back(text_of(*message));
+    return out;
+  }
+  static std::vector<std::string> words_of(const Session& session) {
+    return words_of(session.context());
+  }
+  std::vector<std::string> words_on_disk(const Session& session) {
+    return words_of(build_context(Transcript(read_transcript(bytes_of(session))).branch()));
+  }
+  using Words = std::vector<std::string>;
+
   std::string& bytes_of(const Session& session) { return store.real.raw().at(session.id()); }
 
   boost::asio::io_context io{1};
@@ -71,8 +82,7 @@ TEST_F(SessionTest, AppendsFormAChainThatReadsBack) {
     test::value_of(test::run(io, session->append(say(text))));
   const Transcript again(read_transcript(bytes_of(*session)));
   EXPECT_TRUE(again.damage().empty());
-  ASSERT_EQ(build_context(again).size(), 3U);
-  EXPECT_EQ(text_of(build_context(again)[2]), "three");
+  EXPECT_EQ(words_on_disk(*session), (Words{"one", "two", "three"}));
   EXPECT_EQ(session->bytes(), bytes_of(*session).size());
 }
 
@@ -97,9 +107,9 @@ TEST_F(SessionTest, ConcurrentAppendsShareASyncAndKeepTheirOrder) {
   EXPECT_EQ(store.appends, 2) << "the nine that waited share one write";
   ASSERT_EQ(results.size(), 10U);
   for (const auto& result : results) EXPECT_TRUE(result);
-  const auto context = build_context(session->transcript());
-  ASSERT_EQ(context.size(), 10U);
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(text_of(context[std::size_t(i)]), "m" + std::to_string(i));
+  const auto words = words_of(*session);
+  ASSERT_EQ(words.size(), 10U);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(words[std::size_t(i)], "m" + std::to_string(i));
 }
 
 TEST_F(SessionTest, AFailedAppendChangesNothingAndTheNextOneWorks) {
@@ -111,10 +121,10 @@ TEST_F(SessionTest, AFailedAppendChangesNothingAndTheNextOneWorks) {
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, Errc::no_space);
   EXPECT_EQ(bytes_of(*session), before);
-  EXPECT_EQ(build_context(session->transcript()).size(), 1U);
+  EXPECT_EQ(words_of(*session), Words{"one"});
   store.fail = false;
   test::value_of(test::run(io, session->append(say("two"))));
-  EXPECT_EQ(text_of(build_context(session->transcript()).back()), "two");
+  EXPECT_EQ(words_of(*session), (Words{"one", "two"}));
   EXPECT_TRUE(Transcript(read_transcript(bytes_of(*session))).damage().empty());
 }
 
@@ -124,9 +134,8 @@ TEST_F(SessionTest, WhatAnotherProgramAppendedIsTakenIn) {
   auto theirs = make_entry(say("theirs"), EntryId{"feedbeef"}, mine, clock.now());
   bytes_of(*session) += entry_line(theirs);
   test::value_of(test::run(io, session->append(say("mine again"))));
-  const auto context = build_context(session->transcript());
-  ASSERT_EQ(context.size(), 3U);
-  EXPECT_EQ(text_of(context[1]), "theirs");
+  EXPECT_EQ(words_of(*session), (Words{"mine", "theirs", "mine again"}));
+  EXPECT_EQ(words_on_disk(*session), words_of(*session));
   EXPECT_TRUE(Transcript(read_transcript(bytes_of(*session))).damage().empty());
 }
 
@@ -145,9 +154,7 @@ TEST_F(SessionTest, ACancelledAppendIsStillStoredOnceAndLaterOnesWork) {
     test::run(io, group.join());
   }
   test::value_of(test::run(io, session->append(say("next"))));
-  const auto context = build_context(session->transcript());
-  ASSERT_EQ(context.size(), 2U);
-  EXPECT_EQ(text_of(context[0]), "started");
+  EXPECT_EQ(words_of(*session), (Words{"started", "next"}));
 }
 
 TEST_F(SessionTest, SessionsAreFoundAgainAfterARestart) {
@@ -165,8 +172,9 @@ TEST_F(SessionTest, SessionsAreFoundAgainAfterARestart) {
   ASSERT_TRUE(row);
   EXPECT_EQ(row->message_count, 1U);
   EXPECT_EQ(row->preview, "hello there");
-  EXPECT_EQ(row->agent, "reef");
-  EXPECT_EQ(row->sender, "bob");
+  EXPECT_EQ(row->agent(), "reef");
+  EXPECT_EQ(row->sender(), "bob");
+  test::run(io, after.stop());
 }
 
 TEST_F(SessionTest, IdsThatAreTakenGetANumber) {
@@ -175,6 +183,7 @@ TEST_F(SessionTest, IdsThatAreTakenGetANumber) {
   const auto first = make("a");
   const auto second = test::value_of(test::run(io, twin.create(request("b"))));
   EXPECT_EQ(second->id().text(), first->id().text() + "-2");
+  test::run(io, twin.stop());
 }
 
 Task<void> open_into(Sessions& sessions, SessionId id,
@@ -194,6 +203,156 @@ TEST_F(SessionTest, OpeningTwiceAtOnceGivesOneObject) {
   ASSERT_EQ(opened.size(), 3U);
   EXPECT_EQ(opened[0], opened[1]);
   EXPECT_EQ(opened[0], opened[2]);
+  test::run(io, after.stop());
+}
+
+TEST_F(SessionTest, AnExceptionInAnAppendIsAnErrorAndTheNextOneWorks) {
+  const auto session = make("user");
+  store.explode = true;
+  const auto failed = test::run(io, session->append(say("lost")));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Errc::internal);
+  store.explode = false;
+  test::value_of(test::run(io, session->append(say("kept"))));
+  EXPECT_EQ(words_of(*session), Words{"kept"});
+}
+
+TEST_F(SessionTest, ResetBindsANewSessionAndResumeTheOldOneAgain) {
+  const auto key = *Key::of_pair("reef", "user");
+  const auto first = make("user");
+  const auto second = make("user");
+  EXPECT_EQ(sessions.current(key), second->id()) << "made in the same millisecond, later wins";
+  test::value_of(test::run(io, sessions.resume(first->id(), std::nullopt)));
+  EXPECT_EQ(sessions.current(key), first->id());
+  // Recovered from the transcripts alone, and from the catalog.
+  for (const bool with_catalog : {false, true}) {
+    if (!with_catalog) ASSERT_TRUE(test::run(io, store.replace_catalog("")));
+    Sessions after(io.get_executor(), store, clock, random);
+    ASSERT_TRUE(test::run(io, after.load()));
+    EXPECT_EQ(after.current(key), first->id());
+    test::run(io, after.stop());
+  }
+}
+
+TEST_F(SessionTest, RewindMovesTheLeafAndSurvivesARestart) {
+  const auto session = make("user");
+  const auto one = test::value_of(test::run(io, session->append(say("one"))));
+  test::value_of(test::run(io, session->append(say("two"))));
+  ASSERT_TRUE(test::run(io, sessions.rewind(session->id(), one)));
+  EXPECT_EQ(words_of(*session), Words{"one"});
+  test::value_of(test::run(io, session->append(say("other two"))));
+  EXPECT_EQ(words_of(*session), (Words{"one", "other two"}));
+  EXPECT_EQ(words_on_disk(*session), words_of(*session));
+  const auto before = bytes_of(*session);
+  EXPECT_EQ(test::run(io, sessions.rewind(session->id(), EntryId{"nope"})).error().code,
+            Errc::not_found);
+  EXPECT_EQ(bytes_of(*session), before);
+}
+
+TEST_F(SessionTest, AForkHasTheBranchAndNothingElse) {
+  const auto session = make("user");
+  const auto one = test::value_of(test::run(io, session->append(say("one"))));
+  const auto two = test::value_of(test::run(io, session->append(say("two"))));
+  ASSERT_TRUE(test::run(io, sessions.label(session->id(), one, "start")));
+  ASSERT_TRUE(test::run(io, sessions.label(session->id(), two, "later")));
+  const auto whole = test::value_of(test::run(io, sessions.fork(session->id(), std::nullopt)));
+  const auto part = test::value_of(test::run(io, sessions.fork(session->id(), one)));
+  const auto whole_session = test::value_of(test::run(io, sessions.open(whole)));
+  const auto part_session = test::value_of(test::run(io, sessions.open(part)));
+  EXPECT_EQ(words_of(*whole_session), (Words{"one", "two"}));
+  EXPECT_EQ(words_of(*part_session), Words{"one"});
+  const auto transcript = test::value_of(test::run(io, sessions.read(part)));
+  EXPECT_TRUE(transcript.damage().empty());
+  EXPECT_TRUE(transcript.find(one)) << "ids are kept";
+  EXPECT_EQ(transcript.labels(), (std::map<std::string, std::string>{{one.text, "start"}}));
+  EXPECT_FALSE(transcript.header().parent_session.empty());
+  EXPECT_EQ(sessions.current(*Key::of_pair("reef", "user")), session->id());
+}
+
+TEST_F(SessionTest, MetadataIsAppendedAndMerged) {
+  const auto session = make("user");
+  const auto header = bytes_of(*session).substr(0, bytes_of(*session).find('\n'));
+  ASSERT_TRUE(
+      test::run(io, sessions.patch(session->id(), {{"isFlagged", true}, {"name", "Title"}})));
+  ASSERT_TRUE(test::run(
+      io, sessions.patch(session->id(), {{"isFlagged", nullptr}, {"permissionMode", "safe"}})));
+  const auto* row = sessions.find(session->id());
+  EXPECT_FALSE(row->flag("isFlagged"));
+  EXPECT_EQ(row->name(), "Title");
+  EXPECT_EQ(row->text("permissionMode"), "safe");
+  EXPECT_EQ(bytes_of(*session).substr(0, header.size()), header);
+  for (const json::object& bad :
+       {json::object{{"colour", "red"}}, json::object{{"isFlagged", "yes"}},
+        json::object{{"permissionMode", "wild"}}, json::object{{"labels", "a"}}, json::object{}}) {
+    const auto before = bytes_of(*session);
+    EXPECT_FALSE(test::run(io, sessions.patch(session->id(), bad))) << json::write(bad);
+    EXPECT_EQ(bytes_of(*session), before);
+  }
+}
+
+TEST_F(SessionTest, NotesAreCollectedAndWrittenAtTheEnd) {
+  const auto session = make("user");
+  const auto before = store.appends;
+  for (int i = 0; i < 20; ++i) sessions.note(session->id(), {{"lastUsedAt", i}});
+  sessions.note(session->id(), {{"hasUnread", true}});
+  test::run(io, sessions.stop());
+  EXPECT_EQ(store.appends, before + 1);
+  const auto row = make_row(session->id(), bytes_of(*session));
+  EXPECT_TRUE(row.flag("hasUnread"));
+  EXPECT_EQ(json::find_int(row.meta, "lastUsedAt"), 19);
+}
+
+TEST_F(SessionTest, TheTrashGivesTheKeyBackToTheSessionBefore) {
+  const auto key = *Key::of_pair("reef", "user");
+  const auto first = make("user")->id();
+  const auto second = make("user")->id();
+  ASSERT_TRUE(test::run(io, sessions.trash(second)));
+  EXPECT_EQ(sessions.current(key), first);
+  EXPECT_EQ(sessions.find(second), nullptr);
+  EXPECT_EQ(test::run(io, sessions.trash(second)).error().code, Errc::not_found);
+  ASSERT_TRUE(test::run(io, sessions.restore(second)));
+  EXPECT_EQ(sessions.current(key), second);
+}
+
+TEST_F(SessionTest, AnyStateOfTheCatalogGivesTheSameRows) {
+  for (const std::string sender : {"a", "b", "c"}) {
+    const auto session = make(sender);
+    test::value_of(test::run(io, session->append(say("from " + sender))));
+    ASSERT_TRUE(test::run(io, sessions.patch(session->id(), {{"name", "T" + sender}})));
+  }
+  test::run(io, sessions.stop());
+  const auto rows_of = [](const Sessions& all) {
+    std::string out;
+    Query query;
+    query.sort = Query::Sort::name;
+    const auto page = all.list(query);
+    for (const auto* row : page->rows) out += json::write(to_json(*row)) + "\n";
+    return out;
+  };
+  const auto expected = rows_of(sessions);
+  const auto catalog = test::value_of(test::run(io, store.read_catalog()));
+  ASSERT_GT(catalog.size(), 100U);
+  std::vector<std::string> states = {"", "garbage", catalog, catalog + "half a rec",
+                                     catalog + catalog};
+  for (std::size_t cut = 0; cut < catalog.size(); cut += 37)
+    states.push_back(catalog.substr(0, cut));
+  SeededRandom flips(9);
+  for (int i = 0; i < 50; ++i) {
+    auto damaged = catalog;
+    damaged[flips.below(damaged.size())] ^= static_cast<char>(1U << flips.below(8));
+    states.push_back(damaged);
+  }
+  for (const auto& state : states) {
+    ASSERT_TRUE(test::run(io, store.replace_catalog(state)));
+    Sessions after(io.get_executor(), store, clock, random);
+    ASSERT_TRUE(test::run(io, after.load()));
+    EXPECT_EQ(rows_of(after), expected);
+    test::run(io, after.stop());
+    // And what it wrote is whole again.
+    const auto mended = read_catalog(test::value_of(test::run(io, store.read_catalog())));
+    EXPECT_FALSE(mended.damaged);
+    EXPECT_EQ(mended.rows.size(), 3U);
+  }
 }
 
 }  // namespace

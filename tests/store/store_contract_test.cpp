@@ -1,4 +1,6 @@
 // What every session::Store promises; both implementations are held to it.
+#include <sys/stat.h>
+
 #include <gtest/gtest.h>
 
 #include "store/store.h"
@@ -14,6 +16,8 @@ const std::string kLine = R"({"type":"custom","id":"a","parentId":null,"timestam
                           "\n";
 
 struct FsHarness {
+  FsHarness() { ::mkdir((folder / "sessions").c_str(), 0700); }
+
   test::TempDir folder;
   PosixFiles files;
   Pool pool{4};
@@ -54,9 +58,14 @@ TYPED_TEST_SUITE(StoreContract, Harnesses, HarnessNames);
 TYPED_TEST(StoreContract, WhatWasCreatedIsListedAndRead) {
   EXPECT_TRUE(test::value_of(test::run(this->io, this->store.list())).empty());
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
-  EXPECT_EQ(test::value_of(test::run(this->io, this->store.list())), std::vector{this->id});
+  const auto all = test::value_of(test::run(this->io, this->store.list()));
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].id, this->id);
+  EXPECT_EQ(all[0].bytes, 2U);
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), "x\n");
-  EXPECT_EQ(test::value_of(test::run(this->io, this->store.open(this->id))), "x\n");
+  EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id, 1))), "\n");
+  EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id, 0, 1))), "x");
+  EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id, 7))), "");
 }
 
 TYPED_TEST(StoreContract, CreateRefusesATakenIdAndChangesNothing) {
@@ -95,15 +104,68 @@ TYPED_TEST(StoreContract, OpenCutsATornTailAndReadDoesNot) {
   this->harness.put(this->id, kLine + "{\"type\":\"mess");
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))),
             kLine + "{\"type\":\"mess");
-  EXPECT_EQ(test::value_of(test::run(this->io, this->store.open(this->id))), kLine);
+  EXPECT_EQ(test::value_of(test::run(this->io, this->store.open(this->id))).bytes, kLine.size());
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), kLine);
   ASSERT_TRUE(test::run(this->io, this->store.append(this->id, kLine.size(), kLine)));
 }
 
 TYPED_TEST(StoreContract, OpenGivesAWholeLastEntryItsNewline) {
   this->harness.put(this->id, kLine + kLine.substr(0, kLine.size() - 1));
-  EXPECT_EQ(test::value_of(test::run(this->io, this->store.open(this->id))), kLine + kLine);
+  EXPECT_EQ(test::value_of(test::run(this->io, this->store.open(this->id))).bytes,
+            2 * kLine.size());
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), kLine + kLine);
+}
+
+TYPED_TEST(StoreContract, TrashTakesASessionOutOfTheListAndBack) {
+  ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
+  ASSERT_TRUE(test::run(this->io, this->store.trash(this->id)));
+  EXPECT_TRUE(test::value_of(test::run(this->io, this->store.list())).empty());
+  EXPECT_EQ(test::value_of(test::run(this->io, this->store.trashed())), std::vector{this->id});
+  EXPECT_EQ(test::run(this->io, this->store.append(this->id, 2, "y\n")).error().code,
+            Errc::not_found);
+  ASSERT_TRUE(test::run(this->io, this->store.restore(this->id)));
+  EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), "x\n");
+  EXPECT_EQ(test::run(this->io, this->store.restore(this->id)).error().code, Errc::not_found);
+}
+
+TYPED_TEST(StoreContract, TheCatalogIsEmptyThenAppendedThenReplaced) {
+  EXPECT_EQ(test::value_of(test::run(this->io, this->store.read_catalog())), "");
+  ASSERT_TRUE(test::run(this->io, this->store.append_catalog("a")));
+  ASSERT_TRUE(test::run(this->io, this->store.append_catalog("b")));
+  EXPECT_EQ(test::value_of(test::run(this->io, this->store.read_catalog())), "ab");
+  ASSERT_TRUE(test::run(this->io, this->store.replace_catalog("c")));
+  EXPECT_EQ(test::value_of(test::run(this->io, this->store.read_catalog())), "c");
+}
+
+TYPED_TEST(StoreContract, RewriteReplacesOnlyWhatItHasSeen) {
+  ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
+  EXPECT_EQ(test::run(this->io, this->store.rewrite(this->id, 5, "y\n")).error().code,
+            Errc::conflict);
+  ASSERT_TRUE(test::run(this->io, this->store.rewrite(this->id, 2, "yy\n")));
+  EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), "yy\n");
+}
+
+TYPED_TEST(StoreContract, RefreshContinuesARowAndMendsTheEnd) {
+  const std::string header =
+      R"({"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.678Z","cwd":""})"
+      "\n";
+  const std::string entry =
+      R"({"type":"message","id":"a","parentId":null,"timestamp":)"
+      R"("2026-01-02T03:04:06.000Z","message":{"role":"user","content":"hi"}})"
+      "\n";
+  this->harness.put(this->id, header + entry);
+  std::vector<session::Refresh> requests(1, session::Refresh{this->id, std::nullopt});
+  auto rows = test::run(this->io, this->store.refresh(requests));
+  ASSERT_TRUE(rows.at(0));
+  EXPECT_EQ(rows[0]->message_count, 1U);
+  EXPECT_EQ(rows[0]->preview, "hi");
+  // Grown by a whole line and a torn one.
+  this->harness.put(this->id, header + entry + entry + "{\"torn");
+  requests[0].known = *rows[0];
+  rows = test::run(this->io, this->store.refresh(requests));
+  ASSERT_TRUE(rows.at(0));
+  EXPECT_EQ(rows[0]->message_count, 2U);
+  EXPECT_EQ(rows[0]->bytes, header.size() + 2 * entry.size());
 }
 
 }  // namespace

@@ -55,6 +55,11 @@ Result<Files::Stat> FaultyFiles::stat(int fd) {
   return real_.stat(fd);
 }
 
+Result<Files::Stat> FaultyFiles::stat_path(const std::string& path) {
+  if (const int fault = next_fault()) return sys_error(fault, "stat " + path);
+  return real_.stat_path(path);
+}
+
 Status FaultyFiles::truncate(int fd, std::uint64_t size) {
   if (const int fault = next_fault()) return sys_error(fault, "truncate");
   return real_.truncate(fd, size);

@@ -23,6 +23,7 @@ class FaultyFiles final : public Files {
   Result<std::size_t> write(int fd, std::string_view bytes) override;
   Result<std::size_t> read(int fd, std::uint64_t offset, char* into, std::size_t size) override;
   Result<Stat> stat(int fd) override;
+  Result<Stat> stat_path(const std::string& path) override;
   Status truncate(int fd, std::uint64_t size) override;
   Status sync(int fd) override;
   Status sync_directory(const std::string& path) override;

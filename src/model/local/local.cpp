@@ -134,12 +134,12 @@ std::string quote_best(const std::vector<Said>& earlier, const std::set<std::str
 
 }  // namespace
 
-std::string local_answer(const std::vector<session::Message>& messages) {
+std::string local_answer(const std::vector<session::MessagePtr>& messages) {
   std::vector<Said> said;
   for (const auto& message : messages)
-    if (std::holds_alternative<session::UserMessage>(message))
+    if (std::holds_alternative<session::UserMessage>(*message))
       said.push_back(Said{said.size() + 1,
-                          std::string(utf8::prefix(session::text_of(message), kLookBytesMax))});
+                          std::string(utf8::prefix(session::text_of(*message), kLookBytesMax))});
   if (said.empty()) return std::string(kWhatIAm);
 
   const auto asked = said.back().text;

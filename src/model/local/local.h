@@ -13,6 +13,6 @@ class LocalProvider final : public Provider {
 };
 
 // The answer itself; a pure function of the conversation.
-std::string local_answer(const std::vector<session::Message>& messages);
+std::string local_answer(const std::vector<session::MessagePtr>& messages);
 
 }  // namespace reef::model

@@ -87,7 +87,7 @@ Result<Script> parse_script(std::string_view text) {
 Task<Outcome> ScriptedProvider::stream(const Request& request, const DeltaSink& sink) {
   const auto turns =
       std::count_if(request.messages.begin(), request.messages.end(),
-                    [](const auto& m) { return std::holds_alternative<session::UserMessage>(m); });
+                    [](const auto& m) { return std::holds_alternative<session::UserMessage>(*m); });
   const auto index = static_cast<std::size_t>(std::max<std::ptrdiff_t>(turns, 1) - 1);
   const auto& reply = script_.replies[index % script_.replies.size()];
 

@@ -17,8 +17,15 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// Puts the file back to `at` bytes after a failed write or sync.
-void undo(Files& files, const std::string& file, int fd, std::uint64_t at) {
+// Puts the file back to `at` bytes after a failed write or sync of `count` bytes. What another
+// program has appended behind them is not ours to cut; the reader passes over the fragment in
+// between.
+void undo(Files& files, const std::string& file, int fd, std::uint64_t at, std::uint64_t count) {
+  const auto now = files.stat(fd);
+  if (now && now->size > at + count) {
+    log::error("{}: a failed append could not be undone: another program wrote behind it", file);
+    return;
+  }
   auto undone = files.truncate(fd, at);
   if (undone) undone = files.sync(fd);
   if (!undone)
@@ -61,36 +68,66 @@ Status create_transcript(Files& files, const std::string& folder, std::string_vi
   return std::move(done).error().with("create " + folder);
 }
 
-Result<std::string> open_transcript(Files& files, const std::string& file) {
-  REEF_TRY(const Fd fd, files.open(file, Files::Open::append));
-  REEF_TRY(const auto stat, files.stat(fd.get()));
-  REEF_TRY(auto bytes, read_range(files, fd.get(), 0, stat.size));
-  if (bytes.empty() || bytes.back() == '\n') return bytes;
+namespace {
 
-  const auto last = bytes.find_last_of('\n');
-  const auto start = last == std::string::npos ? 0 : last + 1;
-  const auto tail = std::string_view(bytes).substr(start);
+session::ByteSource source_of(Files& files, int fd, std::uint64_t size) {
+  return session::ByteSource{size, [&files, fd](std::uint64_t offset, std::uint64_t count) {
+                               return read_range(files, fd, offset, count);
+                             }};
+}
+
+// The bytes after the last newline.
+Result<std::string> read_last_line(Files& files, int fd, std::uint64_t size) {
+  constexpr std::uint64_t kBlockBytes = 64U << 10;
+  std::string tail;
+  while (size > 0) {
+    const auto count = std::min(size, kBlockBytes);
+    REEF_TRY(auto block, read_range(files, fd, size - count, count));
+    if (block.size() != count) return Error(Errc::io, "the file became shorter while it was read");
+    const auto newline = block.rfind('\n');
+    if (newline != std::string::npos) return block.substr(newline + 1) + tail;
+    tail.insert(0, block);
+    size -= count;
+  }
+  return tail;
+}
+
+// Ends the file with a whole line; returns its size then.
+Result<std::uint64_t> mend_end(Files& files, const std::string& file, int fd, std::uint64_t size) {
+  REEF_TRY(const auto tail, read_last_line(files, fd, size));
+  if (tail.empty()) return size;
   if (session::read_transcript(tail).tail_is_entry) {
-    log::warn("{}: the last line had no newline; added", file);
-    const auto before = bytes.size();
-    auto done = write_all(files, fd.get(), "\n");
-    if (done) done = files.sync(fd.get());
+    auto done = write_all(files, fd, "\n");
+    if (done) done = files.sync(fd);
     if (!done) {
-      undo(files, file, fd.get(), before);
+      undo(files, file, fd, size, 1);
       return std::move(done).error().with("mend the last line of " + file);
     }
-    bytes.push_back('\n');
-    return bytes;
+    log::warn("{}: the last line had no newline; added", file);
+    return size + 1;
   }
-
+  const auto start = size - tail.size();
   auto cut = set_aside(files, file, tail);
-  if (cut) cut = files.truncate(fd.get(), start);
-  if (cut) cut = files.sync(fd.get());
+  const auto now = files.stat(fd);
+  if (cut && (!now || now->size != size))
+    cut = Error(Errc::busy, "another program is writing to it");
+  if (cut) cut = files.truncate(fd, start);
+  if (cut) cut = files.sync(fd);
   if (!cut) return std::move(cut).error().with("set aside the torn last line of " + file);
   log::warn("{}: a torn last line of {} bytes was moved to session.jsonl{}", file, tail.size(),
             kTornSuffix);
-  bytes.resize(start);
-  return bytes;
+  return start;
+}
+
+}  // namespace
+
+Result<session::Tail> open_transcript(Files& files, const std::string& file) {
+  REEF_TRY(const Fd fd, files.open(file, Files::Open::append));
+  REEF_TRY(const auto stat, files.stat(fd.get()));
+  REEF_TRY(const auto size, mend_end(files, file, fd.get(), stat.size));
+  auto tail = session::read_tail(source_of(files, fd.get(), size));
+  if (!tail) return std::move(tail).error().with("read " + file);
+  return tail;
 }
 
 Status append_transcript(Files& files, const std::string& file, std::uint64_t at,
@@ -103,41 +140,52 @@ Status append_transcript(Files& files, const std::string& file, std::uint64_t at
   auto done = write_all(files, fd.get(), bytes);
   if (done) done = files.sync(fd.get());
   if (done) return done;
-  undo(files, file, fd.get(), at);
+  undo(files, file, fd.get(), at, bytes.size());
   auto error = std::move(done).error();
   // Whatever the disk said, a retry at the same place is not what the caller should do.
   if (error.code == Errc::conflict) error.code = Errc::io;
   return std::move(error).with("append to " + file);
 }
 
-FsStore::FsStore(Files& files, Pool& pool, std::string directory)
-    : files_(files), pool_(pool), directory_(std::move(directory)) {}
+FsStore::FsStore(Files& files, Pool& pool, std::string home)
+    : files_(files), pool_(pool), home_(std::move(home)) {}
 
 std::string FsStore::folder(const session::SessionId& id) const {
-  return directory_ + "/" + id.text();
+  return home_ + "/sessions/" + id.text();
 }
 
 std::string FsStore::file(const session::SessionId& id) const {
   return folder(id) + std::string(kFile);
 }
 
-Task<Result<std::vector<session::SessionId>>> FsStore::list() {
-  auto work = [this]() -> Result<std::vector<session::SessionId>> {
-    REEF_TRY(const auto names, files_.list(directory_));
-    std::vector<session::SessionId> ids;
+std::string FsStore::trash_folder(const session::SessionId& id) const {
+  return home_ + "/trash/" + id.text();
+}
+
+std::string FsStore::catalog() const {
+  return home_ + "/catalog/rows.jsonl";
+}
+
+Task<Result<std::vector<session::Stored>>> FsStore::list() {
+  auto work = [this]() -> Result<std::vector<session::Stored>> {
+    REEF_TRY(const auto names, files_.list(home_ + "/sessions"));
+    std::vector<session::Stored> out;
+    out.reserve(names.size());
     for (const auto& name : names) {
       auto id = session::SessionId::parse(name);
       if (!id) continue;
-      const auto there = files_.open(file(*id), Files::Open::read);
-      if (there || there.error().code != Errc::not_found) {
-        ids.push_back(*std::move(id));
-      } else {
+      const auto stat = files_.stat_path(file(*id));
+      if (stat) {
+        out.push_back(session::Stored{*std::move(id), stat->size});
+      } else if (stat.error().code == Errc::not_found) {
         // A create that a crash cut short: nothing in it was ever acknowledged.
         static_cast<void>(files_.remove(folder(*id) + std::string(kNewFile)).ok());
         static_cast<void>(files_.remove(folder(*id)).ok());
+      } else {
+        log::warn("{}", stat.error().what);
       }
     }
-    return ids;
+    return out;
   };
   co_return co_await pool_.run(work);
 }
@@ -147,18 +195,133 @@ Task<Status> FsStore::create(session::SessionId id, std::string bytes) {
   co_return co_await pool_.run(work);
 }
 
-Task<Result<std::string>> FsStore::read(session::SessionId id) {
-  auto work = [&] { return read_all(files_, file(id)); };
+Task<Result<std::string>> FsStore::read(session::SessionId id, std::uint64_t from,
+                                        std::uint64_t size) {
+  auto work = [&]() -> Result<std::string> {
+    REEF_TRY(const Fd fd, files_.open(file(id), Files::Open::read));
+    REEF_TRY(const auto stat, files_.stat(fd.get()));
+    if (from >= stat.size) return std::string();
+    return read_range(files_, fd.get(), from, std::min(size, stat.size - from));
+  };
   co_return co_await pool_.run(work);
 }
 
-Task<Result<std::string>> FsStore::open(session::SessionId id) {
+Task<Result<session::Tail>> FsStore::open(session::SessionId id) {
   auto work = [&] { return open_transcript(files_, file(id)); };
   co_return co_await pool_.run(work);
 }
 
 Task<Status> FsStore::append(session::SessionId id, std::uint64_t at, std::string bytes) {
   auto work = [&] { return append_transcript(files_, file(id), at, bytes); };
+  co_return co_await pool_.run(work);
+}
+
+Result<session::Row> FsStore::refresh_one(session::Refresh request) {
+  const auto path = file(request.id);
+  REEF_TRY(Fd fd, files_.open(path, Files::Open::read));
+  REEF_TRY(auto stat, files_.stat(fd.get()));
+  if (stat.size > 0) {
+    REEF_TRY(const auto last, read_range(files_, fd.get(), stat.size - 1, 1));
+    if (last != "\n") {
+      // A crash tore the last line: mended now, so that every line of every file can be read.
+      REEF_TRY(fd, files_.open(path, Files::Open::append));
+      REEF_TRY(stat.size, mend_end(files_, path, fd.get(), stat.size));
+    }
+  }
+  return session::refresh_row(source_of(files_, fd.get(), stat.size), std::move(request));
+}
+
+Task<std::vector<Result<session::Row>>> FsStore::refresh(std::vector<session::Refresh> requests) {
+  auto work = [&] {
+    std::vector<Result<session::Row>> rows;
+    rows.reserve(requests.size());
+    for (auto& request : requests) rows.push_back(refresh_one(std::move(request)));
+    return rows;
+  };
+  co_return co_await pool_.run(work);
+}
+
+Task<Status> FsStore::rewrite(session::SessionId id, std::uint64_t at, std::string bytes) {
+  auto work = [&]() -> Status {
+    REEF_TRY(const auto old, read_all(files_, file(id)));
+    if (old.size() != at) return Error(Errc::conflict, "it was changed meanwhile");
+    // The first damaged state is the one worth keeping.
+    const auto kept = file(id) + ".damaged";
+    if (!files_.stat_path(kept)) REEF_CHECK(replace_atomically(files_, kept, old));
+    return replace_atomically(files_, file(id), bytes);
+  };
+  co_return co_await pool_.run(work);
+}
+
+std::string FsStore::path_of(const session::SessionId& id) const {
+  return file(id);
+}
+
+Task<Status> FsStore::trash(session::SessionId id) {
+  auto work = [&]() -> Status {
+    REEF_CHECK(make_directories(files_, home_ + "/trash"));
+    if (files_.stat_path(trash_folder(id)))
+      return Error(Errc::conflict, fmt::format("trash/{} exists already", id.text()));
+    REEF_CHECK(files_.rename(folder(id), trash_folder(id)));
+    REEF_CHECK(files_.sync_directory(home_ + "/trash"));
+    return files_.sync_directory(home_ + "/sessions");
+  };
+  co_return co_await pool_.run(work);
+}
+
+Task<Status> FsStore::restore(session::SessionId id) {
+  auto work = [&]() -> Status {
+    if (!files_.stat_path(trash_folder(id)))
+      return Error(Errc::not_found, fmt::format("no session '{}' in the trash", id.text()));
+    if (files_.stat_path(folder(id)))
+      return Error(Errc::conflict, fmt::format("session '{}' exists", id.text()));
+    REEF_CHECK(files_.rename(trash_folder(id), folder(id)));
+    REEF_CHECK(files_.sync_directory(home_ + "/sessions"));
+    return files_.sync_directory(home_ + "/trash");
+  };
+  co_return co_await pool_.run(work);
+}
+
+Task<Result<std::vector<session::SessionId>>> FsStore::trashed() {
+  auto work = [this]() -> Result<std::vector<session::SessionId>> {
+    std::vector<session::SessionId> ids;
+    const auto names = files_.list(home_ + "/trash");
+    if (!names && names.error().code == Errc::not_found) return ids;
+    if (!names) return names.error();
+    for (const auto& name : *names)
+      if (auto id = session::SessionId::parse(name)) ids.push_back(*std::move(id));
+    return ids;
+  };
+  co_return co_await pool_.run(work);
+}
+
+Task<Result<std::string>> FsStore::read_catalog() {
+  auto work = [this]() -> Result<std::string> {
+    auto bytes = read_all(files_, catalog());
+    if (!bytes && bytes.error().code == Errc::not_found) return std::string();
+    return bytes;
+  };
+  co_return co_await pool_.run(work);
+}
+
+Task<Status> FsStore::append_catalog(std::string bytes) {
+  auto work = [&]() -> Status {
+    auto fd = files_.open(catalog(), Files::Open::append);
+    if (!fd && fd.error().code == Errc::not_found) {
+      REEF_CHECK(make_directories(files_, home_ + "/catalog"));
+      fd = files_.open(catalog(), Files::Open::create);
+    }
+    if (!fd) return std::move(fd).error();
+    return write_all(files_, fd->get(), bytes);
+  };
+  co_return co_await pool_.run(work);
+}
+
+Task<Status> FsStore::replace_catalog(std::string bytes) {
+  auto work = [&]() -> Status {
+    REEF_CHECK(make_directories(files_, home_ + "/catalog"));
+    return replace_atomically(files_, catalog(), bytes);
+  };
   co_return co_await pool_.run(work);
 }
 

@@ -10,27 +10,42 @@ namespace reef::store {
 
 class FsStore final : public session::Store {
  public:
-  // `directory` must exist. All three must outlive the store.
-  FsStore(Files& files, Pool& pool, std::string directory);
+  // Keeps sessions/, trash/ and catalog/ in `home`, where sessions/ must exist. All three must
+  // outlive the store.
+  FsStore(Files& files, Pool& pool, std::string home);
 
-  Task<Result<std::vector<session::SessionId>>> list() override;
+  Task<Result<std::vector<session::Stored>>> list() override;
   Task<Status> create(session::SessionId id, std::string bytes) override;
-  Task<Result<std::string>> read(session::SessionId id) override;
-  Task<Result<std::string>> open(session::SessionId id) override;
+  Task<Result<std::string>> read(session::SessionId id, std::uint64_t from,
+                                 std::uint64_t size) override;
+  Task<Result<session::Tail>> open(session::SessionId id) override;
   Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override;
+  Task<std::vector<Result<session::Row>>> refresh(std::vector<session::Refresh> requests) override;
+  Task<Status> rewrite(session::SessionId id, std::uint64_t at, std::string bytes) override;
+  std::string path_of(const session::SessionId& id) const override;
+  Task<Status> trash(session::SessionId id) override;
+  Task<Status> restore(session::SessionId id) override;
+  Task<Result<std::vector<session::SessionId>>> trashed() override;
+  Task<Result<std::string>> read_catalog() override;
+  Task<Status> append_catalog(std::string bytes) override;
+  Task<Status> replace_catalog(std::string bytes) override;
 
   std::string folder(const session::SessionId& id) const;
   std::string file(const session::SessionId& id) const;
 
  private:
+  Result<session::Row> refresh_one(session::Refresh request);
+  std::string trash_folder(const session::SessionId& id) const;
+  std::string catalog() const;
+
   Files& files_;
   Pool& pool_;
-  std::string directory_;
+  std::string home_;
 };
 
 // The blocking halves, for the pool and for tests that count system calls.
 Status create_transcript(Files& files, const std::string& folder, std::string_view bytes);
-Result<std::string> open_transcript(Files& files, const std::string& file);
+Result<session::Tail> open_transcript(Files& files, const std::string& file);
 Status append_transcript(Files& files, const std::string& file, std::uint64_t at,
                          std::string_view bytes);
 

@@ -5,11 +5,41 @@
 #include "session/reader.h"
 
 namespace reef::store {
+namespace {
 
-Task<Result<std::vector<session::SessionId>>> MemStore::list() {
-  std::vector<session::SessionId> ids;
-  for (const auto& [id, bytes] : transcripts_) ids.push_back(id);
-  co_return ids;
+Error missing(const session::SessionId& id) {
+  return Error(Errc::not_found, fmt::format("no session {}", id.text()));
+}
+
+// Ends the bytes with a whole line.
+void mend_end(std::string& bytes) {
+  if (bytes.empty() || bytes.back() == '\n') return;
+  const auto last = bytes.find_last_of('\n');
+  const auto start = last == std::string::npos ? 0 : last + 1;
+  if (session::read_transcript(std::string_view(bytes).substr(start)).tail_is_entry) {
+    bytes.push_back('\n');
+  } else {
+    bytes.resize(start);
+  }
+}
+
+// Moves a session from one place to the other.
+Status move_between(std::map<session::SessionId, std::string>& from,
+                    std::map<session::SessionId, std::string>& to, const session::SessionId& id) {
+  const auto found = from.find(id);
+  if (found == from.end()) return missing(id);
+  if (to.contains(id))
+    return Error(Errc::conflict, fmt::format("session {} is there already", id.text()));
+  to.insert(from.extract(found));
+  return Ok{};
+}
+
+}  // namespace
+
+Task<Result<std::vector<session::Stored>>> MemStore::list() {
+  std::vector<session::Stored> out;
+  for (const auto& [id, bytes] : transcripts_) out.push_back(session::Stored{id, bytes.size()});
+  co_return out;
 }
 
 Task<Status> MemStore::create(session::SessionId id, std::string bytes) {
@@ -18,38 +48,81 @@ Task<Status> MemStore::create(session::SessionId id, std::string bytes) {
   co_return Ok{};
 }
 
-Task<Result<std::string>> MemStore::read(session::SessionId id) {
+Task<Result<std::string>> MemStore::read(session::SessionId id, std::uint64_t from,
+                                         std::uint64_t size) {
   const auto found = transcripts_.find(id);
-  if (found == transcripts_.end())
-    co_return Error(Errc::not_found, fmt::format("no session {}", id.text()));
-  co_return found->second;
+  if (found == transcripts_.end()) co_return missing(id);
+  co_return from >= found->second.size() ? std::string() : found->second.substr(from, size);
 }
 
-Task<Result<std::string>> MemStore::open(session::SessionId id) {
+Task<Result<session::Tail>> MemStore::open(session::SessionId id) {
   const auto found = transcripts_.find(id);
-  if (found == transcripts_.end())
-    co_return Error(Errc::not_found, fmt::format("no session {}", id.text()));
-  auto& bytes = found->second;
-  if (!bytes.empty() && bytes.back() != '\n') {
-    const auto last = bytes.find_last_of('\n');
-    const auto start = last == std::string::npos ? 0 : last + 1;
-    if (session::read_transcript(std::string_view(bytes).substr(start)).tail_is_entry) {
-      bytes.push_back('\n');
-    } else {
-      bytes.resize(start);
-    }
-  }
-  co_return bytes;
+  if (found == transcripts_.end()) co_return missing(id);
+  mend_end(found->second);
+  co_return session::read_tail(session::source_of(found->second));
 }
 
 Task<Status> MemStore::append(session::SessionId id, std::uint64_t at, std::string bytes) {
   const auto found = transcripts_.find(id);
-  if (found == transcripts_.end())
-    co_return Error(Errc::not_found, fmt::format("no session {}", id.text()));
+  if (found == transcripts_.end()) co_return missing(id);
   if (found->second.size() != at)
     co_return Error(Errc::conflict, fmt::format("session {} is {} bytes long, expected {}",
                                                 id.text(), found->second.size(), at));
   found->second += bytes;
+  co_return Ok{};
+}
+
+Task<std::vector<Result<session::Row>>> MemStore::refresh(std::vector<session::Refresh> requests) {
+  std::vector<Result<session::Row>> rows;
+  for (auto& request : requests) {
+    const auto found = transcripts_.find(request.id);
+    if (found == transcripts_.end()) {
+      rows.push_back(missing(request.id));
+      continue;
+    }
+    mend_end(found->second);
+    rows.push_back(session::refresh_row(session::source_of(found->second), std::move(request)));
+  }
+  co_return rows;
+}
+
+Task<Status> MemStore::rewrite(session::SessionId id, std::uint64_t at, std::string bytes) {
+  const auto found = transcripts_.find(id);
+  if (found == transcripts_.end()) co_return missing(id);
+  if (found->second.size() != at) co_return Error(Errc::conflict, "it was changed meanwhile");
+  found->second = std::move(bytes);
+  co_return Ok{};
+}
+
+std::string MemStore::path_of(const session::SessionId& id) const {
+  return id.text();
+}
+
+Task<Status> MemStore::trash(session::SessionId id) {
+  co_return move_between(transcripts_, trash_, id);
+}
+
+Task<Status> MemStore::restore(session::SessionId id) {
+  co_return move_between(trash_, transcripts_, id);
+}
+
+Task<Result<std::vector<session::SessionId>>> MemStore::trashed() {
+  std::vector<session::SessionId> ids;
+  for (const auto& [id, bytes] : trash_) ids.push_back(id);
+  co_return ids;
+}
+
+Task<Result<std::string>> MemStore::read_catalog() {
+  co_return catalog_;
+}
+
+Task<Status> MemStore::append_catalog(std::string bytes) {
+  catalog_ += bytes;
+  co_return Ok{};
+}
+
+Task<Status> MemStore::replace_catalog(std::string bytes) {
+  catalog_ = std::move(bytes);
   co_return Ok{};
 }
 

@@ -9,17 +9,29 @@ namespace reef::store {
 
 class MemStore final : public session::Store {
  public:
-  Task<Result<std::vector<session::SessionId>>> list() override;
+  Task<Result<std::vector<session::Stored>>> list() override;
   Task<Status> create(session::SessionId id, std::string bytes) override;
-  Task<Result<std::string>> read(session::SessionId id) override;
-  Task<Result<std::string>> open(session::SessionId id) override;
+  Task<Result<std::string>> read(session::SessionId id, std::uint64_t from,
+                                 std::uint64_t size) override;
+  Task<Result<session::Tail>> open(session::SessionId id) override;
   Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override;
+  Task<std::vector<Result<session::Row>>> refresh(std::vector<session::Refresh> requests) override;
+  Task<Status> rewrite(session::SessionId id, std::uint64_t at, std::string bytes) override;
+  std::string path_of(const session::SessionId& id) const override;
+  Task<Status> trash(session::SessionId id) override;
+  Task<Status> restore(session::SessionId id) override;
+  Task<Result<std::vector<session::SessionId>>> trashed() override;
+  Task<Result<std::string>> read_catalog() override;
+  Task<Status> append_catalog(std::string bytes) override;
+  Task<Status> replace_catalog(std::string bytes) override;
 
   // As another program, or a disk, would: the bytes themselves.
   std::map<session::SessionId, std::string>& raw() { return transcripts_; }
 
  private:
   std::map<session::SessionId, std::string> transcripts_;
+  std::map<session::SessionId, std::string> trash_;
+  std::string catalog_;
 };
 
 }  // namespace reef::store

@@ -1,0 +1,171 @@
+// new, resume, fork, rewind, set, label, rm, restore, fsck: changing sessions.
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "commands.h"
+#include "session/metadata.h"
+
+namespace reef::cli {
+namespace {
+
+// The requests that answer with a session; `said` is what a person reads, with the id in it.
+Task<Status> change(const Context& context, client::Client& client, protocol::ClientMessage message,
+                    std::string said) {
+  REEF_CO_TRY(const auto row, co_await client.change_session(std::move(message)));
+  if (context.json) {
+    REEF_CO_TRY(const auto details, json::parse(row.details()));
+    print_json(details);
+  } else {
+    print_line(fmt::format(fmt::runtime(said), row.id()));
+  }
+  co_return Ok{};
+}
+
+int run_change(const Context& context, std::string_view command, protocol::ClientMessage message,
+               std::string said) {
+  return with_client(context, command, Start::if_needed, [&](client::Client& client) {
+    return change(context, client, std::move(message), std::move(said));
+  });
+}
+
+// The requests that answer with Pong.
+Task<Status> simple(const Context& context, client::Client& client, protocol::ClientMessage message,
+                    std::string said) {
+  REEF_CO_TRY(const auto answer,
+              co_await client.request(std::move(message), client::Client::Repeat::never,
+                                      std::chrono::seconds(30)));
+  static_cast<void>(answer);
+  if (context.json) {
+    print_json(json::object{{"ok", true}});
+  } else {
+    print_line(said);
+  }
+  co_return Ok{};
+}
+
+Task<Status> fsck(const Context& context, client::Client& client, bool repair) {
+  protocol::ClientMessage message;
+  message.mutable_check_sessions()->set_repair(repair);
+  REEF_CO_TRY(auto stream, co_await client.open(std::move(message)));
+  json::array problems;
+  for (;;) {
+    REEF_CO_TRY(const auto answer, co_await stream.next());
+    if (!answer) co_return Error(Errc::unavailable, "the check ended early");
+    const auto& report = answer->check_report();
+    if (!report.last()) {
+      if (!context.json)
+        print_line(fmt::format("{}: line {}: {}: {}{}", report.id(), report.line(), report.kind(),
+                               utf8::single_line(utf8::printable(report.what())),
+                               report.repaired() ? " (repaired)" : ""));
+      problems.push_back(json::object{{"id", report.id()},
+                                      {"kind", report.kind()},
+                                      {"line", report.line()},
+                                      {"offset", report.offset()},
+                                      {"what", report.what()},
+                                      {"repaired", report.repaired()}});
+      continue;
+    }
+    if (context.json) {
+      print_json(json::object{{"sessions", report.sessions()}, {"problems", problems}});
+    } else {
+      print_line(fmt::format(
+          "{} session(s) checked, {} problem(s){}", report.sessions(), report.problems(),
+          repair || report.problems() == 0 ? "" : "; reef fsck --repair mends what can be"));
+    }
+    if (report.problems() > 0 && !repair)
+      co_return Error(Errc::corrupt, fmt::format("{} problem(s) found", report.problems()));
+    co_return Ok{};
+  }
+}
+
+}  // namespace
+
+int run_new(const Context& context, const std::string& agent, const std::string& sender,
+            const std::string& key) {
+  protocol::ClientMessage message;
+  auto& request = *message.mutable_new_session();
+  request.set_agent(agent);
+  request.set_sender(sender);
+  request.set_key(key);
+  char cwd[4096];
+  if (::getcwd(cwd, sizeof cwd)) request.set_cwd(utf8::sanitize(cwd));
+  return run_change(context, "new", std::move(message), "{}");
+}
+
+int run_resume(const Context& context, const std::string& id, const std::string& key) {
+  protocol::ClientMessage message;
+  message.mutable_resume_session()->set_id(id);
+  message.mutable_resume_session()->set_key(key);
+  return run_change(context, "resume", std::move(message), "{} is current again");
+}
+
+int run_fork(const Context& context, const std::string& id, const std::string& at) {
+  protocol::ClientMessage message;
+  message.mutable_fork_session()->set_id(id);
+  message.mutable_fork_session()->set_at(at);
+  return run_change(context, "fork", std::move(message), "{}");
+}
+
+int run_rewind(const Context& context, const std::string& id, const std::string& entry) {
+  protocol::ClientMessage message;
+  message.mutable_rewind_session()->set_id(id);
+  message.mutable_rewind_session()->set_entry(entry);
+  return run_change(context, "rewind", std::move(message), "{} rewound");
+}
+
+int run_set(const Context& context, const std::string& id, const std::vector<std::string>& fields) {
+  json::object patch;
+  for (const auto& field : fields) {
+    const auto equals = field.find('=');
+    if (equals == std::string::npos) {
+      report("set", Error(Errc::invalid, "'" + field + "' must look like field=value"));
+      return 2;
+    }
+    auto part = session::patch_from_text(field.substr(0, equals), field.substr(equals + 1));
+    if (!part) {
+      report("set", part.error());
+      return 2;
+    }
+    for (const auto& [name, value] : *part) patch[name] = value;
+  }
+  protocol::ClientMessage message;
+  message.mutable_patch_session()->set_id(id);
+  message.mutable_patch_session()->set_patch(json::write(patch));
+  return run_change(context, "set", std::move(message), "{} changed");
+}
+
+int run_label(const Context& context, const std::string& id, const std::string& entry,
+              const std::string& text) {
+  protocol::ClientMessage message;
+  message.mutable_label_entry()->set_id(id);
+  message.mutable_label_entry()->set_entry(entry);
+  message.mutable_label_entry()->set_label(text);
+  return run_change(context, "label", std::move(message), "{} changed");
+}
+
+int run_rm(const Context& context, const std::string& id) {
+  protocol::ClientMessage message;
+  message.mutable_trash_session()->set_id(id);
+  const auto said = "moved to the trash; reef restore " + id + " brings it back";
+  return with_client(context, "rm", Start::if_needed, [&](client::Client& client) {
+    return simple(context, client, message, said);
+  });
+}
+
+int run_restore(const Context& context, const std::string& id) {
+  protocol::ClientMessage message;
+  message.mutable_restore_session()->set_id(id);
+  return with_client(context, "restore", Start::if_needed, [&](client::Client& client) {
+    return simple(context, client, message, "restored");
+  });
+}
+
+int run_fsck(const Context& context, bool repair) {
+  return with_client(context, "fsck", Start::if_needed,
+                     [&](client::Client& client) { return fsck(context, client, repair); });
+}
+
+}  // namespace reef::cli

@@ -1,0 +1,31 @@
+// The session engine as the daemon puts it together, without the daemon. Loop thread.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/pool.h"
+#include "base/random.h"
+#include "session/session.h"
+#include "store/store.h"
+
+namespace reef::benchmarks {
+
+// That of the daemon (daemon/daemon.cpp).
+inline constexpr std::size_t kPoolThreads = 16;
+
+// sessions/ must exist in `home`. Sessions::stop() must have run before it goes.
+struct Engine {
+  Engine(Executor loop, const std::string& home, std::size_t threads_max)
+      : pool(threads_max), store(files, pool, home), sessions(loop, store, clock, random) {}
+
+  SystemClock clock;
+  SystemRandom random;
+  PosixFiles files;
+  Pool pool;
+  store::FsStore store;
+  session::Sessions sessions;
+};
+
+}  // namespace reef::benchmarks

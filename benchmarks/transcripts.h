@@ -1,0 +1,41 @@
+// Transcripts made without the engine, so that there are many of them soon. Nothing is synced.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "session/entry.h"
+
+namespace reef::benchmarks {
+
+session::Draft user_says(std::string text);
+session::Draft assistant_says(std::string text);
+
+// The bytes of a transcript, entry after entry.
+class TranscriptText {
+ public:
+  TranscriptText(const session::SessionId& id, TimePoint time, Random& random);
+  // Attaches it to the one before.
+  session::EntryId add(session::Draft draft);
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  TimePoint time_;
+  Random& random_;
+  std::string bytes_;
+  std::optional<session::EntryId> leaf_;
+};
+
+// <sessions>/<id>/session.jsonl
+Status write_transcript(const std::string& sessions, const session::SessionId& id,
+                        std::string_view bytes);
+
+// One of many sessions of two turns each, with a key of its own; the same number is the same
+// session. Every hundredth is about the same topic.
+session::SessionId small_session_id(std::size_t number);
+std::string small_transcript(std::size_t number);
+std::string topic_of(std::size_t number);
+
+}  // namespace reef::benchmarks

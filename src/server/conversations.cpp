@@ -1,0 +1,114 @@
+// CrabTalk's view of sessions: list_conversations, list_active_conversations,
+// get_conversation_history, delete_conversation (in session_changes.cpp: it is the trash).
+
+#include <ctime>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+std::string local_day(std::time_t time) {
+  std::tm local = {};
+  ::localtime_r(&time, &local);
+  return fmt::format("{:04}-{:02}-{:02}", local.tm_year + 1900, local.tm_mon + 1, local.tm_mday);
+}
+
+// As CrabTalk shows it: Today, Yesterday, or the day.
+std::string shown_date(TimePoint time) {
+  constexpr std::time_t kDay = 24 * 60 * 60;
+  const auto now = std::time(nullptr);
+  const auto day = local_day(std::chrono::system_clock::to_time_t(time));
+  if (day == local_day(now)) return "Today";
+  if (day == local_day(now - kDay)) return "Yesterday";
+  return day;
+}
+
+std::uint64_t seconds_between(TimePoint from, TimePoint to) {
+  return to <= from ? 0
+                    : static_cast<std::uint64_t>(
+                          std::chrono::duration_cast<std::chrono::seconds>(to - from).count());
+}
+
+Task<protocol::ServerMessage> history(Node& node, session::SessionId id) {
+  const auto transcript = co_await node.sessions.read(id);
+  if (!transcript) co_return protocol::make_error(transcript.error());
+  protocol::ServerMessage message;
+  auto& out = *message.mutable_conversation_history();
+  const auto branch = transcript->branch();
+  for (const auto& item : session::build_context(branch).items) {
+    const auto role = session::role_of(*item.message);
+    const bool summary = std::holds_alternative<session::SummaryMessage>(*item.message);
+    if (role != "user" && role != "assistant" && !summary) continue;
+    auto& line = *out.add_messages();
+    line.set_role(summary ? "user" : std::string(role));
+    line.set_content(session::text_of(*item.message));
+  }
+  if (const auto* row = node.sessions.find(id)) {
+    out.set_title(std::string(row->name()));
+    out.set_agent(std::string(row->agent()));
+  }
+  co_return message;
+}
+
+}  // namespace
+
+protocol::Answer answer_list_conversations(Node& node, const protocol::ListConversations& request) {
+  session::Query query;
+  query.agent = request.agent();
+  query.sender = request.sender();
+  query.sort = session::Query::Sort::created;
+  query.ascending = true;
+  const auto page = node.sessions.list(query);
+  if (!page) return protocol::answer_with(page.error());
+  // The number of a session among those of its pair, oldest first.
+  std::map<std::pair<std::string, std::string>, std::uint32_t> counts;
+  std::vector<protocol::ConversationInfo> infos;
+  for (const auto* row : page->rows) {
+    protocol::ConversationInfo info;
+    info.set_agent(std::string(row->agent()));
+    info.set_sender(std::string(row->sender()));
+    info.set_seq(++counts[{info.agent(), info.sender()}]);
+    info.set_title(std::string(row->name()));
+    info.set_file_path(row->id.text());
+    info.set_message_count(row->message_count);
+    info.set_alive_secs(seconds_between(row->created, row->updated));
+    info.set_date(shown_date(row->updated));
+    infos.push_back(std::move(info));
+  }
+  std::stable_sort(infos.begin(), infos.end(), [](const auto& a, const auto& b) {
+    return a.seq() != b.seq() ? a.seq() > b.seq() : a.agent() < b.agent();
+  });
+  protocol::ServerMessage message;
+  auto& list = *message.mutable_conversation_list();
+  for (auto& info : infos) *list.add_conversations() = std::move(info);
+  return protocol::answer_with(std::move(message));
+}
+
+protocol::Answer answer_active_conversations(Node& node) {
+  protocol::ServerMessage message;
+  auto& list = *message.mutable_active_conversations();
+  for (const auto& key : node.runtime.active_keys()) {
+    const auto id = node.sessions.current(key);
+    const auto* row = id ? node.sessions.find(*id) : nullptr;
+    if (!row) continue;  // its first message is being written
+    auto& info = *list.add_conversations();
+    info.set_agent(std::string(row->agent()));
+    info.set_sender(std::string(row->sender()));
+    info.set_message_count(row->message_count);
+    info.set_alive_secs(seconds_between(row->created, SystemClock().now()));
+    info.set_title(std::string(row->name()));
+  }
+  return protocol::answer_with(std::move(message));
+}
+
+protocol::Answer answer_history(Node& node, const protocol::GetConversationHistory& request) {
+  auto id = known_session(node, request.file_path());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(history(node, *std::move(id)));
+}
+
+}  // namespace reef::server

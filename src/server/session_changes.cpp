@@ -1,0 +1,199 @@
+// Sessions: new, resume, fork, rewind, patch, label, trash, restore, check.
+
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+protocol::ServerMessage info_of(Node& node, const session::SessionId& id) {
+  const auto* row = node.sessions.find(id);
+  if (!row) return protocol::make_error(Error(Errc::not_found, "no session '" + id.text() + "'"));
+  protocol::ServerMessage message;
+  fill(*message.mutable_session_info()->mutable_session(), *row);
+  return message;
+}
+
+// Pong, or the error.
+protocol::ServerMessage outcome_of(const Status& done) {
+  return done ? protocol::make_pong() : protocol::make_error(done.error());
+}
+
+Task<protocol::ServerMessage> new_session(Node& node, protocol::NewSession request) {
+  auto address = node.runtime.resolve(request.agent(), request.sender(), request.key());
+  if (!address) co_return protocol::make_error(address.error());
+  session::Sessions::New fresh{
+      address->key,
+      address->agent.name,
+      request.sender().empty() ? std::string(runtime::kDefaultSender) : request.sender(),
+      request.cwd(),
+      {}};
+  const auto made = co_await node.sessions.create(std::move(fresh));
+  if (!made) co_return protocol::make_error(made.error());
+  co_return info_of(node, (*made)->id());
+}
+
+Task<protocol::ServerMessage> resume_session(Node& node, session::SessionId id, std::string key) {
+  std::optional<session::Key> wanted;
+  if (!key.empty()) {
+    auto parsed = session::Key::parse(key);
+    if (!parsed) co_return protocol::make_error(parsed.error());
+    wanted = *std::move(parsed);
+  }
+  const auto bound = co_await node.sessions.resume(id, std::move(wanted));
+  if (!bound) co_return protocol::make_error(bound.error());
+  co_return info_of(node, id);
+}
+
+Task<protocol::ServerMessage> fork_session(Node& node, session::SessionId id, std::string at) {
+  std::optional<session::EntryId> entry;
+  if (!at.empty()) entry = session::EntryId{std::move(at)};
+  const auto made = co_await node.sessions.fork(std::move(id), std::move(entry));
+  if (!made) co_return protocol::make_error(made.error());
+  co_return info_of(node, *made);
+}
+
+Task<protocol::ServerMessage> rewind_session(Node& node, session::SessionId id, std::string entry) {
+  const auto done = co_await node.sessions.rewind(id, session::EntryId{std::move(entry)});
+  if (!done) co_return protocol::make_error(done.error());
+  co_return info_of(node, id);
+}
+
+Task<protocol::ServerMessage> patch_session(Node& node, session::SessionId id, std::string text) {
+  auto patch = json::parse(text);
+  if (!patch) co_return protocol::make_error(patch.error());
+  if (!patch->is_object())
+    co_return protocol::make_error(Error(Errc::invalid, "a patch is a JSON object"));
+  const auto done = co_await node.sessions.patch(id, std::move(patch->get_object()));
+  if (!done) co_return protocol::make_error(done.error());
+  co_return info_of(node, id);
+}
+
+Task<protocol::ServerMessage> label_entry(Node& node, session::SessionId id, std::string entry,
+                                          std::string label) {
+  const auto done =
+      co_await node.sessions.label(id, session::EntryId{std::move(entry)}, std::move(label));
+  if (!done) co_return protocol::make_error(done.error());
+  co_return info_of(node, id);
+}
+
+Task<protocol::ServerMessage> trash_session(Node& node, session::SessionId id) {
+  co_return outcome_of(co_await node.sessions.trash(std::move(id)));
+}
+
+Task<protocol::ServerMessage> restore_session(Node& node, session::SessionId id) {
+  co_return outcome_of(co_await node.sessions.restore(std::move(id)));
+}
+
+// One session after the other, its problems as they are found.
+class CheckStream final : public protocol::MessageStream {
+ public:
+  CheckStream(Node& node, bool repair) : node_(node), repair_(repair) {
+    session::Query all;
+    all.sort = session::Query::Sort::created;
+    all.ascending = true;
+    if (const auto page = node.sessions.list(all))
+      for (const auto* row : page->rows) ids_.push_back(row->id);
+  }
+
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    while (found_.empty() && at_ < ids_.size()) {
+      const auto id = ids_[at_++];
+      const auto check = co_await node_.sessions.check(id, repair_);
+      if (!check) {
+        if (check.error().code == Errc::not_found) continue;  // trashed meanwhile
+        add(id, session::Finding{"unreadable", 0, 0, check.error().what}, false);
+        continue;
+      }
+      for (const auto& finding : check->findings) add(id, finding, check->repaired);
+    }
+    if (!found_.empty()) {
+      auto message = std::move(found_.front());
+      found_.pop_front();
+      co_return message;
+    }
+    if (done_) co_return std::nullopt;
+    done_ = true;
+    protocol::ServerMessage message;
+    auto& report = *message.mutable_check_report();
+    report.set_last(true);
+    report.set_sessions(ids_.size());
+    report.set_problems(problems_);
+    co_return message;
+  }
+
+ private:
+  void add(const session::SessionId& id, const session::Finding& finding, bool repaired) {
+    ++problems_;
+    protocol::ServerMessage message;
+    auto& report = *message.mutable_check_report();
+    report.set_id(id.text());
+    report.set_kind(finding.kind);
+    report.set_line(finding.line);
+    report.set_offset(finding.offset);
+    report.set_what(finding.what);
+    report.set_repaired(repaired);
+    found_.push_back(std::move(message));
+  }
+
+  Node& node_;
+  bool repair_;
+  std::vector<session::SessionId> ids_;
+  std::size_t at_ = 0;
+  std::size_t problems_ = 0;
+  std::deque<protocol::ServerMessage> found_;
+  bool done_ = false;
+};
+
+}  // namespace
+
+protocol::Answer answer_new_session(Node& node, const protocol::NewSession& request) {
+  return protocol::answer_with(new_session(node, request));
+}
+
+protocol::Answer answer_resume_session(Node& node, const protocol::ResumeSession& request) {
+  auto id = known_session(node, request.id());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(resume_session(node, *std::move(id), request.key()));
+}
+
+protocol::Answer answer_fork_session(Node& node, const protocol::ForkSession& request) {
+  auto id = known_session(node, request.id());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(fork_session(node, *std::move(id), request.at()));
+}
+
+protocol::Answer answer_rewind_session(Node& node, const protocol::RewindSession& request) {
+  auto id = known_session(node, request.id());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(rewind_session(node, *std::move(id), request.entry()));
+}
+
+protocol::Answer answer_patch_session(Node& node, const protocol::PatchSession& request) {
+  auto id = known_session(node, request.id());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(patch_session(node, *std::move(id), request.patch()));
+}
+
+protocol::Answer answer_label_entry(Node& node, const protocol::LabelEntry& request) {
+  auto id = known_session(node, request.id());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(label_entry(node, *std::move(id), request.entry(), request.label()));
+}
+
+protocol::Answer answer_trash_session(Node& node, const std::string& text) {
+  auto id = known_session(node, text);
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(trash_session(node, *std::move(id)));
+}
+
+protocol::Answer answer_restore_session(Node& node, const protocol::RestoreSession& request) {
+  auto id = session::SessionId::parse(request.id());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(restore_session(node, *std::move(id)));
+}
+
+protocol::Answer answer_check_sessions(Node& node, const protocol::CheckSessions& request) {
+  return std::make_unique<CheckStream>(node, request.repair());
+}
+
+}  // namespace reef::server

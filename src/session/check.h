@@ -1,0 +1,27 @@
+// What `reef fsck` looks for in one transcript, and how it is put right. Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "session/reader.h"
+#include "session/row.h"
+
+namespace reef::session {
+
+struct Finding {
+  std::string kind;
+  std::size_t line = 0;
+  std::uint64_t offset = 0;
+  std::string what;
+};
+
+// `row` is what lists say; it must be what the bytes say.
+std::vector<Finding> check_transcript(std::string_view bytes, const Row& row);
+
+// The same words in a file without damage: a header, unique ids, parents that exist. Lines that are
+// no entries are left out; the caller keeps the old file.
+std::string repaired(std::string_view bytes, const SessionId& id);
+
+}  // namespace reef::session

@@ -1,0 +1,45 @@
+// What a model is given of a branch. Pure functions; the rules are pi's
+// (docs/formats/transcript.md).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "session/entry.h"
+
+namespace reef::session {
+
+struct ContextItem {
+  EntryId id;
+  MessagePtr message;
+};
+
+struct ModelChoice {
+  std::string provider, model;
+};
+
+struct Context {
+  std::vector<ContextItem> items;  // oldest first; summaries stand where they stand for
+  std::optional<ModelChoice> model;
+  std::string thinking_level = "off";
+};
+
+// `branch` goes from the root, or from where the context begins, to the leaf.
+Context build_context(std::span<const Entry* const> branch);
+
+// Adds the entry that follows the branch. False when it changes what is before it: build anew.
+bool extend_context(Context& context, const Entry& entry);
+
+// How many entries at the front of the branch the context does not need.
+std::size_t unneeded_prefix(std::span<const Entry* const> branch);
+
+// The entry a compaction keeps first; its own id when it keeps nothing.
+std::string_view first_kept(const Entry& compaction);
+
+// As providers take it: user, assistant and toolResult messages only. Failed and aborted replies
+// are left out; notes, commands and summaries become the user's words.
+std::vector<MessagePtr> for_model(const Context& context);
+
+}  // namespace reef::session

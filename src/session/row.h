@@ -1,0 +1,59 @@
+// One line of a list of sessions: everything lists, filters and routing need, folded from the
+// entries of a transcript. Plain values.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "session/entry.h"
+
+namespace reef::session {
+
+struct TokenTotals {
+  std::int64_t input = 0, output = 0, cache_read = 0, cache_write = 0;
+  double cost = 0;
+};
+
+struct Row {
+  explicit Row(SessionId session_id) : id(std::move(session_id)) {}
+
+  SessionId id;
+  std::uint64_t bytes = 0;  // of the transcript this row covers
+  TimePoint created;
+  TimePoint updated;         // last message, or created
+  TimePoint last_assistant;  // zero: none
+  std::string last_role;
+  std::string preview;  // start of the first user message
+  std::uint64_t message_count = 0;
+  std::int64_t context_tokens = 0;  // as the last reply counted them
+  TokenTotals usage;
+  std::map<std::string, TokenTotals> usage_by_model;
+  std::uint32_t compaction_count = 0;
+  std::string parent_session;
+  std::string cwd;
+  std::uint32_t damage = 0;  // places of the file that could not be read as they should
+  json::object meta;         // all reef.meta patches, merged; the title as `name`
+
+  std::string_view text(std::string_view field) const;  // of meta; empty when absent
+  bool flag(std::string_view field) const;
+  std::string_view key() const { return text("key"); }
+  std::string_view agent() const { return text("agent"); }
+  std::string_view sender() const { return text("sender"); }
+  std::string_view name() const { return text("name"); }
+  std::int64_t bound_at() const;  // Unix milliseconds; when its key was last bound to it
+};
+
+Row start_row(SessionId id, const Header& header);
+// Takes in the entry that follows; constant time.
+void fold(Row& row, const Entry& entry);
+// From a whole transcript.
+Row make_row(SessionId id, std::string_view bytes);
+
+// Everything known of a session, for clients; the names are those of metadata.h.
+json::object details_of(const Row& row);
+
+// The catalog's record. nullopt when it is not one.
+json::object to_json(const Row& row);
+std::optional<Row> row_from_json(const json::object& in);
+
+}  // namespace reef::session

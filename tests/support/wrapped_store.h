@@ -1,0 +1,45 @@
+// A MemStore behind the interface, for tests that change one method of it.
+#pragma once
+
+#include "store/mem/mem_store.h"
+
+namespace reef::test {
+
+class WrappedStore : public session::Store {
+ public:
+  Task<Result<std::vector<session::Stored>>> list() override { return real.list(); }
+  Task<Status> create(session::SessionId id, std::string bytes) override {
+    return real.create(std::move(id), std::move(bytes));
+  }
+  Task<Result<std::string>> read(session::SessionId id, std::uint64_t from,
+                                 std::uint64_t size) override {
+    return real.read(std::move(id), from, size);
+  }
+  Task<Result<session::Tail>> open(session::SessionId id) override {
+    return real.open(std::move(id));
+  }
+  Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override {
+    return real.append(std::move(id), at, std::move(bytes));
+  }
+  Task<std::vector<Result<session::Row>>> refresh(std::vector<session::Refresh> requests) override {
+    return real.refresh(std::move(requests));
+  }
+  Task<Status> rewrite(session::SessionId id, std::uint64_t at, std::string bytes) override {
+    return real.rewrite(std::move(id), at, std::move(bytes));
+  }
+  std::string path_of(const session::SessionId& id) const override { return real.path_of(id); }
+  Task<Status> trash(session::SessionId id) override { return real.trash(std::move(id)); }
+  Task<Status> restore(session::SessionId id) override { return real.restore(std::move(id)); }
+  Task<Result<std::vector<session::SessionId>>> trashed() override { return real.trashed(); }
+  Task<Result<std::string>> read_catalog() override { return real.read_catalog(); }
+  Task<Status> append_catalog(std::string bytes) override {
+    return real.append_catalog(std::move(bytes));
+  }
+  Task<Status> replace_catalog(std::string bytes) override {
+    return real.replace_catalog(std::move(bytes));
+  }
+
+  store::MemStore real;
+};
+
+}  // namespace reef::test
