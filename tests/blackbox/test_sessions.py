@@ -762,10 +762,9 @@ class Lists(Case):
         self.assertEqual(self.found("--ascending"), ["ann", "bob", "eve", "kim", "other"])
 
     def test_sorting(self):
-        # those without a name stand together at one end
-        self.assertEqual([n for n in self.found("--sort", "name") if n in ("ann", "bob", "eve")][::-1], ["ann", "eve", "bob"])
-        self.assertEqual([n for n in self.found("--sort", "name", "--ascending") if n in ("ann", "bob", "eve")],
-                         ["ann", "eve", "bob"])
+        named = ("ann", "eve", "bob")  # the others have no name and stand together at one end
+        self.assertEqual(tuple(n for n in self.found("--sort", "name") if n in named), named[::-1])
+        self.assertEqual(tuple(n for n in self.found("--sort", "name", "--ascending") if n in named), named)
         self.assertEqual(self.found("--sort", "messages")[:3], ["kim", "bob", "eve"])
         self.assertEqual(self.found("--sort", "messages", "--ascending")[-3:], ["eve", "bob", "kim"])
         self.assertEqual(self.found("--sort", "created"), ["other", "kim", "eve", "bob", "ann"])
@@ -1443,6 +1442,31 @@ class Fsck(Case):
             self.ok(home, "fsck", "--repair")
             self.clean(home)
 
+    def test_nothing_is_written_into_a_file_without_a_header(self):
+        """pi <= 0.80.2 empties a file whose first line is not a header."""
+        with Home(script=REPLIES, start=False) as home:
+            self.put(home, "empty", b"")
+            home.start()
+            home.reef("set", "260102-empty", "name=x")
+            home.reef("resume", "260102-empty", "--key", key_of("bob"))
+            tell(home, "hello")
+            data = bytes_of(home, "260102-empty")
+            self.assertTrue(data == b"" or json.loads(data.split(b"\n")[0])["type"] == "session", data)
+
+    def test_a_fork_of_a_damaged_session_is_sound(self):
+        table, _, _, _ = damaged()
+        with Home(script=REPLIES, start=False) as home:
+            for name, (data, _, _) in table.items():
+                self.put(home, name, data)
+            home.start()
+            forks = {name: self.ok(home, "fork", f"260102-{name}").out.strip() for name in table}
+            _, found = self.problems(home)
+            for name, (_, _, words) in table.items():
+                with self.subTest(name):
+                    self.assertEqual([p for p in found["problems"] if p["id"] == forks[name]], [])
+                    lines = entries_of(home, forks[name])
+                    self.assertEqual(texts(lines, "user") + texts(lines, "assistant"), words[::2] + words[1::2])
+
     def test_damaged_sessions_go_on_without_repair(self):
         table, _, _, _ = damaged()
         with Home(script=REPLIES, start=False) as home:
@@ -1604,6 +1628,30 @@ class Foreign(Case):
             lines = entries_of(home, session)
             self.assertEqual(texts(lines[-1:], "assistant"), ["said so far"])
             self.assertEqual(lines[-1]["parentId"], "fe000001")
+            self.clean(home)
+
+    def test_a_file_of_pi_is_resumed_by_key(self):
+        with Home(script=REPLIES, start=False) as home:
+            data = jsonl(header_entry("018f0c1e-aaaa-7bbb-8ccc-0123456789ab"),
+                         entry("model_change", "aa000001", None, provider="p", modelId="m"),
+                         entry("thinking_level_change", "aa000002", "aa000001", thinkingLevel="high"),
+                         user_entry("aa000003", "aa000002", "asked in pi"),
+                         assistant_entry("aa000004", "aa000003", "answered in pi"),
+                         entry("hologram", "aa000005", "aa000004", future=[1]),
+                         entry("session_info", "aa000006", "aa000005", name="From pi"))
+            home.write("sessions/260102-from-pi/session.jsonl", data)
+            home.start()
+            shown = row(home, "260102-from-pi")
+            self.assertEqual((shown["name"], shown["messageCount"], shown["preview"]), ("From pi", 2, "asked in pi"))
+            self.refused(home, "resume", "260102-from-pi", says="key")
+            self.ok(home, "resume", "260102-from-pi", "--key", key_of("bob"))
+            self.assertEqual(tell(home, "and now here"), ("260102-from-pi", "reply 2"))
+            self.assertTrue(bytes_of(home, "260102-from-pi").startswith(data))
+            shown = row(home, "260102-from-pi")
+            self.assertEqual((shown["key"], shown["agent"], shown["sender"]), (key_of("bob"), "scripted", "bob"))
+            home.kill9()
+            home.start()
+            self.assertEqual(tell(home, "and again"), ("260102-from-pi", "reply 3"))
             self.clean(home)
 
     def test_a_foreign_branch_is_where_we_go_on(self):
