@@ -553,6 +553,7 @@ class PiContinuesReef(InteropTest):
         for number in range(count):
             for word in (f"reef says {number}", f"pi says {number}", f"pi answers {number}"):
                 self.assertEqual(words.count(word), 1, word)
+        self.chat(self.reef, "now it is quiet")
         self.assert_clean(self.reef)
         self.assert_same_view(self.reef, self.id, self.file)
 
