@@ -30,6 +30,11 @@ class EventLog {
   void fail(Error error);
   bool closed() const { return closed_; }
 
+  // Whoever shows the turn to somebody says so while it does.
+  void attach() { ++readers_; }
+  void detach() { --readers_; }
+  bool has_readers() const { return readers_ > 0; }
+
   // What follows `place`, which moves on; nullopt after the last. Waits for what is not there yet.
   Task<Result<std::optional<Event>>> next(Place& place);
 
@@ -38,6 +43,7 @@ class EventLog {
   std::optional<Event> take(Place& place) const;
 
   std::deque<Event> events_;
+  int readers_ = 0;
   bool closed_ = false;
   std::optional<Error> error_;
   Notify changed_;

@@ -237,6 +237,8 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
       end.code = saved.error().code;
     }
   }
+  // Nobody was there to see it.
+  if (said_something && !events.has_readers()) sessions_.note(session->id(), {{"hasUnread", true}});
   events.push(std::move(end));
   events.close();
 }

@@ -181,7 +181,9 @@ protocol::Answer answer_list_sessions(Node& node, const protocol::ListSessions& 
 protocol::Answer answer_read_session(Node& node, const protocol::ReadSession& request) {
   const auto id = known_session(node, request.id());
   if (!id) return protocol::answer_with(id.error());
-  return std::make_unique<TranscriptStream>(node.store, *node.sessions.find(*id));
+  const auto& row = *node.sessions.find(*id);
+  if (row.flag("hasUnread")) node.sessions.note(*id, {{"hasUnread", nullptr}});
+  return std::make_unique<TranscriptStream>(node.store, row);
 }
 
 protocol::Answer answer_follow_session(Node& node, const protocol::FollowSession& request) {

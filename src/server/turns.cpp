@@ -53,7 +53,10 @@ protocol::ServerMessage to_message(runtime::Event event) {
 // Reads along with a run. Going away early changes nothing for the run.
 class TurnStream final : public protocol::MessageStream {
  public:
-  explicit TurnStream(std::shared_ptr<runtime::Run> run) : run_(std::move(run)) {}
+  explicit TurnStream(std::shared_ptr<runtime::Run> run) : run_(std::move(run)) {
+    run_->events().attach();
+  }
+  ~TurnStream() override { run_->events().detach(); }
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (failed_) co_return std::nullopt;
@@ -72,7 +75,16 @@ class TurnStream final : public protocol::MessageStream {
   bool failed_ = false;
 };
 
+struct Attached {
+  explicit Attached(runtime::EventLog& log) : events(log) { events.attach(); }
+  ~Attached() { events.detach(); }
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+  runtime::EventLog& events;
+};
+
 Task<protocol::ServerMessage> whole_turn(std::shared_ptr<runtime::Run> run) {
+  const Attached attached(run->events());
   protocol::ServerMessage message;
   auto& response = *message.mutable_response();
   runtime::EventLog::Place place;

@@ -144,7 +144,8 @@ void Sessions::plan_flush() {
 }
 
 void Sessions::note(const SessionId& id, json::object patch) {
-  json::merge_patch(notes_[id], patch);
+  // Not merged but overlaid: a null must reach the transcript.
+  for (const auto& [name, value] : patch) notes_[id][name] = value;
   mark_changed(id);
 }
 
@@ -400,7 +401,8 @@ Task<Result<Key>> Sessions::resume(SessionId id, std::optional<Key> key) {
   }
   const auto bound_at = next_binding(*key);
   REEF_CO_CHECK(co_await append_to(
-      id, draft_meta(json::object{{"key", key->text()}, {"boundAt", bound_at}})));
+      id, draft_meta(json::object{
+              {"key", key->text()}, {"boundAt", bound_at}, {"lastUsedAt", millis(clock_.now())}})));
   co_return *key;
 }
 

@@ -161,6 +161,21 @@ TEST_F(DaemonTest, AClientThatLeavesDoesNotEndTheRun) {
     messages = list.sessions().empty() ? 0 : list.sessions(0).message_count();
   }
   EXPECT_EQ(messages, 2U);
+
+  // Nobody saw the answer: it is unread, until somebody looks.
+  const auto unread = [&] {
+    protocol::ListSessions query;
+    query.set_unread(true);
+    return test::value_of(test::run(io, client->sessions(query))).sessions_size();
+  };
+  while (unread() == 0 && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_EQ(unread(), 1);
+  const auto all = test::value_of(test::run(io, client->sessions()));
+  ASSERT_TRUE(test::run(io, client->read_session(all.sessions(0).id())));
+  while (unread() == 1 && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_EQ(unread(), 0);
 }
 
 // The figures themselves are in ./bench; this only guards the order of magnitude.

@@ -121,7 +121,10 @@ def install(npm):
         except (OSError, subprocess.TimeoutExpired) as error:
             raise Unavailable(f"npm install failed: {error}") from None
         if done.returncode:
-            raise Unavailable("npm install failed: " + done.stdout.decode("utf-8", "replace")[-2000:])
+            output = done.stdout.decode("utf-8", "replace")
+            print(output, file=sys.stderr)
+            errors = [line.removeprefix("npm error ") for line in output.splitlines() if line.startswith("npm error ")]
+            raise Unavailable("npm install failed: " + "; ".join(errors[:3] or [f"exit code {done.returncode}"]))
         place = CACHE / "node_modules"
         if place.exists():
             place.rename(Path(new) / "old")
