@@ -89,8 +89,8 @@ Result<Nanos> read_everything(const daemon::Home& home) {
   return now() - began;
 }
 
-Result<Samples> list_often(const session::Sessions& sessions, const session::Query& query,
-                           int times, std::size_t& matches) {
+Result<Samples> list_often(session::Sessions& sessions, const session::Query& query, int times,
+                           std::size_t& matches) {
   Samples samples;
   for (int i = 0; i < times; ++i) {
     const auto began = now();

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <latch>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -80,15 +81,18 @@ Result<Nanos> append_in_parallel(const std::string& directory, int threads, int 
   std::atomic<bool> failed = false;
   std::vector<Samples> samples(synced.size());
   std::vector<std::thread> running;
-  const auto start = now();
+  std::latch ready(threads + 1);  // making threads is not what is measured
   for (std::size_t i = 0; i < synced.size(); ++i)
-    running.emplace_back([&file = synced[i], &mine = samples[i], &failed, appends] {
+    running.emplace_back([&file = synced[i], &mine = samples[i], &failed, &ready, appends] {
+      ready.arrive_and_wait();
       for (int done = 0; done < appends && !failed; ++done) {
         const auto began = now();
         if (!file.append()) failed = true;
         mine.add(now() - began);
       }
     });
+  ready.arrive_and_wait();
+  const auto start = now();
   for (auto& thread : running) thread.join();
   const auto took = now() - start;
   if (failed) return Error(Errc::io, "a synced append in " + directory + " failed");

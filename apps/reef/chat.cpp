@@ -192,7 +192,7 @@ int run_chat(const Context& context, const ChatOptions& options) {
   // Line editing counts characters by the locale; without one, text beyond ASCII would be garbled.
   std::setlocale(LC_ALL, "");
   if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
-  return with_client(context, "chat", Start::if_needed, [&](client::Client& client) {
+  return with_client(context, options.command, Start::if_needed, [&](client::Client& client) {
     if (options.message) return one_turn(context, client, options, *options.message);
     if (::isatty(STDIN_FILENO) == 1) return at_terminal(context, client, options);
     return from_pipe(context, client, options);

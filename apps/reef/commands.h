@@ -13,7 +13,8 @@ struct ChatOptions {
   std::string agent;
   std::string sender;
   std::optional<std::string> message;  // -p: one turn
-  std::string key;                     // instead of agent and sender
+  std::optional<std::string> key;      // instead of agent and sender
+  std::string command = "chat";        // for errors
 };
 int run_chat(const Context& context, const ChatOptions& options);
 
@@ -29,8 +30,9 @@ enum class View : std::uint8_t { branch, all, tree, raw };
 int run_show(const Context& context, const std::string& id, View view);
 int run_tail(const Context& context, const std::string& id, bool follow);
 int run_new(const Context& context, const std::string& agent, const std::string& sender,
-            const std::string& key);
-int run_resume(const Context& context, const std::string& id, const std::string& key);
+            const std::optional<std::string>& key);
+int run_resume(const Context& context, const std::string& id,
+               const std::optional<std::string>& key);
 int run_fork(const Context& context, const std::string& id, const std::string& at);
 int run_rewind(const Context& context, const std::string& id, const std::string& entry);
 int run_set(const Context& context, const std::string& id, const std::vector<std::string>& fields);

@@ -120,7 +120,8 @@ int main(int argc, char** argv) {
                            "reef tail -f 261115-swift-river"));
   tail->add_flag("-f,--follow", follow, "Go on until interrupted");
 
-  std::string new_agent, new_sender, new_key;
+  std::string new_agent, new_sender;
+  std::optional<std::string> new_key;
   auto* fresh = add(app, flags, "new", "Start a conversation over; the old session is kept",
                     "reef new -s ci");
   fresh->add_option("-a,--agent", new_agent, "Agent (default: the daemon's)")->type_name("AGENT");
@@ -214,6 +215,7 @@ int main(int argc, char** argv) {
   if (fsck->parsed()) return run_fsck(context, repair);
   if (send->parsed()) {
     sending.message = send_message;
+    sending.command = "send";
     return run_chat(context, sending);
   }
   if (kill->parsed()) return run_kill(context, kill_agent, kill_sender);

@@ -84,21 +84,22 @@ Task<Status> fsck(const Context& context, client::Client& client, bool repair) {
 }  // namespace
 
 int run_new(const Context& context, const std::string& agent, const std::string& sender,
-            const std::string& key) {
+            const std::optional<std::string>& key) {
   protocol::ClientMessage message;
   auto& request = *message.mutable_new_session();
   request.set_agent(agent);
   request.set_sender(sender);
-  request.set_key(key);
+  if (key) request.set_key(*key);
   char cwd[4096];
   if (::getcwd(cwd, sizeof cwd)) request.set_cwd(utf8::sanitize(cwd));
   return run_change(context, "new", std::move(message), "{}");
 }
 
-int run_resume(const Context& context, const std::string& id, const std::string& key) {
+int run_resume(const Context& context, const std::string& id,
+               const std::optional<std::string>& key) {
   protocol::ClientMessage message;
   message.mutable_resume_session()->set_id(id);
-  message.mutable_resume_session()->set_key(key);
+  if (key) message.mutable_resume_session()->set_key(*key);
   return run_change(context, "resume", std::move(message), "{} is current again");
 }
 

@@ -45,6 +45,10 @@ Task<Status> sessions(const Context& context, client::Client& client, SessionsOp
     json::array out;
     for (const auto& row : list.sessions()) out.push_back(details(row));
     print_json(out);
+    if (!list.cursor().empty())
+      std::fprintf(stderr, "reef: sessions: %d of %llu; the rest: --cursor '%s'\n",
+                   list.sessions_size(), static_cast<unsigned long long>(list.total()),
+                   list.cursor().c_str());
     co_return Ok{};
   }
   if (list.sessions().empty()) {

@@ -95,6 +95,13 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string lower_ascii(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
 std::string excerpt(std::string_view text, std::size_t bytes_max) {
   const auto head = prefix(text, bytes_max);
   auto out = single_line(printable(head));

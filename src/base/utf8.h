@@ -21,6 +21,8 @@ std::string printable(std::string_view text);
 // For errors and logs: one printable line of at most `bytes_max` bytes, with "..." where it was
 // cut, so that a hostile name can neither fill a log nor drive a terminal.
 std::string excerpt(std::string_view text, std::size_t bytes_max = 60);
+// ASCII letters in lower case, everything else as it is.
+std::string lower_ascii(std::string_view text);
 // One line: runs of white space become one space, ends trimmed.
 std::string single_line(std::string_view text);
 

@@ -36,7 +36,7 @@ void fill(Request& out, const Turn& turn) {
   out.set_content(turn.content);
   if (!turn.sender.empty()) out.set_sender(turn.sender);
   if (!turn.cwd.empty()) out.set_cwd(turn.cwd);
-  if (!turn.key.empty()) out.set_key(turn.key);
+  if (turn.key) out.set_key(*turn.key);
 }
 
 Error unexpected(const protocol::ServerMessage&) {

@@ -58,7 +58,7 @@ class Stream {
 
 struct Turn {
   std::string agent, sender, content, cwd;
-  std::string key = {};  // instead of agent and sender
+  std::optional<std::string> key = {};  // instead of agent and sender
 };
 
 class Client {

@@ -250,6 +250,7 @@ class Daemon {
       }
     }
     for (const auto& listener : listeners_) listener->set_limits(config.limits);
+    REEF_CO_CHECK(co_await sessions_.rescan());
     runtime_.configure(std::move(setup));
     log::set_level(config.log_level);
     config_ = config;

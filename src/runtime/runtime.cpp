@@ -34,28 +34,26 @@ void Runtime::configure(std::shared_ptr<const Setup> setup) {
 }
 
 Result<Runtime::Address> Runtime::resolve(std::string_view agent_name, std::string_view sender,
-                                          std::string_view key_text) const {
-  if (sender.empty()) sender = kDefaultSender;
-  if (key_text.empty()) {
+                                          const std::optional<std::string>& key_text) const {
+  if (!key_text) {
+    const std::string who(sender.empty() ? kDefaultSender : sender);
     REEF_TRY(auto agent, setup_->find(agent_name));
-    REEF_TRY(auto key, session::Key::of_pair(agent.name, sender));
-    return Address{std::move(key), std::move(agent)};
+    REEF_TRY(auto key, session::Key::of_pair(agent.name, who));
+    return Address{std::move(key), std::move(agent), who};
   }
-  REEF_TRY(auto key, session::Key::parse(key_text));
-  // agent:<agent>:... names its agent, unless the caller does.
-  constexpr std::string_view kPrefix = "agent:";
-  if (agent_name.empty() && key_text.starts_with(kPrefix)) {
-    agent_name = key_text.substr(kPrefix.size());
-    agent_name = agent_name.substr(0, agent_name.find(':'));
-  }
-  REEF_TRY(auto agent, setup_->find(agent_name));
-  return Address{std::move(key), std::move(agent)};
+  REEF_TRY(auto key, session::Key::parse(*key_text));
+  // agent:<agent>:<sender> names both, unless the caller does; another key speaks for itself.
+  const auto pair = key.pair();
+  REEF_TRY(auto agent, setup_->find(agent_name.empty() && pair ? pair->first : agent_name));
+  std::string who(sender);
+  if (who.empty()) who = pair ? pair->second : key.text();
+  return Address{std::move(key), std::move(agent), std::move(who)};
 }
 
 Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (draining_) return Error(Errc::unavailable, "the daemon is shutting down");
-  if (message.sender.empty()) message.sender = kDefaultSender;
   REEF_TRY(auto address, resolve(message.agent, message.sender, message.key));
+  message.sender = address.sender;
   if (message.content.find_first_not_of(" \t\r\n") == std::string::npos)
     return Error(Errc::invalid, "the message is empty");
 

@@ -30,7 +30,7 @@ struct Message {
   std::string sender;  // empty: kDefaultSender
   std::string content;
   std::string cwd;
-  std::string key;  // when not empty: the conversation, instead of the pair
+  std::optional<std::string> key = {};  // the conversation, instead of the pair
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -74,10 +74,11 @@ class Runtime {
   struct Address {
     session::Key key;
     Agent agent;
+    std::string sender;
   };
   // The conversation of a pair, or of a key when one is given; defaults filled in.
   Result<Address> resolve(std::string_view agent, std::string_view sender,
-                          std::string_view key) const;
+                          const std::optional<std::string>& key) const;
 
   // Conversations with a turn running or waiting.
   std::size_t active() const { return conversations_.size(); }

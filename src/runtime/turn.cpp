@@ -106,7 +106,7 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
   if (current && !fresh) {
     const auto* row = sessions_.find(*current);
     const auto rule = run.setup_->expiry_for(run.agent_, key.text());
-    if (row && is_expired(rule, row->updated, message.time)) {
+    if (row && is_expired(rule, row->last_used(), message.time)) {
       log::info("conversation {}: session {} has expired", key.text(), current->text());
       fresh = true;
     }

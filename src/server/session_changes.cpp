@@ -19,23 +19,22 @@ protocol::ServerMessage outcome_of(const Status& done) {
 }
 
 Task<protocol::ServerMessage> new_session(Node& node, protocol::NewSession request) {
-  auto address = node.runtime.resolve(request.agent(), request.sender(), request.key());
+  std::optional<std::string> key;
+  if (request.has_key()) key = request.key();
+  auto address = node.runtime.resolve(request.agent(), request.sender(), key);
   if (!address) co_return protocol::make_error(address.error());
   session::Sessions::New fresh{
-      address->key,
-      address->agent.name,
-      request.sender().empty() ? std::string(runtime::kDefaultSender) : request.sender(),
-      request.cwd(),
-      {}};
+      address->key, address->agent.name, address->sender, request.cwd(), {}};
   const auto made = co_await node.sessions.create(std::move(fresh));
   if (!made) co_return protocol::make_error(made.error());
   co_return info_of(node, (*made)->id());
 }
 
-Task<protocol::ServerMessage> resume_session(Node& node, session::SessionId id, std::string key) {
+Task<protocol::ServerMessage> resume_session(Node& node, session::SessionId id,
+                                             std::optional<std::string> key) {
   std::optional<session::Key> wanted;
-  if (!key.empty()) {
-    auto parsed = session::Key::parse(key);
+  if (key) {
+    auto parsed = session::Key::parse(*key);
     if (!parsed) co_return protocol::make_error(parsed.error());
     wanted = *std::move(parsed);
   }
@@ -153,7 +152,9 @@ protocol::Answer answer_new_session(Node& node, const protocol::NewSession& requ
 protocol::Answer answer_resume_session(Node& node, const protocol::ResumeSession& request) {
   auto id = known_session(node, request.id());
   if (!id) return protocol::answer_with(id.error());
-  return protocol::answer_with(resume_session(node, *std::move(id), request.key()));
+  std::optional<std::string> key;
+  if (request.has_key()) key = request.key();
+  return protocol::answer_with(resume_session(node, *std::move(id), std::move(key)));
 }
 
 protocol::Answer answer_fork_session(Node& node, const protocol::ForkSession& request) {

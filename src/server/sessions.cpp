@@ -44,7 +44,7 @@ Result<session::Query> query_from(const protocol::ListSessions& in) {
 // his time holds no copy of the list.
 class RowStream final : public protocol::MessageStream {
  public:
-  RowStream(const session::Sessions& sessions, session::Query query)
+  RowStream(session::Sessions& sessions, session::Query query)
       : sessions_(sessions), query_(std::move(query)), left_(query_.limit) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
@@ -70,44 +70,44 @@ class RowStream final : public protocol::MessageStream {
   }
 
  private:
-  const session::Sessions& sessions_;
+  session::Sessions& sessions_;
   session::Query query_;
   std::size_t left_;
   bool done_ = false;
 };
 
-// The transcript in pieces, each read when it is asked for.
+// The transcript in pieces, each read when it is asked for; whoever wrote it, to its end.
 class TranscriptStream final : public protocol::MessageStream {
  public:
-  TranscriptStream(session::Store& store, const session::Row& row)
-      : store_(store), id_(row.id), end_(row.bytes) {
-    fill(row_, row);
-  }
+  TranscriptStream(Node& node, session::SessionId id) : node_(node), id_(std::move(id)) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
-    auto piece =
-        co_await store_.read(id_, at_, std::min<std::uint64_t>(kDataPerMessage, end_ - at_));
+    protocol::ServerMessage message;
+    auto& data = *message.mutable_session_data();
+    if (at_ == 0) {
+      co_await node_.sessions.update(id_);
+      if (const auto* row = node_.sessions.find(id_)) {
+        fill(*data.mutable_session(), *row);
+        if (row->flag("hasUnread")) node_.sessions.note(id_, {{"hasUnread", nullptr}});
+      }
+    }
+    auto piece = co_await node_.store.read(id_, at_, kDataPerMessage);
     if (!piece) {
       done_ = true;
       co_return protocol::make_error(piece.error());
     }
-    protocol::ServerMessage message;
-    auto& data = *message.mutable_session_data();
-    if (at_ == 0) *data.mutable_session() = std::move(row_);
     at_ += piece->size();
-    done_ = at_ >= end_ || piece->empty();
+    done_ = piece->size() < kDataPerMessage;
     data.set_data(*std::move(piece));
     data.set_last(done_);
     co_return message;
   }
 
  private:
-  session::Store& store_;
+  Node& node_;
   session::SessionId id_;
-  protocol::SessionRow row_;
   std::uint64_t at_ = 0;
-  std::uint64_t end_;
   bool done_ = false;
 };
 
@@ -181,9 +181,7 @@ protocol::Answer answer_list_sessions(Node& node, const protocol::ListSessions& 
 protocol::Answer answer_read_session(Node& node, const protocol::ReadSession& request) {
   const auto id = known_session(node, request.id());
   if (!id) return protocol::answer_with(id.error());
-  const auto& row = *node.sessions.find(*id);
-  if (row.flag("hasUnread")) node.sessions.note(*id, {{"hasUnread", nullptr}});
-  return std::make_unique<TranscriptStream>(node.store, row);
+  return std::make_unique<TranscriptStream>(node, *id);
 }
 
 protocol::Answer answer_follow_session(Node& node, const protocol::FollowSession& request) {

@@ -44,10 +44,10 @@ json::object details_of(const Row& row) {
   out["tokenUsage"] = std::move(usage);
   if (!row.parent_session.empty()) out["parentSession"] = row.parent_session;
   if (row.damage > 0) out["damage"] = row.damage;
-  out["lastUsedAt"] = row.updated.time_since_epoch().count();
+  out["lastUsedAt"] = row.last_used().time_since_epoch().count();
   // The rest as it was set; what was set wins over what was derived.
   for (const auto& [name, value] : row.meta)
-    if (name != "boundAt") out[name] = value;
+    if (name != "boundAt" && name != "lastUsedAt") out[name] = value;
   return out;
 }
 

@@ -46,6 +46,11 @@ SessionId make_session_id(TimePoint now, std::uint64_t choice, unsigned attempt)
   return *std::move(id);
 }
 
+EntryId fresh_entry_id(Random& random) {
+  constexpr std::size_t kDigits = 12;
+  return EntryId{random.hex(kDigits)};
+}
+
 namespace {
 
 Status check_text(std::string_view what, std::string_view text, std::size_t bytes_max) {
@@ -80,12 +85,24 @@ Result<Key> Key::of_pair(std::string_view agent, std::string_view sender) {
   return Key(fmt::format("agent:{}:{}", agent, sender));
 }
 
+std::optional<std::pair<std::string, std::string>> Key::pair() const {
+  constexpr std::string_view kAgent = "agent:";
+  if (!text_.starts_with(kAgent)) return std::nullopt;
+  const auto rest = std::string_view(text_).substr(kAgent.size());
+  const auto colon = rest.find(':');
+  return std::pair(std::string(rest.substr(0, colon)), std::string(rest.substr(colon + 1)));
+}
+
 Result<Key> Key::parse(std::string_view text) {
   REEF_CHECK(check_text("key", text, kBytesMax));
-  const auto colon = text.find(':');
-  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size())
-    return Error(Errc::invalid, fmt::format("key '{}' must look like agent:<agent>:<sender>",
-                                            utf8::excerpt(text)));
+  constexpr std::string_view kAgent = "agent:";
+  if (text.starts_with(kAgent) || text == "agent") {
+    const auto rest = text.substr(std::min(text.size(), kAgent.size()));
+    const auto colon = rest.find(':');
+    if (colon == std::string_view::npos || colon == 0 || colon + 1 == rest.size())
+      return Error(Errc::invalid, fmt::format("key '{}' must look like agent:<agent>:<sender>",
+                                              utf8::excerpt(text)));
+  }
   return Key(std::string(text));
 }
 

@@ -3,8 +3,10 @@
 
 #include <compare>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -38,6 +40,9 @@ struct EntryId {
   auto operator<=>(const EntryId&) const = default;
 };
 
+// Long enough to be unique without knowing the ids of the part of a file that was not read.
+EntryId fresh_entry_id(Random& random);
+
 // Names a conversation. The exact string decides: `tg:12`, `tg-12` and `TG 12` are three.
 class Key {
  public:
@@ -45,7 +50,10 @@ class Key {
 
   // agent:<agent>:<sender>
   static Result<Key> of_pair(std::string_view agent, std::string_view sender);
+  // Any name; one that starts with agent: must have all its parts.
   static Result<Key> parse(std::string_view text);
+  // The agent and the rest of agent:<agent>:<rest>; nullopt for other keys.
+  std::optional<std::pair<std::string, std::string>> pair() const;
   const std::string& text() const { return text_; }
   auto operator<=>(const Key&) const = default;
 

@@ -34,7 +34,6 @@ constexpr MetaField kFields[] = {
     {"sendPolicy", T::choice, "allow|deny", ""},
     {"memoryFlushAt", T::number, "", "Unix milliseconds"},
     {"memoryFlushCompactionCount", T::number, "", ""},
-    {"lastUsedAt", T::number, "", "Unix milliseconds"},
 };
 
 const MetaField* find_field(std::string_view name) {
@@ -61,7 +60,8 @@ bool is_choice(std::string_view choices, std::string_view value) {
 }
 
 bool is_text(const json::value& value) {
-  return value.is_string() && value.get_string().size() <= kTextBytesMax;
+  if (!value.is_string() || value.get_string().size() > kTextBytesMax) return false;
+  return std::string_view(value.get_string()).find(char{}) == std::string_view::npos;
 }
 
 Status check_value(const MetaField& field, const json::value& value) {
@@ -71,13 +71,14 @@ Status check_value(const MetaField& field, const json::value& value) {
   switch (field.type) {
     case T::text:
       if (!is_text(value))
-        return refuse(fmt::format("must be a text of at most {} bytes", kTextBytesMax));
+        return refuse(fmt::format("must be a text of at most {} bytes without NUL", kTextBytesMax));
       break;
     case T::flag:
       if (!value.is_bool()) return refuse("must be true or false");
       break;
     case T::number:
-      if (!value.is_int64() && !value.is_uint64()) return refuse("must be a whole number");
+      if (!value.is_uint64() && (!value.is_int64() || value.get_int64() < 0))
+        return refuse("must be a whole number, not negative");
       break;
     case T::choice:
       if (!value.is_string() || !is_choice(field.choices, std::string_view(value.get_string())))

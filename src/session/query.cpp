@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -9,13 +10,6 @@
 
 namespace reef::session {
 namespace {
-
-std::string lower_ascii(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 bool has_label(const Row& row, std::string_view wanted) {
   const auto* labels = json::find_array(row.meta, "labels");
@@ -27,52 +21,6 @@ bool has_label(const Row& row, std::string_view wanted) {
     return text == wanted ||
            (text.starts_with(wanted) && text.substr(wanted.size()).starts_with("::"));
   });
-}
-
-// What rows are ordered by: a number, or a text, then the id.
-struct Place {
-  std::int64_t number = 0;
-  std::string text;
-  std::string id;
-  auto operator<=>(const Place&) const = default;
-};
-
-Place place_of(const Row& row, Query::Sort sort) {
-  Place place;
-  place.id = row.id.text();
-  switch (sort) {
-    case Query::Sort::updated:
-      place.number = row.updated.time_since_epoch().count();
-      break;
-    case Query::Sort::created:
-      place.number = row.created.time_since_epoch().count();
-      break;
-    case Query::Sort::messages:
-      place.number = static_cast<std::int64_t>(row.message_count);
-      break;
-    case Query::Sort::name:
-      place.text = lower_ascii(row.name().empty() ? row.preview : row.name());
-      break;
-  }
-  return place;
-}
-
-std::string cursor_of(const Place& place) {
-  return fmt::format("{}/{}/{}", place.number, place.id, place.text);
-}
-
-Result<Place> parse_cursor(std::string_view text) {
-  const Error bad(Errc::invalid,
-                  fmt::format("'{}' is not a cursor of a list", utf8::excerpt(text)));
-  const auto first = text.find('/');
-  const auto second = first == std::string_view::npos ? first : text.find('/', first + 1);
-  if (second == std::string_view::npos) return bad;
-  Place place;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + first, place.number);
-  if (failed != std::errc() || end != text.data() + first) return bad;
-  place.id = std::string(text.substr(first + 1, second - first - 1));
-  place.text = std::string(text.substr(second + 1));
-  return place;
 }
 
 }  // namespace
@@ -103,39 +51,94 @@ bool matches(const Query& query, const Row& row) {
   if (query.after && row.updated < *query.after) return false;
   if (query.before && row.updated >= *query.before) return false;
   if (!query.text.empty()) {
-    const auto wanted = lower_ascii(query.text);
-    if (lower_ascii(row.name()).find(wanted) == std::string::npos &&
-        lower_ascii(row.preview).find(wanted) == std::string::npos)
+    const auto wanted = utf8::lower_ascii(query.text);
+    if (utf8::lower_ascii(row.name()).find(wanted) == std::string::npos &&
+        utf8::lower_ascii(row.preview).find(wanted) == std::string::npos)
       return false;
   }
   return true;
 }
 
-Result<Page> run_query(const Query& query, std::vector<const Row*> rows) {
-  std::erase_if(rows, [&](const Row* row) { return !matches(query, *row); });
-  Page page;
-  page.total = rows.size();
-
-  std::optional<Place> after;
-  if (!query.cursor.empty()) {
-    REEF_TRY(after, parse_cursor(query.cursor));
-  }
-  std::vector<std::pair<Place, const Row*>> placed;
-  placed.reserve(rows.size());
+Listing::Listing(const Query& query, const std::vector<const Row*>& rows)
+    : ascending_(query.ascending) {
   for (const auto* row : rows) {
-    auto place = place_of(*row, query.sort);
-    if (after && (query.ascending ? place <= *after : place >= *after)) continue;
-    placed.emplace_back(std::move(place), row);
+    if (!matches(query, *row)) continue;
+    Placed placed;
+    placed.row = row;
+    placed.id = row->id.text();
+    switch (query.sort) {
+      case Query::Sort::updated:
+        placed.number = row->updated.time_since_epoch().count();
+        break;
+      case Query::Sort::created:
+        placed.number = row->created.time_since_epoch().count();
+        break;
+      case Query::Sort::messages:
+        placed.number = static_cast<std::int64_t>(row->message_count);
+        break;
+      case Query::Sort::name:
+        placed.text = utf8::lower_ascii(row->name().empty() ? row->preview : row->name());
+        break;
+    }
+    placed_.push_back(std::move(placed));
   }
-  const auto limit = query.limit == 0 ? placed.size() : std::min(query.limit, placed.size());
-  const auto order = [&](const auto& a, const auto& b) {
-    return query.ascending ? a.first < b.first : b.first < a.first;
-  };
-  std::partial_sort(placed.begin(), placed.begin() + static_cast<std::ptrdiff_t>(limit),
-                    placed.end(), order);
-  for (std::size_t i = 0; i < limit; ++i) page.rows.push_back(placed[i].second);
-  if (limit > 0 && limit < placed.size()) page.cursor = cursor_of(placed[limit - 1].first);
-  return page;
+}
+
+bool Listing::before(const Placed& a, const Placed& b) const {
+  const auto left = std::tie(a.number, a.text, a.id);
+  const auto right = std::tie(b.number, b.text, b.id);
+  return ascending_ ? left < right : right < left;
+}
+
+void Listing::sort_up_to(std::size_t end) {
+  if (end <= sorted_) return;
+  std::partial_sort(placed_.begin() + static_cast<std::ptrdiff_t>(sorted_),
+                    placed_.begin() + static_cast<std::ptrdiff_t>(end), placed_.end(),
+                    [this](const Placed& a, const Placed& b) { return before(a, b); });
+  sorted_ = end;
+}
+
+std::string Listing::place_before(std::size_t at) const {
+  const auto& placed = placed_[at - 1];
+  return fmt::format("{}/{}/{}", placed.number, placed.id, placed.text);
+}
+
+std::size_t Listing::find_behind(std::string_view place) {
+  sort_up_to(placed_.size());
+  Placed wanted;
+  const auto first = place.find('/');
+  const auto second = first == std::string_view::npos ? first : place.find('/', first + 1);
+  if (second == std::string_view::npos) return placed_.size();
+  std::from_chars(place.data(), place.data() + first, wanted.number);
+  wanted.id = place.substr(first + 1, second - first - 1);
+  wanted.text = std::string(place.substr(second + 1));
+  const auto found =
+      std::upper_bound(placed_.begin(), placed_.end(), wanted,
+                       [this](const Placed& a, const Placed& b) { return before(a, b); });
+  return static_cast<std::size_t>(found - placed_.begin());
+}
+
+std::vector<const Row*> Listing::page(std::size_t at, std::size_t limit) {
+  const auto end =
+      at >= placed_.size() ? placed_.size() : at + std::min(limit, placed_.size() - at);
+  sort_up_to(end);
+  std::vector<const Row*> rows;
+  for (auto i = at; i < end; ++i)
+    if (placed_[i].row) rows.push_back(placed_[i].row);
+  return rows;
+}
+
+void Listing::drop(const Row* row) {
+  for (std::size_t i = 0; i < placed_.size(); ++i) {
+    if (placed_[i].row != row) continue;
+    if (i < sorted_) {
+      placed_[i].row = nullptr;  // a page may stand behind it
+      placed_[i].id = {};
+    } else {
+      placed_.erase(placed_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return;
+  }
 }
 
 }  // namespace reef::session

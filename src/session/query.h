@@ -30,9 +30,38 @@ struct Page {
 
 bool matches(const Query& query, const Row& row);
 
-// A page continues after the place its cursor names, so sessions that come, go or change between
-// two pages never make another one appear twice or be left out.
-Result<Page> run_query(const Query& query, std::vector<const Row*> rows);
+// The matching rows in an order that stands still: a session that changes between two pages neither
+// comes twice nor is left out. Sorts only as far as it is read. The rows must outlive it, or be
+// dropped from it.
+class Listing {
+ public:
+  Listing(const Query& query, const std::vector<const Row*>& rows);
+
+  std::size_t total() const { return placed_.size(); }
+  // What the row before `at` was ordered by, as text; for a cursor that outlives this.
+  std::string place_before(std::size_t at) const;
+  // Where the rows behind such a place begin; sorts everything.
+  std::size_t find_behind(std::string_view place);
+  // Rows from `at` on, at most `limit` places further; those dropped meanwhile are left out.
+  std::vector<const Row*> page(std::size_t at, std::size_t limit);
+  void drop(const Row* row);
+
+ private:
+  struct Placed;
+  bool before(const Placed& a, const Placed& b) const;
+  void sort_up_to(std::size_t end);
+
+  struct Placed {
+    std::int64_t number = 0;
+    std::string text;
+    const Row* row = nullptr;
+    std::string_view id;  // of the row; decides between equals
+  };
+
+  std::vector<Placed> placed_;
+  std::size_t sorted_ = 0;
+  bool ascending_;
+};
 
 // "" is updated; else one of updated, created, name, messages.
 Result<Query::Sort> sort_from(std::string_view name);

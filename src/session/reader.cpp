@@ -51,6 +51,11 @@ void TranscriptReader::place(Entry entry, bool has_parent_field) {
     entry.id.text = fmt::format("line-{}", line_);
     // Version 1 files have no ids at all: a linear chain, which is no damage.
     if (reading_.header && reading_.header->version == 1) {
+      // An index into the file's objects, the header being 0; pi turns it into an id, and so do we.
+      const auto kept = json::find_int(entry.body, "firstKeptEntryIndex").value_or(0);
+      if (kept > 0 && static_cast<std::size_t>(kept) <= reading_.entries.size())
+        entry.body["firstKeptEntryId"] =
+            reading_.entries[static_cast<std::size_t>(kept) - 1].id.text;
       entry.parent.reset();
       if (!reading_.entries.empty()) entry.parent = reading_.entries.back().id;
       has_parent_field = true;
@@ -157,7 +162,7 @@ Reading read_transcript(std::string_view bytes) {
   TranscriptReader reader;
   reader.feed(bytes, true);
   auto& reading = reader.reading();
-  if (!reading.header && reading.entries.empty() && reading.damage.empty() && !bytes.empty())
+  if (!reading.header && reading.entries.empty() && reading.damage.empty())
     reading.damage.push_back(Damage{Damage::Kind::no_header, 1, 0, "no session header"});
   return std::move(reading);
 }

@@ -62,6 +62,10 @@ bool Row::flag(std::string_view field) const {
   return json::find_bool(meta, field).value_or(false);
 }
 
+TimePoint Row::last_used() const {
+  return std::max(updated, from_millis(json::find_int(meta, "lastUsedAt").value_or(0)));
+}
+
 std::int64_t Row::bound_at() const {
   return json::find_int(meta, "boundAt").value_or(millis(created));
 }

@@ -3,13 +3,14 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/shield.h"
+#include "session/check.h"
 
 namespace reef::session {
 namespace {
 
-// Long enough to be unique without knowing the ids of the part that was not read.
-constexpr std::size_t kEntryIdDigits = 12;
-constexpr int kMovedRetriesMax = 8;
+// How long another program may keep writing before an append gives up.
+constexpr std::chrono::seconds kMovedMax{5};
+constexpr std::chrono::milliseconds kMovedPause{10};
 
 }  // namespace
 
@@ -30,6 +31,7 @@ void Session::adopt(Tail tail) {
   bytes_ = tail.bytes;
   leaf_ = std::move(tail.leaf);
   context_ = std::move(tail.context);
+  version_ = tail.version;
   doubtful_ = false;
 }
 
@@ -37,7 +39,7 @@ std::vector<Entry> Session::place(const std::vector<std::shared_ptr<Pending>>& b
   std::vector<Entry> entries;
   auto leaf = leaf_;
   for (const auto& pending : batch) {
-    EntryId id{random_.hex(kEntryIdDigits)};
+    auto id = fresh_entry_id(random_);
     entries.push_back(
         make_entry(pending->draft, id, pending->parent ? pending->parent : leaf, clock_.now()));
     leaf = std::move(id);
@@ -51,25 +53,54 @@ Task<Status> Session::reload() {
   co_return Ok{};
 }
 
+// A file that somebody emptied must not go on without a header: older pi would empty it again.
+std::string Session::lost_header_line() const {
+  Header header;
+  header.id = id_.text();
+  header.time = clock_.now();
+  return header_line(header);
+}
+
+Task<Status> Session::upgrade() {
+  REEF_CO_TRY(const auto bytes, co_await store_.read(id_));
+  auto upgraded = repaired(bytes, id_);
+  REEF_CO_CHECK(co_await store_.rewrite(id_, bytes.size(), std::move(upgraded), "v1"));
+  log::info("session {}: upgraded from version 1; the old file is kept", id_.text());
+  co_return co_await reload();
+}
+
 Task<Status> Session::write(const std::vector<std::shared_ptr<Pending>>& batch,
                             std::vector<Entry>& entries) {
-  if (doubtful_) REEF_CO_CHECK(co_await reload());
-  for (int tries = 0;; ++tries) {
+  const auto deadline = std::chrono::steady_clock::now() + kMovedMax;
+  Status done = Ok{};
+  if (doubtful_) done = co_await reload();
+  for (;;) {
+    // Another program has appended, or is just doing so: take its entries in, continue from its
+    // leaf.
+    const bool moved =
+        !done && (done.error().code == Errc::conflict || done.error().code == Errc::busy);
+    if (moved && std::chrono::steady_clock::now() < deadline) {
+      log::debug("session {}: changed by another program, reading it again", id_.text());
+      if (done.error().code == Errc::busy) co_await sleep_for(kMovedPause);
+      done = co_await reload();
+      continue;
+    }
+    if (!done) co_return done;
+    if (version_ < 2) {
+      done = co_await upgrade();
+      continue;
+    }
     entries = place(batch);
     std::string lines;
+    if (bytes_ == 0) lines = lost_header_line();
     for (const auto& entry : entries) lines += entry_line(entry);
     const auto added = lines.size();
-    auto done = co_await store_.append(id_, bytes_, std::move(lines));
-    if (done) {
-      bytes_ += added;
-      leaf_ = entries.back().id;
-      if (on_append_) on_append_(*this, entries, added);
-      co_return Ok{};
-    }
-    if (done.error().code != Errc::conflict || tries == kMovedRetriesMax) co_return done;
-    // Another program has appended: take its entries in and continue from its leaf.
-    log::info("session {}: changed by another program, reading it again", id_.text());
-    REEF_CO_CHECK(co_await reload());
+    done = co_await store_.append(id_, bytes_, std::move(lines));
+    if (!done) continue;
+    bytes_ += added;
+    leaf_ = entries.back().id;
+    if (on_append_) on_append_(*this, entries, added);
+    co_return done;
   }
 }
 

@@ -11,7 +11,7 @@
 //   tail.h        read_tail                               the same, reading backwards from the end
 //   row.h         Row, fold                               what lists know of a session
 //   refresh.h     refresh_row                             a row that fell behind
-//   query.h       Query, run_query                        filter, sort, page
+//   query.h       Query, Listing                          filter, sort, page
 //   check.h       check_transcript, repaired              what fsck does
 //   catalog.h     read_catalog                            rows on disk
 //   store.h       Store                                   where the bytes live
@@ -23,6 +23,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -39,6 +40,8 @@
 #include "session/transcript.h"
 
 namespace reef::session {
+
+Error no_session(const SessionId& id);
 
 class Session {
  public:
@@ -75,6 +78,9 @@ class Session {
   // Makes the pending drafts into entries after the current leaf.
   std::vector<Entry> place(const std::vector<std::shared_ptr<Pending>>& batch);
   Task<Status> reload();
+  // Gives a version 1 file ids and parents, as pi does; the old file is kept.
+  Task<Status> upgrade();
+  std::string lost_header_line() const;
   void adopt(Tail tail);
 
   Store& store_;
@@ -85,6 +91,7 @@ class Session {
   std::uint64_t bytes_ = 0;
   std::optional<EntryId> leaf_;
   Context context_;
+  int version_ = Header::kVersion;
   bool doubtful_ = false;  // an append failed: disk must be read again before the next
   bool flushing_ = false;
   std::deque<std::shared_ptr<Pending>> queue_;
@@ -97,10 +104,16 @@ class Sessions {
 
   // Start-up: the catalog, and what changed since it was written.
   Task<Status> load();
+  // Looks for what came, went or grew on disk behind our back.
+  Task<Status> rescan();
+  // The same for one session.
+  Task<void> update(SessionId id);
   // Shutdown: writes what was put off.
   Task<void> stop();
 
-  Result<Page> list(const Query& query) const;
+  // A limited list can be continued by its cursor, whatever changes meanwhile, until some others
+  // have been started.
+  Result<Page> list(const Query& query);
   const Row* find(const SessionId& id) const;
   std::size_t size() const { return rows_.size(); }
   std::optional<SessionId> current(const Key& key) const;
@@ -181,6 +194,8 @@ class Sessions {
 
   std::set<SessionId> changed_rows_;  // not yet in the catalog; gone when not in rows_
   std::unordered_map<SessionId, json::object> notes_;
+  std::map<std::uint64_t, Listing> listings_;  // by number; the oldest is given up first
+  std::uint64_t last_listing_ = 0;
   std::size_t catalog_records_ = 0;
   bool catalog_damaged_ = false;
   bool flush_planned_ = false;

@@ -1,4 +1,7 @@
+// Sessions: rows and their catalog, open and create.
+
 #include <algorithm>
+#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -6,7 +9,6 @@
 #include "base/shield.h"
 #include "base/utf8.h"
 #include "session/catalog.h"
-#include "session/metadata.h"
 #include "session/session.h"
 
 namespace reef::session {
@@ -16,19 +18,16 @@ namespace {
 constexpr std::size_t kCacheSessionsMax = 256;
 constexpr std::uint64_t kCacheBytesMax = 16U << 20;
 constexpr unsigned kIdAttemptsMax = 1000;
-constexpr std::size_t kEntryIdDigits = 12;
 constexpr std::size_t kRefreshAtOnce = 256;
+// Lists somebody may still be paging through.
+constexpr std::size_t kListingsMax = 16;
 constexpr std::chrono::milliseconds kFlushDelay{500};
 
-std::int64_t millis(TimePoint time) {
-  return time.time_since_epoch().count();
-}
+}  // namespace
 
 Error no_session(const SessionId& id) {
   return Error(Errc::not_found, fmt::format("no session '{}'", id.text()));
 }
-
-}  // namespace
 
 Sessions::Sessions(Executor loop, Store& store, Clock& clock, Random& random)
     : loop_(loop),
@@ -62,6 +61,7 @@ void Sessions::forget(const SessionId& id) {
   const auto row = rows_.find(id);
   if (row == rows_.end()) return;
   const std::string key(row->second.key());
+  for (auto& [number, listing] : listings_) listing.drop(&row->second);
   rows_.erase(row);
   cache_.erase(id);
   const auto bound = bindings_.find(key);
@@ -132,6 +132,38 @@ Task<Status> Sessions::load() {
   co_return Ok{};
 }
 
+Task<void> Sessions::update(SessionId id) {
+  const auto* row = find(id);
+  if (!row) co_return;
+  const auto before = row->bytes;
+  std::vector<Refresh> one;
+  one.push_back(Refresh{id, *row});
+  auto rows = co_await store_.refresh(std::move(one));
+  if (rows.at(0) && rows[0]->bytes != before && find(id) && find(id)->bytes == before) {
+    adopt(*std::move(rows[0]));
+    mark_changed(id);
+  }
+}
+
+Task<Status> Sessions::rescan() {
+  REEF_CO_TRY(const auto stored, co_await store_.list());
+  std::set<SessionId> there;
+  std::vector<Refresh> stale;
+  for (const auto& session : stored) {
+    there.insert(session.id);
+    const auto* row = find(session.id);
+    if (row && row->bytes == session.bytes) continue;
+    stale.push_back(Refresh{session.id, row ? std::optional<Row>(*row) : std::nullopt});
+    if (stale.size() == kRefreshAtOnce) co_await refresh(std::exchange(stale, {}));
+  }
+  if (!stale.empty()) co_await refresh(std::move(stale));
+  std::vector<SessionId> gone;
+  for (const auto& [id, row] : rows_)
+    if (!there.contains(id) && !cache_.contains(id)) gone.push_back(id);
+  for (const auto& id : gone) drop_missing(id);
+  co_return Ok{};
+}
+
 void Sessions::mark_changed(const SessionId& id) {
   changed_rows_.insert(id);
   plan_flush();
@@ -197,11 +229,46 @@ Task<void> Sessions::stop() {
   static_cast<void>(co_await flush());
 }
 
-Result<Page> Sessions::list(const Query& query) const {
-  std::vector<const Row*> rows;
-  rows.reserve(rows_.size());
-  for (const auto& [id, row] : rows_) rows.push_back(&row);
-  return run_query(query, std::move(rows));
+// A cursor is NUMBER/AT/PLACE: the listing it belongs to, and, should that be gone, the place
+// itself.
+Result<Page> Sessions::list(const Query& query) {
+  std::uint64_t number = 0;
+  std::size_t at = 0;
+  std::string_view place;
+  if (!query.cursor.empty()) {
+    unsigned long long read_number = 0;
+    unsigned long long read_at = 0;
+    int used = 0;
+    if (std::sscanf(query.cursor.c_str(), "%llu/%llu/%n", &read_number, &read_at, &used) != 2 ||
+        used == 0)
+      return Error(Errc::invalid,
+                   fmt::format("'{}' is not a cursor of a list", utf8::excerpt(query.cursor)));
+    number = read_number;
+    at = read_at;
+    place = std::string_view(query.cursor).substr(static_cast<std::size_t>(used));
+  }
+  auto found = number == 0 ? listings_.end() : listings_.find(number);
+  if (found == listings_.end()) {
+    std::vector<const Row*> rows;
+    rows.reserve(rows_.size());
+    for (const auto& [id, row] : rows_) rows.push_back(&row);
+    found = listings_.emplace(++last_listing_, Listing(query, rows)).first;
+    if (!query.cursor.empty()) at = found->second.find_behind(place);
+  }
+  auto& listing = found->second;
+  Page page;
+  page.total = listing.total();
+  const auto left = page.total - std::min(at, page.total);
+  const auto limit = query.limit == 0 ? left : std::min(query.limit, left);
+  page.rows = listing.page(at, limit);
+  if (limit > 0 && limit < left) {
+    page.cursor =
+        fmt::format("{}/{}/{}", found->first, at + limit, listing.place_before(at + limit));
+    if (listings_.size() > kListingsMax) listings_.erase(listings_.begin());
+  } else {
+    listings_.erase(found);
+  }
+  return page;
 }
 
 const Row* Sessions::find(const SessionId& id) const {
@@ -322,7 +389,7 @@ Task<Result<std::shared_ptr<Session>>> Sessions::create_unshielded(New request) 
   std::vector<Entry> entries;
   std::optional<EntryId> parent;
   for (auto& draft : drafts) {
-    EntryId entry_id{random_.hex(kEntryIdDigits)};
+    auto entry_id = fresh_entry_id(random_);
     entries.push_back(make_entry(std::move(draft), entry_id, parent, now));
     lines += entry_line(entries.back());
     parent = std::move(entry_id);
@@ -370,182 +437,6 @@ void Sessions::trim_cache() {
     bytes -= found->second.session->bytes();
     cache_.erase(found);
   }
-}
-
-// ---- changes ----
-
-Task<Status> Sessions::append_to(SessionId id, Draft draft, std::optional<EntryId> parent) {
-  REEF_CO_TRY(const auto session, co_await open(std::move(id)));
-  REEF_CO_TRY(const auto entry, co_await session->append(std::move(draft), std::move(parent)));
-  static_cast<void>(entry);
-  co_return Ok{};
-}
-
-// Later than any binding of the key there is, also when the clock stands still or went back.
-std::int64_t Sessions::next_binding(const Key& key) const {
-  const auto now = millis(clock_.now());
-  const auto bound = current(key);
-  const auto* row = bound ? find(*bound) : nullptr;
-  return row ? std::max(now, row->bound_at() + 1) : now;
-}
-
-Task<Result<Key>> Sessions::resume(SessionId id, std::optional<Key> key) {
-  const auto* row = find(id);
-  if (!row) co_return no_session(id);
-  if (!key) {
-    auto own =
-        row->key().empty() ? Key::of_pair(row->agent(), row->sender()) : Key::parse(row->key());
-    if (!own)
-      co_return std::move(own).error().with("session " + id.text() + " has no key; name one");
-    key = *std::move(own);
-  }
-  const auto bound_at = next_binding(*key);
-  REEF_CO_CHECK(co_await append_to(
-      id, draft_meta(json::object{
-              {"key", key->text()}, {"boundAt", bound_at}, {"lastUsedAt", millis(clock_.now())}})));
-  co_return *key;
-}
-
-Task<Status> Sessions::rewind(SessionId id, EntryId entry) {
-  REEF_CO_TRY(const auto transcript, co_await read(id));
-  if (!transcript.find(entry))
-    co_return Error(Errc::not_found, fmt::format("no entry '{}' in session {}",
-                                                 utf8::excerpt(entry.text), id.text()));
-  json::object data{{"to", entry.text}};
-  if (const auto* leaf = transcript.leaf()) data["from"] = leaf->id.text;
-  Draft mark{"custom", json::object{{"customType", "reef.rewind"}, {"data", std::move(data)}}};
-  co_return co_await append_to(std::move(id), std::move(mark), std::move(entry));
-}
-
-Task<Status> Sessions::label(SessionId id, EntryId entry, std::string text) {
-  REEF_CO_TRY(const auto transcript, co_await read(id));
-  if (!transcript.find(entry))
-    co_return Error(Errc::not_found, fmt::format("no entry '{}' in session {}",
-                                                 utf8::excerpt(entry.text), id.text()));
-  Draft draft{"label", json::object{{"targetId", entry.text}}};
-  if (!text.empty()) draft.fields["label"] = text;
-  co_return co_await append_to(std::move(id), std::move(draft));
-}
-
-Task<Status> Sessions::patch(SessionId id, json::object patch) {
-  REEF_CO_CHECK(check_patch(patch));
-  // The title has an entry type of its own, which pi reads too.
-  std::optional<std::string> title;
-  if (const auto* name = patch.if_contains("name")) {
-    title = name->is_null() ? std::string() : std::string(name->get_string());
-    patch.erase("name");
-  }
-  if (title)
-    REEF_CO_CHECK(co_await append_to(id, Draft{"session_info", json::object{{"name", *title}}}));
-  if (!patch.empty()) REEF_CO_CHECK(co_await append_to(id, draft_meta(std::move(patch))));
-  co_return Ok{};
-}
-
-Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at) {
-  const auto* row = find(id);
-  if (!row) co_return no_session(id);
-  const std::string agent(row->agent());
-  const std::string sender(row->sender());
-  REEF_CO_TRY(const auto transcript, co_await read(id));
-  const auto branch = at ? transcript.branch(*at) : transcript.branch();
-  if (at && branch.empty())
-    co_return Error(Errc::not_found,
-                    fmt::format("no entry '{}' in session {}", utf8::excerpt(at->text), id.text()));
-
-  std::string lines;
-  std::optional<EntryId> parent;
-  std::set<std::string> copied;
-  const auto add = [&](Entry entry) {
-    parent = entry.id;
-    copied.insert(entry.id.text);
-    lines += entry_line(entry);
-  };
-  for (const auto* entry : branch) {
-    // Labels are made again below; bindings and marks belong to the old session.
-    const bool mark = json::find_string(entry->body, "customType") == "reef.rewind";
-    if (entry->type == "label" || meta_of(*entry) || mark) continue;
-    auto copy = *entry;
-    copy.parent = parent;
-    copy.body["parentId"] = parent ? json::value(parent->text) : json::value(nullptr);
-    copy.body["id"] = copy.id.text;
-    add(std::move(copy));
-  }
-  const auto now = clock_.now();
-  const auto append_draft = [&](Draft draft) {
-    add(make_entry(std::move(draft), EntryId{random_.hex(kEntryIdDigits)}, parent, now));
-  };
-  for (const auto& [target, text] : transcript.labels())
-    if (copied.contains(target))
-      append_draft(Draft{"label", json::object{{"targetId", target}, {"label", text}}});
-  append_draft(draft_meta(json::object{
-      {"agent", agent}, {"sender", sender}, {"source", "native"}, {"forkedFrom", id.text()}}));
-  Header header;
-  header.time = now;
-  header.cwd = transcript.header().cwd;
-  header.parent_session = store_.path_of(id);
-  std::string bytes;
-  REEF_CO_TRY(auto made, co_await shielded(create_file(std::move(lines), header, bytes)));
-  adopt(make_row(made, bytes));
-  mark_changed(made);
-  co_return made;
-}
-
-Task<Result<Sessions::Check>> Sessions::check(SessionId id, bool repair) {
-  co_return co_await shielded(check_unshielded(std::move(id), repair));
-}
-
-Task<Result<Sessions::Check>> Sessions::check_unshielded(SessionId id, bool repair) {
-  REEF_CO_TRY(const auto bytes, co_await store_.read(id));
-  const auto* row = find(id);
-  if (!row) co_return no_session(id);
-  Check check;
-  check.findings = check_transcript(bytes, *row);
-  // A session in use grows between the two looks; that is no finding.
-  if (row->bytes != bytes.size())
-    std::erase_if(check.findings, [](const Finding& f) { return f.kind == "catalog"; });
-  if (check.findings.empty() || !repair) co_return check;
-  const bool in_file = std::any_of(check.findings.begin(), check.findings.end(),
-                                   [](const Finding& f) { return f.kind != "catalog"; });
-  if (in_file) {
-    REEF_CO_CHECK(co_await store_.rewrite(id, bytes.size(), repaired(bytes, id)));
-    if (const auto cached = cache_.find(id); cached != cache_.end())
-      cached->second.session->distrust();
-  }
-  std::vector<Refresh> requests;
-  requests.push_back(Refresh{id, std::nullopt});
-  co_await refresh(std::move(requests));
-  check.repaired = true;
-  co_return check;
-}
-
-void Sessions::drop_missing(const SessionId& id) {
-  log::warn("session {}: its folder was removed by somebody else", id.text());
-  forget(id);
-  mark_changed(id);
-}
-
-Task<Status> Sessions::trash_unshielded(SessionId id) {
-  if (!find(id)) co_return no_session(id);
-  REEF_CO_CHECK(co_await store_.trash(id));
-  forget(id);
-  mark_changed(id);
-  co_return Ok{};
-}
-
-Task<Status> Sessions::restore_unshielded(SessionId id) {
-  REEF_CO_CHECK(co_await store_.restore(id));
-  std::vector<Refresh> requests;
-  requests.push_back(Refresh{id, std::nullopt});
-  co_await refresh(std::move(requests));
-  co_return Ok{};
-}
-
-Task<Status> Sessions::trash(SessionId id) {
-  co_return co_await shielded(trash_unshielded(std::move(id)));
-}
-
-Task<Status> Sessions::restore(SessionId id) {
-  co_return co_await shielded(restore_unshielded(std::move(id)));
 }
 
 }  // namespace reef::session

@@ -46,8 +46,10 @@ class Store {
   // Rows for lists; torn last lines are mended on the way. Answers in the order asked.
   virtual Task<std::vector<Result<Row>>> refresh(std::vector<Refresh> requests) = 0;
 
-  // Replaces a damaged transcript that is still `at` bytes long; the old one is kept beside it.
-  virtual Task<Status> rewrite(SessionId id, std::uint64_t at, std::string bytes) = 0;
+  // Replaces a transcript that is still `at` bytes long; the old one is kept beside it, its name
+  // ending in `kept_as`.
+  virtual Task<Status> rewrite(SessionId id, std::uint64_t at, std::string bytes,
+                               std::string kept_as) = 0;
 
   // Where another program finds the transcript; a name of our own where there is no file.
   virtual std::string path_of(const SessionId& id) const = 0;

@@ -123,6 +123,7 @@ Result<Tail> read_tail_forwards(const ByteSource& source) {
   if (const auto* leaf = transcript.leaf()) tail.leaf = leaf->id;
   tail.context = build_context(transcript.branch());
   tail.damage = transcript.damage().size();
+  if (!transcript.header().body.empty()) tail.version = transcript.header().version;
   return tail;
 }
 

@@ -29,6 +29,7 @@ struct Tail {
   std::uint64_t bytes_read = 0;  // what finding this out cost
   std::optional<EntryId> leaf;
   Context context;
+  int version = Header::kVersion;  // below 3, appending needs an upgrade first
   std::size_t damage = 0;  // places the forward reader complained about; 0 when it was not needed
 };
 

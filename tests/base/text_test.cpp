@@ -87,6 +87,18 @@ TEST(Json, LenientReadsHalfSurrogatesAndInvalidUtf8) {
   EXPECT_EQ(plain->at("a").as_string(), "\\ud83d \xEF\xBF\xBD");
 }
 
+TEST(Json, FractionsKeepTheirLastBit) {
+  for (const double exact : {0.0048000000000000004, 0.0012000000000000001, 1e-7, 123456.789e20,
+                             2.2250738585072014e-308, 0.1, 5e-324}) {
+    const auto once = json::parse(json::write(json::value(exact)));
+    ASSERT_TRUE(once);
+    EXPECT_EQ(once->as_double(), exact);
+  }
+  EXPECT_EQ(json::parse("0.0048000000000000004")->as_double(), 0.0048000000000000004);
+  EXPECT_EQ(json::parse(R"({"a":[0.0048000000000000004]})")->at("a").at(0).as_double(),
+            0.0048000000000000004);
+}
+
 TEST(Json, MergePatchFollowsRfc7396) {
   auto target = json::parse(R"({"a":1,"b":{"c":2,"d":3},"e":4})")->as_object();
   json::merge_patch(target, json::parse(R"({"a":5,"b":{"c":null,"x":[1]},"e":null})")->as_object());

@@ -11,7 +11,7 @@ from reefbox import (ACTIVE_LIST, CHECK_REPORT, CHECK_SESSIONS, CONVERSATION_LIS
                      FORK_SESSION, GET_HISTORY, HISTORY, KILL, LABEL_ENTRY, LIST_ACTIVE, LIST_CONVERSATIONS, LIST_SESSIONS,
                      LIST_TRASH, NEW_SESSION, PATCH_SESSION, PONG, READ_SESSION, RESPONSE, RESTORE_SESSION, RESUME_SESSION,
                      REWIND_SESSION, SEND, SESSION_DATA, SESSION_INFO, SESSION_LIST, STREAM, TRASH_LIST, TRASH_SESSION,
-                     WRITTEN_AT, Home, Message, assistant_entry, bind_entry, entry, header_entry, iso, jsonl, message,
+                     WRITTEN_AT, Home, Message, assistant_entry, bind_entry, entry, header_entry, jsonl, message,
                      request, script, snapshot, spoken, texts, turn, user_entry)
 from test_sessions import REPLIES, append_to, bytes_of, changes, entries_of, ids, key_of, tell
 
@@ -466,7 +466,7 @@ class Pages(Wire):
     def walk(self, between=lambda page: None, **how):
         """Every id of every page, `between` called with each page."""
         seen, cursor = [], ""
-        for _ in range(50):
+        for _ in range(12):
             page, cursor, _ = listed(self.link, limit=3, cursor=cursor, **how)
             seen += page
             if not cursor:

@@ -90,7 +90,7 @@ class RuntimeTest : public testing::Test {
   std::shared_ptr<runtime::Run> submit(const std::string& content,
                                        const std::string& sender = "user",
                                        const std::string& agent = "reef") {
-    return test::value_of(runtime.submit(Message{agent, sender, content, "/x", ""}));
+    return test::value_of(runtime.submit(Message{agent, sender, content, "/x"}));
   }
   Seen turn(const std::string& content, const std::string& sender = "user",
             const std::string& agent = "reef") {
@@ -233,9 +233,9 @@ TEST_F(RuntimeTest, AReplyThatCannotBeSavedIsSaidInEnd) {
 }
 
 TEST_F(RuntimeTest, WhatCanNeverRunIsRefusedAtOnce) {
-  EXPECT_EQ(runtime.submit(Message{"ghost", "user", "hi", "", ""}).error().code, Errc::not_found);
-  EXPECT_EQ(runtime.submit(Message{"reef", "user", "", "", ""}).error().code, Errc::invalid);
-  EXPECT_EQ(runtime.submit(Message{"reef", "../x", "hi", "", ""}).error().code, Errc::invalid);
+  EXPECT_EQ(runtime.submit(Message{"ghost", "user", "hi", ""}).error().code, Errc::not_found);
+  EXPECT_EQ(runtime.submit(Message{"reef", "user", "", ""}).error().code, Errc::invalid);
+  EXPECT_EQ(runtime.submit(Message{"reef", "../x", "hi", ""}).error().code, Errc::invalid);
   EXPECT_EQ(sessions.size(), 0U);
   EXPECT_EQ(runtime.active(), 0U);
 }
@@ -244,7 +244,7 @@ TEST_F(RuntimeTest, TheQueueOfAConversationIsBounded) {
   configure(R"({"replies":[{"text":"a","hang":true}]})");
   std::size_t accepted = 0;
   for (;;) {
-    auto run = runtime.submit(Message{"reef", "user", "hi", "", ""});
+    auto run = runtime.submit(Message{"reef", "user", "hi", ""});
     if (!run) {
       EXPECT_EQ(run.error().code, Errc::busy);
       break;
@@ -307,7 +307,7 @@ TEST_F(RuntimeTest, KillReachesARunWhoseAgentIsGone) {
   const auto run = submit("hi", "user", "plain2");
   test::run_ready(io);
   configure(R"({"replies":[{"text":"a"}]})", false);
-  EXPECT_EQ(runtime.submit(Message{"plain2", "user", "hi", "", ""}).error().code, Errc::not_found);
+  EXPECT_EQ(runtime.submit(Message{"plain2", "user", "hi", ""}).error().code, Errc::not_found);
   ASSERT_TRUE(runtime.kill("plain2", "user"));
   EXPECT_EQ(test::run(io, read_all(run)).names.back(), "end(cancelled)");
 }
@@ -376,7 +376,7 @@ TEST_F(RuntimeTest, DrainTakesNoNewMessagesAndEndsWhatRuns) {
   test::run(io, runtime.drain(std::chrono::milliseconds(1)));
   EXPECT_TRUE(run->events().closed());
   EXPECT_EQ(stored(), "user:hi;assistant:so far;");
-  EXPECT_EQ(runtime.submit(Message{"reef", "user", "hi", "", ""}).error().code, Errc::unavailable);
+  EXPECT_EQ(runtime.submit(Message{"reef", "user", "hi", ""}).error().code, Errc::unavailable);
 }
 
 }  // namespace

@@ -59,7 +59,13 @@ TEST(Key, ParsesWhatOfPairMakes) {
   const auto pair = Key::of_pair("reef", "tg:12");
   EXPECT_EQ(Key::parse(pair->text())->text(), pair->text());
   EXPECT_TRUE(Key::of_pair("reef", std::string(400, 'x')));
-  for (const std::string bad : {"", "agent", ":x", "x:", "a:../b", "a:b/c"})
+  for (const std::string fine : {"tg:12", "tg-12", "TG 12", "cron:night", "agent:reef:a:b:c"})
+    EXPECT_EQ(Key::parse(fine)->text(), fine);
+  EXPECT_EQ(Key::parse("agent:reef:tg:12")->pair(),
+            (std::pair<std::string, std::string>("reef", "tg:12")));
+  EXPECT_FALSE(Key::parse("tg:12")->pair());
+  for (const std::string bad :
+       {"", "agent", "agent:", "agent::", "agent:x", "agent:x:", "agent::y", "a:../b", "a:b/c"})
     EXPECT_FALSE(Key::parse(bad)) << bad;
 }
 

@@ -321,7 +321,7 @@ TEST_F(SessionTest, AnyStateOfTheCatalogGivesTheSameRows) {
     ASSERT_TRUE(test::run(io, sessions.patch(session->id(), {{"name", "T" + sender}})));
   }
   test::run(io, sessions.stop());
-  const auto rows_of = [](const Sessions& all) {
+  const auto rows_of = [](Sessions& all) {
     std::string out;
     Query query;
     query.sort = Query::Sort::name;

@@ -139,9 +139,9 @@ TYPED_TEST(StoreContract, TheCatalogIsEmptyThenAppendedThenReplaced) {
 
 TYPED_TEST(StoreContract, RewriteReplacesOnlyWhatItHasSeen) {
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
-  EXPECT_EQ(test::run(this->io, this->store.rewrite(this->id, 5, "y\n")).error().code,
+  EXPECT_EQ(test::run(this->io, this->store.rewrite(this->id, 5, "y\n", "old")).error().code,
             Errc::conflict);
-  ASSERT_TRUE(test::run(this->io, this->store.rewrite(this->id, 2, "yy\n")));
+  ASSERT_TRUE(test::run(this->io, this->store.rewrite(this->id, 2, "yy\n", "old")));
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), "yy\n");
 }
 

@@ -24,8 +24,9 @@ class WrappedStore : public session::Store {
   Task<std::vector<Result<session::Row>>> refresh(std::vector<session::Refresh> requests) override {
     return real.refresh(std::move(requests));
   }
-  Task<Status> rewrite(session::SessionId id, std::uint64_t at, std::string bytes) override {
-    return real.rewrite(std::move(id), at, std::move(bytes));
+  Task<Status> rewrite(session::SessionId id, std::uint64_t at, std::string bytes,
+                       std::string kept_as) override {
+    return real.rewrite(std::move(id), at, std::move(bytes), std::move(kept_as));
   }
   std::string path_of(const session::SessionId& id) const override { return real.path_of(id); }
   Task<Status> trash(session::SessionId id) override { return real.trash(std::move(id)); }

@@ -86,13 +86,6 @@ bool is_greeting(const std::string& lower) {
   return false;
 }
 
-std::string lower_ascii(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 struct Said {
   std::size_t number;  // of the user's message, from 1
   std::string text;
@@ -115,7 +108,7 @@ std::string quote_best(const std::vector<Said>& earlier, const std::set<std::str
   std::vector<std::pair<std::size_t, const Said*>> scored;
   for (const auto& said : earlier) {
     // A question is not an answer to itself.
-    if (is_question(said.text, lower_ascii(said.text))) continue;
+    if (is_question(said.text, utf8::lower_ascii(said.text))) continue;
     const auto words = words_of(said.text);
     const auto shared = static_cast<std::size_t>(std::count_if(
         asked.begin(), asked.end(), [&](const auto& word) { return words.contains(word); }));
@@ -144,7 +137,7 @@ std::string local_answer(const std::vector<session::MessagePtr>& messages) {
 
   const auto asked = said.back().text;
   said.pop_back();
-  const auto lower = lower_ascii(asked);
+  const auto lower = utf8::lower_ascii(asked);
   const auto kept = fmt::format("message {}", said.size() + 1);
 
   if (asks_for_all(lower)) return fmt::format("{}\n\n({})", list_recent(said), kWhatIAm);

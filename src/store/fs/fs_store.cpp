@@ -1,5 +1,7 @@
 #include "store/fs/fs_store.h"
 
+#include <thread>
+
 #include <fmt/format.h>
 
 #include "base/log.h"
@@ -106,6 +108,12 @@ Result<std::uint64_t> mend_end(Files& files, const std::string& file, int fd, st
     log::warn("{}: the last line had no newline; added", file);
     return size + 1;
   }
+  // A line that is being written by somebody else looks torn for a moment.
+  constexpr std::chrono::milliseconds kStillMin{20};
+  std::this_thread::sleep_for(kStillMin);
+  const auto later = files.stat(fd);
+  if (!later || later->size != size)
+    return Error(Errc::busy, "another program is writing to " + file);
   const auto start = size - tail.size();
   auto cut = set_aside(files, file, tail);
   const auto now = files.stat(fd);
@@ -241,13 +249,15 @@ Task<std::vector<Result<session::Row>>> FsStore::refresh(std::vector<session::Re
   co_return co_await pool_.run(work);
 }
 
-Task<Status> FsStore::rewrite(session::SessionId id, std::uint64_t at, std::string bytes) {
+Task<Status> FsStore::rewrite(session::SessionId id, std::uint64_t at, std::string bytes,
+                              std::string kept_as) {
   auto work = [&]() -> Status {
     REEF_TRY(const auto old, read_all(files_, file(id)));
     if (old.size() != at) return Error(Errc::conflict, "it was changed meanwhile");
-    // The first damaged state is the one worth keeping.
-    const auto kept = file(id) + ".damaged";
-    if (!files_.stat_path(kept)) REEF_CHECK(replace_atomically(files_, kept, old));
+    auto kept = file(id) + "." + kept_as;
+    for (int n = 2; files_.stat_path(kept); ++n)
+      kept = fmt::format("{}.{}-{}", file(id), kept_as, n);
+    REEF_CHECK(replace_atomically(files_, kept, old));
     return replace_atomically(files_, file(id), bytes);
   };
   co_return co_await pool_.run(work);

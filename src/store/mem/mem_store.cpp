@@ -86,7 +86,8 @@ Task<std::vector<Result<session::Row>>> MemStore::refresh(std::vector<session::R
   co_return rows;
 }
 
-Task<Status> MemStore::rewrite(session::SessionId id, std::uint64_t at, std::string bytes) {
+Task<Status> MemStore::rewrite(session::SessionId id, std::uint64_t at, std::string bytes,
+                               std::string) {
   const auto found = transcripts_.find(id);
   if (found == transcripts_.end()) co_return missing(id);
   if (found->second.size() != at) co_return Error(Errc::conflict, "it was changed meanwhile");

@@ -16,7 +16,8 @@ class MemStore final : public session::Store {
   Task<Result<session::Tail>> open(session::SessionId id) override;
   Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override;
   Task<std::vector<Result<session::Row>>> refresh(std::vector<session::Refresh> requests) override;
-  Task<Status> rewrite(session::SessionId id, std::uint64_t at, std::string bytes) override;
+  Task<Status> rewrite(session::SessionId id, std::uint64_t at, std::string bytes,
+                       std::string kept_as) override;
   std::string path_of(const session::SessionId& id) const override;
   Task<Status> trash(session::SessionId id) override;
   Task<Status> restore(session::SessionId id) override;

@@ -1,0 +1,207 @@
+// Sessions: what clients may change. Bindings, metadata, the tree, the trash, repairs.
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/shield.h"
+#include "base/utf8.h"
+#include "session/metadata.h"
+#include "session/session.h"
+
+namespace reef::session {
+namespace {
+
+std::int64_t millis(TimePoint time) {
+  return time.time_since_epoch().count();
+}
+
+}  // namespace
+
+Task<Status> Sessions::append_to(SessionId id, Draft draft, std::optional<EntryId> parent) {
+  REEF_CO_TRY(const auto session, co_await open(std::move(id)));
+  REEF_CO_TRY(const auto entry, co_await session->append(std::move(draft), std::move(parent)));
+  static_cast<void>(entry);
+  co_return Ok{};
+}
+
+// Later than any binding of the key there is, also when the clock stands still or went back.
+std::int64_t Sessions::next_binding(const Key& key) const {
+  const auto now = millis(clock_.now());
+  const auto bound = current(key);
+  const auto* row = bound ? find(*bound) : nullptr;
+  return row ? std::max(now, row->bound_at() + 1) : now;
+}
+
+Task<Result<Key>> Sessions::resume(SessionId id, std::optional<Key> key) {
+  const auto* row = find(id);
+  if (!row) co_return no_session(id);
+  if (!key) {
+    auto own =
+        row->key().empty() ? Key::of_pair(row->agent(), row->sender()) : Key::parse(row->key());
+    if (!own)
+      co_return std::move(own).error().with("session " + id.text() + " has no key; name one");
+    key = *std::move(own);
+  }
+  const auto bound_at = next_binding(*key);
+  json::object patch{
+      {"key", key->text()}, {"boundAt", bound_at}, {"lastUsedAt", millis(clock_.now())}};
+  // A session from elsewhere gets its pair from the key.
+  if (const auto pair = key->pair(); pair && row->agent().empty()) {
+    patch["agent"] = pair->first;
+    patch["sender"] = pair->second;
+  }
+  REEF_CO_CHECK(co_await append_to(id, draft_meta(std::move(patch))));
+  co_return *key;
+}
+
+Task<Status> Sessions::rewind(SessionId id, EntryId entry) {
+  REEF_CO_TRY(const auto transcript, co_await read(id));
+  if (!transcript.find(entry))
+    co_return Error(Errc::not_found, fmt::format("no entry '{}' in session {}",
+                                                 utf8::excerpt(entry.text), id.text()));
+  json::object data{{"to", entry.text}};
+  if (const auto* leaf = transcript.leaf()) data["from"] = leaf->id.text;
+  Draft mark{"custom", json::object{{"customType", "reef.rewind"}, {"data", std::move(data)}}};
+  co_return co_await append_to(std::move(id), std::move(mark), std::move(entry));
+}
+
+Task<Status> Sessions::label(SessionId id, EntryId entry, std::string text) {
+  REEF_CO_TRY(const auto transcript, co_await read(id));
+  if (!transcript.find(entry))
+    co_return Error(Errc::not_found, fmt::format("no entry '{}' in session {}",
+                                                 utf8::excerpt(entry.text), id.text()));
+  Draft draft{"label", json::object{{"targetId", entry.text}}};
+  if (!text.empty()) draft.fields["label"] = text;
+  co_return co_await append_to(std::move(id), std::move(draft));
+}
+
+Task<Status> Sessions::patch(SessionId id, json::object patch) {
+  REEF_CO_CHECK(check_patch(patch));
+  // The title has an entry type of its own, which pi reads too.
+  std::optional<std::string> title;
+  if (const auto* name = patch.if_contains("name")) {
+    title = name->is_null() ? std::string() : std::string(name->get_string());
+    patch.erase("name");
+  }
+  if (title)
+    REEF_CO_CHECK(co_await append_to(id, Draft{"session_info", json::object{{"name", *title}}}));
+  if (!patch.empty()) REEF_CO_CHECK(co_await append_to(id, draft_meta(std::move(patch))));
+  co_return Ok{};
+}
+
+Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at) {
+  const auto* row = find(id);
+  if (!row) co_return no_session(id);
+  const std::string agent(row->agent());
+  const std::string sender(row->sender());
+  REEF_CO_TRY(const auto transcript, co_await read(id));
+  const auto branch = at ? transcript.branch(*at) : transcript.branch();
+  if (at && branch.empty())
+    co_return Error(Errc::not_found,
+                    fmt::format("no entry '{}' in session {}", utf8::excerpt(at->text), id.text()));
+
+  std::string lines;
+  std::optional<EntryId> parent;
+  std::set<std::string> copied;
+  const auto add = [&](Entry entry) {
+    parent = entry.id;
+    copied.insert(entry.id.text);
+    lines += entry_line(entry);
+  };
+  for (const auto* entry : branch) {
+    // Labels are made again below; bindings and marks belong to the old session.
+    const bool mark = json::find_string(entry->body, "customType") == "reef.rewind";
+    if (entry->type == "label" || meta_of(*entry) || mark) continue;
+    auto copy = *entry;
+    if (copied.contains(copy.id.text)) copy.id = fresh_entry_id(random_);
+    copy.parent = parent;
+    copy.body["parentId"] = parent ? json::value(parent->text) : json::value(nullptr);
+    copy.body["id"] = copy.id.text;
+    add(std::move(copy));
+  }
+  const auto now = clock_.now();
+  const auto append_draft = [&](Draft draft) {
+    add(make_entry(std::move(draft), fresh_entry_id(random_), parent, now));
+  };
+  for (const auto& [target, text] : transcript.labels())
+    if (copied.contains(target))
+      append_draft(Draft{"label", json::object{{"targetId", target}, {"label", text}}});
+  append_draft(draft_meta(json::object{
+      {"agent", agent}, {"sender", sender}, {"source", "native"}, {"forkedFrom", id.text()}}));
+  Header header;
+  header.time = now;
+  header.cwd = transcript.header().cwd;
+  header.parent_session = store_.path_of(id);
+  std::string bytes;
+  REEF_CO_TRY(auto made, co_await shielded(create_file(std::move(lines), header, bytes)));
+  adopt(make_row(made, bytes));
+  mark_changed(made);
+  co_return made;
+}
+
+Task<Result<Sessions::Check>> Sessions::check(SessionId id, bool repair) {
+  co_return co_await shielded(check_unshielded(std::move(id), repair));
+}
+
+Task<Result<Sessions::Check>> Sessions::check_unshielded(SessionId id, bool repair) {
+  REEF_CO_TRY(const auto bytes, co_await store_.read(id));
+  const auto* row = find(id);
+  if (!row) co_return no_session(id);
+  Check check;
+  check.findings = check_transcript(bytes, *row);
+  // A session in use grows between the two looks; that is no finding.
+  if (row->bytes != bytes.size())
+    std::erase_if(check.findings, [](const Finding& f) { return f.kind == "catalog"; });
+  if (check.findings.empty() || !repair) co_return check;
+  const bool in_file = std::any_of(check.findings.begin(), check.findings.end(),
+                                   [](const Finding& f) { return f.kind != "catalog"; });
+  if (in_file) {
+    REEF_CO_CHECK(co_await store_.rewrite(id, bytes.size(), repaired(bytes, id), "damaged"));
+    if (const auto cached = cache_.find(id); cached != cache_.end())
+      cached->second.session->distrust();
+  }
+  std::vector<Refresh> requests;
+  requests.push_back(Refresh{id, std::nullopt});
+  co_await refresh(std::move(requests));
+  check.repaired = true;
+  co_return check;
+}
+
+void Sessions::drop_missing(const SessionId& id) {
+  log::warn("session {}: its folder was removed by somebody else", id.text());
+  forget(id);
+  mark_changed(id);
+}
+
+Task<Status> Sessions::trash_unshielded(SessionId id) {
+  if (!find(id)) co_return no_session(id);
+  // A turn that is running would have nowhere to write what was said.
+  if (const auto cached = cache_.find(id);
+      cached != cache_.end() && cached->second.session.use_count() > 1)
+    co_return Error(Errc::busy, fmt::format("session {} is in use; wait, or reef kill", id.text()));
+  REEF_CO_CHECK(co_await store_.trash(id));
+  forget(id);
+  mark_changed(id);
+  co_return Ok{};
+}
+
+Task<Status> Sessions::restore_unshielded(SessionId id) {
+  REEF_CO_CHECK(co_await store_.restore(id));
+  std::vector<Refresh> requests;
+  requests.push_back(Refresh{id, std::nullopt});
+  co_await refresh(std::move(requests));
+  co_return Ok{};
+}
+
+Task<Status> Sessions::trash(SessionId id) {
+  co_return co_await shielded(trash_unshielded(std::move(id)));
+}
+
+Task<Status> Sessions::restore(SessionId id) {
+  co_return co_await shielded(restore_unshielded(std::move(id)));
+}
+
+}  // namespace reef::session
