@@ -175,7 +175,10 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
   end.agent = agent.name;
   end.session_id = session->id().text();
 
-  auto route = run.setup_->providers.route(agent.model);
+  const auto* row = sessions_.find(session->id());
+  const std::string model(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
+                                                                     : agent.model);
+  auto route = run.setup_->providers.route(model);
   if (!route) {
     end.error = route.error().what;
     end.code = route.error().code;
@@ -183,7 +186,7 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     events.close();
     co_return;
   }
-  end.model = agent.model;
+  end.model = model;
 
   model::Request request;
   request.model = route->model;
@@ -216,7 +219,7 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     reply.stop_reason = failure.kind == model::Failure::Kind::cancelled
                             ? session::StopReason::aborted
                             : session::StopReason::error;
-    reply.error_message = model::describe(failure, agent.model);
+    reply.error_message = model::describe(failure, model);
     end.error = reply.error_message;
     end.code = failure.kind == model::Failure::Kind::cancelled ? Errc::cancelled : Errc::provider;
   }

@@ -369,6 +369,15 @@ TEST_F(RuntimeTest, AnIdleConversationGetsANewSession) {
   EXPECT_EQ(stored(), "user:four;assistant:one two three;");
 }
 
+TEST_F(RuntimeTest, ASessionsOwnModelIsUsed) {
+  turn("one");
+  const auto id = *sessions.current(*session::Key::of_pair("reef", "user"));
+  ASSERT_TRUE(test::run(io, sessions.patch(id, {{"modelOverride", "local"}})));
+  EXPECT_NE(turn("hello").text.find("not a language model"), std::string::npos);
+  ASSERT_TRUE(test::run(io, sessions.patch(id, {{"modelOverride", nullptr}})));
+  EXPECT_EQ(turn("hello").text, "one two three");
+}
+
 TEST_F(RuntimeTest, DrainTakesNoNewMessagesAndEndsWhatRuns) {
   configure(R"({"replies":[{"text":"so far","hang":true}]})");
   const auto run = submit("hi");
