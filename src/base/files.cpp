@@ -94,6 +94,10 @@ Status PosixFiles::sync(int fd) {
   return status_of(::fdatasync(fd), "sync");
 }
 
+Status PosixFiles::sync_filesystem(int fd) {
+  return status_of(::syncfs(fd), "sync the file system");
+}
+
 Status PosixFiles::sync_directory(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return sys_error(errno, "open directory " + path);

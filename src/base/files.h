@@ -52,7 +52,8 @@ class Files {
   virtual Result<Stat> stat(int fd) = 0;
   virtual Result<Stat> stat_path(const std::string& path) = 0;
   virtual Status truncate(int fd, std::uint64_t size) = 0;
-  virtual Status sync(int fd) = 0;  // data and size, as fdatasync
+  virtual Status sync(int fd) = 0;             // data and size, as fdatasync
+  virtual Status sync_filesystem(int fd) = 0;  // everything written to the file system fd is on
   virtual Status sync_directory(const std::string& path) = 0;
   virtual Status make_directory(const std::string& path) = 0;  // 0700, conflict when it exists
   virtual Status rename(const std::string& from, const std::string& to) = 0;
@@ -69,6 +70,7 @@ class PosixFiles final : public Files {
   Result<Stat> stat_path(const std::string& path) override;
   Status truncate(int fd, std::uint64_t size) override;
   Status sync(int fd) override;
+  Status sync_filesystem(int fd) override;
   Status sync_directory(const std::string& path) override;
   Status make_directory(const std::string& path) override;
   Status rename(const std::string& from, const std::string& to) override;

@@ -23,6 +23,13 @@ bool has_label(const Row& row, std::string_view wanted) {
   });
 }
 
+// Nothing to compare: most lists are of everything.
+bool takes_all(const Query& query) {
+  return query.agent.empty() && query.sender.empty() && query.key.empty() && query.status.empty() &&
+         query.label.empty() && query.source.empty() && query.text.empty() && !query.flagged &&
+         !query.archived && !query.unread && !query.after && !query.before;
+}
+
 }  // namespace
 
 Result<Query::Sort> sort_from(std::string_view name) {
@@ -61,8 +68,10 @@ bool matches(const Query& query, const Row& row) {
 
 Listing::Listing(const Query& query, const std::vector<const Row*>& rows)
     : ascending_(query.ascending) {
+  placed_.reserve(rows.size());
+  const bool all = takes_all(query);
   for (const auto* row : rows) {
-    if (!matches(query, *row)) continue;
+    if (!all && !matches(query, *row)) continue;
     Placed placed;
     placed.row = row;
     placed.id = row->id.text();

@@ -99,7 +99,19 @@ Task<void> Sessions::refresh(std::vector<Refresh> requests) {
   }
 }
 
+namespace {
+
+Task<void> list_into(Store& store, std::optional<Result<std::vector<Stored>>>& stored) {
+  stored.emplace(co_await store.list());
+}
+
+}  // namespace
+
 Task<Status> Sessions::load() {
+  // The files are counted while the catalog is parsed.
+  std::optional<Result<std::vector<Stored>>> listed;
+  TaskGroup listing(loop_, "list");
+  listing.spawn(list_into(store_, listed));
   auto bytes = co_await store_.read_catalog();
   if (!bytes) log::warn("catalog: {}; it is made again", bytes.error().what);
   auto known = read_catalog(bytes ? std::string_view(*bytes) : std::string_view());
@@ -107,7 +119,9 @@ Task<Status> Sessions::load() {
   catalog_damaged_ = known.damaged;
   if (known.damaged) log::warn("catalog: damaged after {} record(s); mended", known.records);
 
-  REEF_CO_TRY(const auto stored, co_await store_.list());
+  co_await listing.join();
+  if (!listed) co_return Error(Errc::internal, "the sessions could not be listed");
+  REEF_CO_TRY(const auto stored, *std::move(listed));
   rows_.reserve(stored.size());
   std::vector<Refresh> stale;
   for (const auto& session : stored) {

@@ -83,6 +83,7 @@ TEST(FsStore, ATearThatCannotBeUndoneIsRepairedByTheNextOpen) {
     Result<Stat> stat_path(const std::string& p) override { return real.stat_path(p); }
     Status truncate(int, std::uint64_t) override { return sys_error(EIO, "truncate"); }
     Status sync(int) override { return sys_error(EIO, "sync"); }
+    Status sync_filesystem(int) override { return sys_error(EIO, "sync"); }
     Status sync_directory(const std::string& p) override { return real.sync_directory(p); }
     Status make_directory(const std::string& p) override { return real.make_directory(p); }
     Status rename(const std::string& a, const std::string& b) override { return real.rename(a, b); }
@@ -97,6 +98,49 @@ TEST(FsStore, ATearThatCannotBeUndoneIsRepairedByTheNextOpen) {
   EXPECT_EQ(test::value_of(open_transcript(files, file)).bytes, whole.size());
   EXPECT_EQ(test::read_file(file), whole);
   EXPECT_EQ(test::read_file(file + ".torn"), lost.substr(0, lost.size() / 2) + "\n");
+}
+
+TEST(FsStore, ABatchGivesEveryAppendItsOwnOutcome) {
+  const test::TempDir folder;
+  test::FaultyFiles files;
+  const auto batch_of = [&](std::uint64_t second_at) {
+    std::vector<std::shared_ptr<PendingAppend>> batch;
+    for (int i = 0; i < 3; ++i) {
+      const auto file = folder / std::to_string(i);
+      test::write_file(file, "one\n");
+      batch.push_back(std::make_shared<PendingAppend>(
+          PendingAppend{file, i == 1 ? second_at : 4U, "two\n", std::nullopt}));
+    }
+    return batch;
+  };
+  auto moved = batch_of(9);
+  append_transcripts(files, moved);
+  EXPECT_TRUE(moved[0]->outcome->ok());
+  EXPECT_EQ(moved[1]->outcome->error().code, Errc::conflict);
+  EXPECT_TRUE(moved[2]->outcome->ok());
+  EXPECT_EQ(test::read_file(moved[0]->file), "one\ntwo\n");
+  EXPECT_EQ(test::read_file(moved[1]->file), "one\n");
+
+  const int before = files.calls();
+  append_transcripts(files, batch_of(4));
+  const int calls = files.calls() - before;
+  for (const int fault : kFaults) {
+    for (int nth = 1; nth <= calls; ++nth) {
+      const auto batch = batch_of(4);
+      files.fail_at(nth, fault);
+      append_transcripts(files, batch);
+      ASSERT_TRUE(files.hit());
+      files.heal();
+      int failed = 0;
+      for (const auto& pending : batch) {
+        ASSERT_TRUE(pending->outcome) << "call " << nth;
+        failed += pending->outcome->ok() ? 0 : 1;
+        EXPECT_EQ(test::read_file(pending->file), pending->outcome->ok() ? "one\ntwo\n" : "one\n")
+            << "call " << nth;
+      }
+      EXPECT_GE(failed, 1) << "call " << nth << " failed and was not noticed";
+    }
+  }
 }
 
 TEST(FsStore, AFailedCreateLeavesNothingBehind) {

@@ -70,6 +70,11 @@ Status FaultyFiles::sync(int fd) {
   return real_.sync(fd);
 }
 
+Status FaultyFiles::sync_filesystem(int fd) {
+  if (const int fault = next_fault()) return sys_error(fault, "sync the file system");
+  return real_.sync_filesystem(fd);
+}
+
 Status FaultyFiles::sync_directory(const std::string& path) {
   if (const int fault = next_fault()) return sys_error(fault, "sync directory " + path);
   return real_.sync_directory(path);

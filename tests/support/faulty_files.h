@@ -26,6 +26,7 @@ class FaultyFiles final : public Files {
   Result<Stat> stat_path(const std::string& path) override;
   Status truncate(int fd, std::uint64_t size) override;
   Status sync(int fd) override;
+  Status sync_filesystem(int fd) override;
   Status sync_directory(const std::string& path) override;
   Status make_directory(const std::string& path) override;
   Status rename(const std::string& from, const std::string& to) override;

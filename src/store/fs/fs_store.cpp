@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
 #include "base/log.h"
@@ -13,6 +14,9 @@ namespace {
 constexpr std::string_view kFile = "/session.jsonl";
 constexpr std::string_view kNewFile = "/session.jsonl.new";
 constexpr std::string_view kTornSuffix = ".torn";
+// More appends at once than this share a sync of the file system: measured, it is cheaper from
+// here.
+constexpr std::size_t kDirectMax = 4;
 
 std::string parent_of(const std::string& path) {
   const auto slash = path.find_last_of('/');
@@ -33,6 +37,12 @@ void undo(Files& files, const std::string& file, int fd, std::uint64_t at, std::
   if (!undone)
     log::error("{}: could not undo a failed append ({}); it is repaired when next opened", file,
                undone.error().what);
+}
+
+Error failed_append(Error error, const std::string& file) {
+  // Whatever the disk said, a retry at the same place is not what the caller should do.
+  if (error.code == Errc::conflict) error.code = Errc::io;
+  return std::move(error).with("append to " + file);
 }
 
 // Keeps a torn tail beside the transcript; appends, so that a second one does not replace the
@@ -138,21 +148,53 @@ Result<session::Tail> open_transcript(Files& files, const std::string& file) {
   return tail;
 }
 
-Status append_transcript(Files& files, const std::string& file, std::uint64_t at,
-                         std::string_view bytes) {
-  REEF_TRY(const Fd fd, files.open(file, Files::Open::append));
+namespace {
+
+// Opens the file when it is `at` bytes long and writes behind its end; not yet durable.
+Result<Fd> write_behind(Files& files, const std::string& file, std::uint64_t at,
+                        std::string_view bytes) {
+  REEF_TRY(Fd fd, files.open(file, Files::Open::append));
   REEF_TRY(const auto stat, files.stat(fd.get()));
   if (stat.size != at)
     return Error(Errc::conflict,
                  fmt::format("{} is {} bytes long, expected {}", file, stat.size, at));
   auto done = write_all(files, fd.get(), bytes);
-  if (done) done = files.sync(fd.get());
+  if (done) return fd;
+  undo(files, file, fd.get(), at, bytes.size());
+  return failed_append(std::move(done).error(), file);
+}
+
+}  // namespace
+
+Status append_transcript(Files& files, const std::string& file, std::uint64_t at,
+                         std::string_view bytes) {
+  REEF_TRY(const Fd fd, write_behind(files, file, at, bytes));
+  auto done = files.sync(fd.get());
   if (done) return done;
   undo(files, file, fd.get(), at, bytes.size());
-  auto error = std::move(done).error();
-  // Whatever the disk said, a retry at the same place is not what the caller should do.
-  if (error.code == Errc::conflict) error.code = Errc::io;
-  return std::move(error).with("append to " + file);
+  return failed_append(std::move(done).error(), file);
+}
+
+void append_transcripts(Files& files, const std::vector<std::shared_ptr<PendingAppend>>& batch) {
+  std::vector<std::pair<PendingAppend*, Fd>> written;
+  for (const auto& pending : batch) {
+    auto fd = write_behind(files, pending->file, pending->at, pending->bytes);
+    if (fd) {
+      written.emplace_back(pending.get(), *std::move(fd));
+    } else {
+      pending->outcome = std::move(fd).error();
+    }
+  }
+  if (written.empty()) return;
+  const auto done = files.sync_filesystem(written.front().second.get());
+  for (auto& [pending, fd] : written) {
+    if (done) {
+      pending->outcome = Ok{};
+    } else {
+      undo(files, pending->file, fd.get(), pending->at, pending->bytes.size());
+      pending->outcome = failed_append(done.error(), pending->file);
+    }
+  }
 }
 
 FsStore::FsStore(Files& files, Pool& pool, std::string home)
@@ -220,8 +262,50 @@ Task<Result<session::Tail>> FsStore::open(session::SessionId id) {
 }
 
 Task<Status> FsStore::append(session::SessionId id, std::uint64_t at, std::string bytes) {
+  // The lone writer never waits for others.
+  if (direct_ >= kDirectMax)
+    co_return co_await append_in_batch(std::move(id), at, std::move(bytes));
+  struct Counted {
+    std::size_t& count;
+    explicit Counted(std::size_t& c) : count(c) { ++count; }
+    ~Counted() { --count; }
+  } counted(direct_);
   auto work = [&] { return append_transcript(files_, file(id), at, bytes); };
   co_return co_await pool_.run(work);
+}
+
+Task<Status> FsStore::append_in_batch(session::SessionId id, std::uint64_t at, std::string bytes) {
+  if (!batch_done_) batch_done_.emplace(co_await boost::asio::this_coro::executor);
+  auto mine = std::make_shared<PendingAppend>(PendingAppend{file(id), at, std::move(bytes), {}});
+  batch_.push_back(mine);
+  // Whoever finds no batch running takes all that wait along.
+  while (!mine->outcome) {
+    if (batch_running_) {
+      co_await batch_done_->wait();
+    } else {
+      co_await run_batch();
+    }
+  }
+  co_return *std::move(mine->outcome);
+}
+
+Task<void> FsStore::run_batch() {
+  batch_running_ = true;
+  const auto batch = std::exchange(batch_, {});
+  auto work = [&] {
+    append_transcripts(files_, batch);
+    return true;
+  };
+  std::string failure = "the append was not done";
+  try {
+    static_cast<void>(co_await pool_.run(work));
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  for (const auto& pending : batch)
+    if (!pending->outcome) pending->outcome = Error(Errc::internal, failure);
+  batch_running_ = false;
+  batch_done_->notify_all();
 }
 
 Result<session::Row> FsStore::refresh_one(session::Refresh request) {

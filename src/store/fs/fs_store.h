@@ -3,10 +3,19 @@
 #pragma once
 
 #include "base/files.h"
+#include "base/notify.h"
 #include "base/pool.h"
 #include "session/store.h"
 
 namespace reef::store {
+
+// One append of a batch.
+struct PendingAppend {
+  std::string file;
+  std::uint64_t at = 0;
+  std::string bytes;
+  std::optional<Status> outcome;
+};
 
 class FsStore final : public session::Store {
  public:
@@ -39,9 +48,19 @@ class FsStore final : public session::Store {
   std::string trash_folder(const session::SessionId& id) const;
   std::string catalog() const;
 
+  Task<Status> append_in_batch(session::SessionId id, std::uint64_t at, std::string bytes);
+  Task<void> run_batch();
+
   Files& files_;
   Pool& pool_;
   std::string home_;
+
+  // Appends under way, each with a sync of its own. When there are many, the next ones wait for
+  // each other and share one sync of the file system.
+  std::size_t direct_ = 0;
+  std::vector<std::shared_ptr<PendingAppend>> batch_;
+  bool batch_running_ = false;
+  std::optional<Notify> batch_done_;
 };
 
 // The blocking halves, for the pool and for tests that count system calls.
@@ -49,5 +68,7 @@ Status create_transcript(Files& files, const std::string& folder, std::string_vi
 Result<session::Tail> open_transcript(Files& files, const std::string& file);
 Status append_transcript(Files& files, const std::string& file, std::uint64_t at,
                          std::string_view bytes);
+// The same for several files with one sync; every one gets its outcome.
+void append_transcripts(Files& files, const std::vector<std::shared_ptr<PendingAppend>>& batch);
 
 }  // namespace reef::store
