@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -21,13 +20,6 @@ bool has_label(const Row& row, std::string_view wanted) {
     return text == wanted ||
            (text.starts_with(wanted) && text.substr(wanted.size()).starts_with("::"));
   });
-}
-
-// Nothing to compare: most lists are of everything.
-bool takes_all(const Query& query) {
-  return query.agent.empty() && query.sender.empty() && query.key.empty() && query.status.empty() &&
-         query.label.empty() && query.source.empty() && query.text.empty() && !query.flagged &&
-         !query.archived && !query.unread && !query.after && !query.before;
 }
 
 }  // namespace
@@ -66,6 +58,17 @@ bool matches(const Query& query, const Row& row) {
   return true;
 }
 
+bool takes_all(const Query& query) {
+  return query.agent.empty() && query.sender.empty() && query.key.empty() && query.status.empty() &&
+         query.label.empty() && query.source.empty() && query.text.empty() && !query.flagged &&
+         !query.archived && !query.unread && !query.after && !query.before;
+}
+
+Listing::Listing(bool ascending, const std::vector<Dated>& times) : ascending_(ascending) {
+  placed_.reserve(times.size());
+  for (const auto& dated : times) placed_.push_back(Placed{dated.updated, {}, dated.row, {}});
+}
+
 Listing::Listing(const Query& query, const std::vector<const Row*>& rows)
     : ascending_(query.ascending) {
   placed_.reserve(rows.size());
@@ -74,7 +77,6 @@ Listing::Listing(const Query& query, const std::vector<const Row*>& rows)
     if (!all && !matches(query, *row)) continue;
     Placed placed;
     placed.row = row;
-    placed.id = row->id.text();
     switch (query.sort) {
       case Query::Sort::updated:
         placed.number = row->updated.time_since_epoch().count();
@@ -94,8 +96,11 @@ Listing::Listing(const Query& query, const std::vector<const Row*>& rows)
 }
 
 bool Listing::before(const Placed& a, const Placed& b) const {
-  const auto left = std::tie(a.number, a.text, a.id);
-  const auto right = std::tie(b.number, b.text, b.id);
+  if (a.number != b.number) return ascending_ ? a.number < b.number : b.number < a.number;
+  if (a.text != b.text) return ascending_ ? a.text < b.text : b.text < a.text;
+  // The id decides between equals.
+  const std::string_view left = a.row ? a.row->id.text() : a.id;
+  const std::string_view right = b.row ? b.row->id.text() : b.id;
   return ascending_ ? left < right : right < left;
 }
 
@@ -109,7 +114,8 @@ void Listing::sort_up_to(std::size_t end) {
 
 std::string Listing::place_before(std::size_t at) const {
   const auto& placed = placed_[at - 1];
-  return fmt::format("{}/{}/{}", placed.number, placed.id, placed.text);
+  return fmt::format("{}/{}/{}", placed.number, placed.row ? placed.row->id.text() : "",
+                     placed.text);
 }
 
 std::size_t Listing::find_behind(std::string_view place) {
@@ -142,7 +148,6 @@ void Listing::drop(const Row* row) {
     if (placed_[i].row != row) continue;
     if (i < sorted_) {
       placed_[i].row = nullptr;  // a page may stand behind it
-      placed_[i].id = {};
     } else {
       placed_.erase(placed_.begin() + static_cast<std::ptrdiff_t>(i));
     }

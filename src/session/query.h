@@ -29,6 +29,8 @@ struct Page {
 };
 
 bool matches(const Query& query, const Row& row);
+// Nothing to compare: most lists are of everything.
+bool takes_all(const Query& query);
 
 // The matching rows in an order that stands still: a session that changes between two pages neither
 // comes twice nor is left out. Sorts only as far as it is read. The rows must outlive it, or be
@@ -36,6 +38,13 @@ bool matches(const Query& query, const Row& row);
 class Listing {
  public:
   Listing(const Query& query, const std::vector<const Row*>& rows);
+  // Everything by time of the last message: most lists. `times` stand beside their rows, so that a
+  // hundred thousand of them are frozen without touching a row.
+  struct Dated {
+    std::int64_t updated = 0;
+    const Row* row = nullptr;
+  };
+  Listing(bool ascending, const std::vector<Dated>& times);
 
   std::size_t total() const { return placed_.size(); }
   // What the row before `at` was ordered by, as text; for a cursor that outlives this.
@@ -55,7 +64,7 @@ class Listing {
     std::int64_t number = 0;
     std::string text;
     const Row* row = nullptr;
-    std::string_view id;  // of the row; decides between equals
+    std::string_view id;  // where there is no row: what stands for its id
   };
 
   std::vector<Placed> placed_;

@@ -194,6 +194,7 @@ class Sessions {
 
   std::set<SessionId> changed_rows_;  // not yet in the catalog; gone when not in rows_
   std::unordered_map<SessionId, json::object> notes_;
+  std::vector<Listing::Dated> times_;          // of every row, in no order; Row::slot leads here
   std::map<std::uint64_t, Listing> listings_;  // by number; the oldest is given up first
   std::uint64_t last_listing_ = 0;
   std::size_t catalog_records_ = 0;

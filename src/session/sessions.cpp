@@ -54,7 +54,15 @@ void Sessions::adopt(Row row) {
         bound->second = id;
     }
   }
-  rows_.insert_or_assign(id, std::move(row));
+  const auto known = rows_.find(id);
+  row.slot = known == rows_.end() ? times_.size() : known->second.slot;
+  auto& stored = rows_.insert_or_assign(id, std::move(row)).first->second;
+  const Listing::Dated dated{stored.updated.time_since_epoch().count(), &stored};
+  if (stored.slot == times_.size()) {
+    times_.push_back(dated);
+  } else {
+    times_[stored.slot] = dated;
+  }
 }
 
 void Sessions::forget(const SessionId& id) {
@@ -62,6 +70,11 @@ void Sessions::forget(const SessionId& id) {
   if (row == rows_.end()) return;
   const std::string key(row->second.key());
   for (auto& [number, listing] : listings_) listing.drop(&row->second);
+  // The last one takes its place among the times.
+  const auto slot = row->second.slot;
+  times_[slot] = times_.back();
+  rows_.find(times_[slot].row->id)->second.slot = slot;
+  times_.pop_back();
   rows_.erase(row);
   cache_.erase(id);
   const auto bound = bindings_.find(key);
@@ -263,10 +276,14 @@ Result<Page> Sessions::list(const Query& query) {
   }
   auto found = number == 0 ? listings_.end() : listings_.find(number);
   if (found == listings_.end()) {
-    std::vector<const Row*> rows;
-    rows.reserve(rows_.size());
-    for (const auto& [id, row] : rows_) rows.push_back(&row);
-    found = listings_.emplace(++last_listing_, Listing(query, rows)).first;
+    if (takes_all(query) && query.sort == Query::Sort::updated) {
+      found = listings_.emplace(++last_listing_, Listing(query.ascending, times_)).first;
+    } else {
+      std::vector<const Row*> rows;
+      rows.reserve(rows_.size());
+      for (const auto& [id, row] : rows_) rows.push_back(&row);
+      found = listings_.emplace(++last_listing_, Listing(query, rows)).first;
+    }
     if (!query.cursor.empty()) at = found->second.find_behind(place);
   }
   auto& listing = found->second;
