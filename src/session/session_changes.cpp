@@ -81,21 +81,11 @@ Task<Status> Sessions::label(SessionId id, EntryId entry, std::string text) {
 Task<Status> Sessions::patch(SessionId id, json::object patch) {
   REEF_CO_CHECK(check_patch(patch));
   std::vector<Draft> drafts;
-  // Title, level and model have entry types of their own, which pi reads too.
+  // The title has an entry type of its own, which pi reads too; the rest is one entry, one change.
   if (const auto* name = patch.if_contains("name")) {
     const auto title = name->is_null() ? std::string() : std::string(name->get_string());
     drafts.push_back(Draft{"session_info", json::object{{"name", title}}});
     patch.stable_erase("name");
-  }
-  if (const auto level = json::find_string(patch, "thinkingLevel")) {
-    drafts.push_back(Draft{"thinking_level_change", json::object{{"thinkingLevel", *level}}});
-    patch.stable_erase("thinkingLevel");
-  }
-  if (const auto model = json::find_string(patch, "modelOverride")) {
-    const auto slash = model->find('/');
-    const auto name = slash == std::string_view::npos ? *model : model->substr(slash + 1);
-    drafts.push_back(Draft{"model_change",
-                           json::object{{"provider", model->substr(0, slash)}, {"modelId", name}}});
   }
   if (!patch.empty()) drafts.push_back(draft_meta(std::move(patch)));
   for (auto& draft : drafts) REEF_CO_CHECK(co_await append_to(id, std::move(draft)));
