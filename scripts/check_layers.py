@@ -12,7 +12,8 @@ ALLOWED = {
     "base": "",
     "session": "base",
     "store": "session base",
-    "import": "session base",
+    "exchange": "memory session base",
+    "organise": "session base",
     "search": "base",
     "memory": "search base",
     "mcp": "base",
@@ -21,10 +22,10 @@ ALLOWED = {
     "hooks": "runtime model mcp memory search session base",
     "protocol": "base",
     "transport": "protocol base",
-    "server": "hooks runtime model mcp memory search import session protocol base",
+    "server": "hooks runtime model mcp memory search exchange organise session protocol base",
     "client": "transport protocol base",
     "policy": "client protocol base",
-    "daemon": "policy client server transport protocol hooks runtime model mcp memory search import "
+    "daemon": "policy client server transport protocol hooks runtime model mcp memory search exchange organise "
     "store session base",
 }
 
@@ -36,7 +37,7 @@ RESTRICTED = {
     "nlohmann/json.hpp": (),
     "iostream": ("apps/", "tests/", "benchmarks/", "fuzz/"),
     "CLI/CLI.hpp": ("apps/", "benchmarks/main.cpp"),
-    "toml++/toml.h": ("src/daemon/config.cpp",),
+    "toml++/toml.h": ("src/daemon/config.cpp", "src/organise/", "src/exchange/"),
     "spdlog/": ("src/base/log.cpp",),
 }
 

@@ -1,0 +1,117 @@
+// Table of contents of exchange/, and its two seams: readers of foreign transcripts give what they
+// find to an Intake, writers of foreign formats give files to an Outlet. docs/exchange.md tells how
+// they work together.
+//
+//   exchange.h   Intake, Outlet, Writer     this file
+//
+// Readers and writers know formats, not where sessions live; they run on any thread, one at a time
+// on each seam.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "session/row.h"
+#include "session/transcript.h"
+
+namespace reef::exchange {
+
+enum class Kind : std::uint8_t { crabtalk, craft, clawdbot, pi };
+
+// What a foreign session says of itself, in our words.
+struct Head {
+  // Names the session for ever, whatever is added to it: "craft:<id>", "pi:<id>". A second import
+  // of the same origin continues the session that has it.
+  std::string origin;
+  std::string path;    // the file or folder it is read from, for messages to a person
+  std::string id;      // its id there; kept as ours when it may be one and is free
+  std::string mark;    // changes when the source does (size and time); empty: always read it
+  std::string parent;  // the origin it was forked from; empty: none
+  TimePoint created;
+  std::string cwd;
+  json::object meta;  // fields of session/metadata.h and key, agent, sender
+};
+
+// Something that is not a session: an agent, a prompt, a status, a label, a subscription, a cron.
+struct Definition {
+  enum class Kind : std::uint8_t { agent, status, label, subscription, cron, archive };
+  Kind kind;
+  std::string name;
+  json::object body;
+  std::string text;  // an agent's prompt, an archive's content
+};
+
+// A place of a source that could not be read as it should.
+struct Problem {
+  std::string path;
+  std::uint64_t line = 0;  // 0: the file as a whole
+  std::string why;
+};
+
+// Where readers put what they find. An error ends the import: readers hand it up.
+class Intake {
+ public:
+  virtual ~Intake() = default;
+
+  // A session begins. False: it has not changed since it was last imported, and what it says is not
+  // wanted; end() is not called then.
+  virtual Result<bool> begin(Head head) = 0;
+  // The next entry of the session. Its id is the same at every import, and unique in it; its parent
+  // is an entry given before.
+  virtual Status entry(session::Entry entry) = 0;
+  // A file of the session, into one of its folders (attachments, plans, data, ...). Returns the
+  // path under which it will be, relative to the session's folder.
+  virtual Result<std::string> copy(std::string_view folder, std::string_view name,
+                                   const std::string& from) = 0;
+  virtual Result<std::string> put(std::string_view folder, std::string_view name,
+                                  std::string_view bytes) = 0;
+  // Facts learned on the way: merged over those of the head.
+  virtual void learn(json::object meta) = 0;
+  virtual Status end() = 0;
+
+  virtual Status define(Definition definition) = 0;
+  virtual void problem(Problem problem) = 0;
+  // More bytes of the source were consumed; for a progress bar.
+  virtual void consumed(std::uint64_t bytes) = 0;
+  // The person gave up: readers stop at the next chance.
+  virtual bool cancelled() const = 0;
+};
+
+// An id that is the same at every import: made from what the source calls the message, or from its
+// place and text where it has no name.
+session::EntryId stable_id(std::string_view seed);
+
+// A session to be written: everything known of it.
+struct Exported {
+  const session::Row& row;
+  const session::Transcript& transcript;
+  struct File {
+    std::string path;  // relative to the session's folder: attachments/photo.png
+    std::string from;  // where its bytes are
+    std::uint64_t bytes = 0;
+  };
+  std::vector<File> files;
+};
+
+// Where writers put what they make. Paths are relative, with '/', and never lead out.
+class Outlet {
+ public:
+  virtual ~Outlet() = default;
+  virtual Status begin(std::string path) = 0;
+  virtual Status write(std::string_view bytes) = 0;
+  virtual Status end() = 0;
+};
+
+// One foreign format; sessions are added one after the other, and finish() writes what is about all
+// of them.
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  virtual Status add(const Exported& session) = 0;
+  virtual Status finish() = 0;
+};
+
+}  // namespace reef::exchange
