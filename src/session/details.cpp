@@ -5,12 +5,9 @@ namespace {
 
 json::object usage_json(const TokenTotals& totals) {
   return json::object{
-      {"inputTokens", totals.input},
-      {"outputTokens", totals.output},
-      {"cacheReadTokens", totals.cache_read},
-      {"cacheCreationTokens", totals.cache_write},
-      {"totalTokens", totals.input + totals.output + totals.cache_read + totals.cache_write},
-      {"costUsd", totals.cost}};
+      {"inputTokens", totals.input},          {"outputTokens", totals.output},
+      {"cacheReadTokens", totals.cache_read}, {"cacheCreationTokens", totals.cache_write},
+      {"totalTokens", totals.tokens()},       {"costUsd", totals.cost}};
 }
 
 }  // namespace
@@ -39,7 +36,9 @@ json::object details_of(const Row& row) {
       {"bytes", row.bytes}};
   auto usage = usage_json(row.usage);
   json::object by_model;
-  for (const auto& [model, totals] : row.usage_by_model) by_model[model] = usage_json(totals);
+  for (const auto& [model, days] : row.usage_by_model)
+    if (const auto totals = sum(days); totals.tokens() != 0 || totals.cost != 0)
+      by_model[model] = usage_json(totals);
   usage["byModel"] = std::move(by_model);
   out["tokenUsage"] = std::move(usage);
   if (!row.parent_session.empty()) out["parentSession"] = row.parent_session;

@@ -1,5 +1,8 @@
 #include "session/row.h"
 
+#include <cmath>
+#include <limits>
+
 #include "base/utf8.h"
 #include "session/reader.h"
 
@@ -8,18 +11,41 @@ namespace {
 
 constexpr std::size_t kPreviewChars = 150;
 
-void add(TokenTotals& totals, const Usage& usage) {
-  totals.input += usage.input;
-  totals.output += usage.output;
-  totals.cache_read += usage.cache_read;
-  totals.cache_write += usage.cache_write;
-  totals.cost += usage.cost.total;
+// Of catalog records: rows of another version are read from their transcripts again.
+constexpr std::int64_t kVersion = 2;
+constexpr std::size_t kTotalsFields = 6;
+
+void add_to(std::int64_t& sum, std::int64_t more) {
+  if (__builtin_add_overflow(sum, more, &sum)) sum = std::numeric_limits<std::int64_t>::max();
 }
 
-void count(Row& row, const std::string& model, const Usage& usage) {
-  if (usage.total() == 0 && usage.cost.total == 0) return;
-  add(row.usage, usage);
-  add(row.usage_by_model[model], usage);
+std::vector<DayUsage>& days_of(Row& row, const std::string& model) {
+  const auto found = row.usage_by_model.find(model);
+  if (found != row.usage_by_model.end()) return found->second;
+  if (row.usage_by_model.size() < Row::kUsageModelsMax) return row.usage_by_model[model];
+  return row.usage_by_model[std::string(Row::kOtherModels)];
+}
+
+void count(Row& row, const std::string& model, TimePoint time, const TokenTotals& more) {
+  if (more.tokens() == 0 && more.cost == 0 && more.replies == 0) return;
+  row.usage += more;
+  auto& days = days_of(row, model);
+  const auto day = static_cast<std::int32_t>(
+      std::chrono::floor<std::chrono::days>(time.time_since_epoch()).count());
+  // Nearly always the last one.
+  auto at = days.end();
+  while (at != days.begin() && std::prev(at)->day >= day) --at;
+  if (at == days.end() || at->day != day) at = days.insert(at, DayUsage{day, {}});
+  at->totals += more;
+  if (days.size() > Row::kUsageDaysMax) {
+    days[1].totals += days[0].totals;
+    days.erase(days.begin());
+  }
+}
+
+TokenTotals totals_of(const Usage& usage, bool is_reply) {
+  return TokenTotals{usage.input,       usage.output,     usage.cache_read,
+                     usage.cache_write, usage.cost.total, is_reply ? 1 : 0};
 }
 
 std::int64_t millis(TimePoint time) {
@@ -29,30 +55,67 @@ TimePoint from_millis(std::int64_t value) {
   return TimePoint(std::chrono::milliseconds(value));
 }
 
-json::array to_json(const TokenTotals& totals) {
-  return json::array{totals.input, totals.output, totals.cache_read, totals.cache_write,
-                     totals.cost};
+void append(json::array& out, const TokenTotals& totals) {
+  out.insert(out.end(), {totals.input, totals.output, totals.cache_read, totals.cache_write,
+                         totals.cost, totals.replies});
 }
 
-TokenTotals totals_from(const json::array* in) {
-  TokenTotals out;
-  if (!in || in->size() != 5) return out;
-  const auto number = [&](std::size_t i) {
-    const auto& v = (*in)[i];
-    return v.is_int64()    ? static_cast<double>(v.get_int64())
-           : v.is_uint64() ? static_cast<double>(v.get_uint64())
-           : v.is_double() ? v.get_double()
-                           : 0.0;
-  };
-  out.input = static_cast<std::int64_t>(number(0));
-  out.output = static_cast<std::int64_t>(number(1));
-  out.cache_read = static_cast<std::int64_t>(number(2));
-  out.cache_write = static_cast<std::int64_t>(number(3));
-  out.cost = number(4);
+double number_from(const json::value& in) {
+  return in.is_int64()    ? static_cast<double>(in.get_int64())
+         : in.is_uint64() ? static_cast<double>(in.get_uint64())
+         : in.is_double() ? in.get_double()
+                          : 0.0;
+}
+
+TokenTotals totals_from(const json::value* in) {
+  const auto whole = [&](std::size_t i) { return in[i].is_int64() ? in[i].get_int64() : 0; };
+  return TokenTotals{whole(0), whole(1), whole(2), whole(3), number_from(in[4]), whole(5)};
+}
+
+// DAY, totals, DAY, totals, ...
+json::array days_to_json(const std::vector<DayUsage>& days) {
+  json::array out;
+  out.reserve(days.size() * (1 + kTotalsFields));
+  for (const auto& [day, totals] : days) {
+    out.emplace_back(day);
+    append(out, totals);
+  }
   return out;
 }
 
+std::vector<DayUsage> days_from(const json::array& in) {
+  std::vector<DayUsage> days;
+  for (std::size_t i = 0; i + kTotalsFields < in.size(); i += 1 + kTotalsFields)
+    days.push_back(DayUsage{static_cast<std::int32_t>(in[i].is_int64() ? in[i].get_int64() : 0),
+                            totals_from(in.data() + i + 1)});
+  return days;
+}
+
 }  // namespace
+
+std::int64_t TokenTotals::tokens() const {
+  std::int64_t sum = input;
+  add_to(sum, output);
+  add_to(sum, cache_read);
+  add_to(sum, cache_write);
+  return sum;
+}
+
+TokenTotals& TokenTotals::operator+=(const TokenTotals& more) {
+  add_to(input, more.input);
+  add_to(output, more.output);
+  add_to(cache_read, more.cache_read);
+  add_to(cache_write, more.cache_write);
+  add_to(replies, more.replies);
+  if (const auto total = cost + more.cost; std::isfinite(total)) cost = total;
+  return *this;
+}
+
+TokenTotals sum(const std::vector<DayUsage>& days) {
+  TokenTotals total;
+  for (const auto& day : days) total += day.totals;
+  return total;
+}
 
 std::string_view Row::text(std::string_view field) const {
   return json::find_string(meta, field).value_or("");
@@ -94,7 +157,8 @@ void fold(Row& row, const Entry& entry) {
       const auto parsed = message_from_json(*message);
       const auto& reply = std::get<AssistantMessage>(parsed);
       row.last_assistant = entry.time;
-      count(row, reply.provider + "/" + reply.model, reply.usage);
+      count(row, reply.provider + "/" + reply.model, entry.time,
+            totals_of(reply.usage, reply.stop_reason != StopReason::error));
       if (reply.usage.total() > 0) row.context_tokens = reply.usage.total();
     }
   } else if (const auto* patch = meta_of(entry)) {
@@ -113,7 +177,7 @@ void fold(Row& row, const Entry& entry) {
       count(row,
             std::string(json::find_string(entry.body, "provider").value_or("")) + "/" +
                 std::string(json::find_string(entry.body, "model").value_or("")),
-            usage_from_json(*usage));
+            entry.time, totals_of(usage_from_json(*usage), false));
   } else if (entry.type == "thinking_level_change") {
     row.meta["thinkingLevel"] = json::find_string(entry.body, "thinkingLevel").value_or("off");
   }
@@ -129,9 +193,12 @@ Row make_row(SessionId id, std::string_view bytes) {
 }
 
 json::object to_json(const Row& row) {
+  json::array usage;
+  append(usage, row.usage);
   json::object by_model;
-  for (const auto& [model, totals] : row.usage_by_model) by_model[model] = to_json(totals);
+  for (const auto& [model, days] : row.usage_by_model) by_model[model] = days_to_json(days);
   return json::object{{"id", row.id.text()},
+                      {"v", kVersion},
                       {"bytes", row.bytes},
                       {"created", millis(row.created)},
                       {"updated", millis(row.updated)},
@@ -140,7 +207,7 @@ json::object to_json(const Row& row) {
                       {"preview", row.preview},
                       {"messages", row.message_count},
                       {"contextTokens", row.context_tokens},
-                      {"usage", to_json(row.usage)},
+                      {"usage", std::move(usage)},
                       {"byModel", std::move(by_model)},
                       {"compactions", row.compaction_count},
                       {"parent", row.parent_session},
@@ -153,7 +220,8 @@ std::optional<Row> row_from_json(const json::object& in) {
   auto id = SessionId::parse(json::find_string(in, "id").value_or(""));
   const auto bytes = json::find_int(in, "bytes");
   const auto* meta = json::find_object(in, "meta");
-  if (!id || !bytes || *bytes < 0 || !meta) return std::nullopt;
+  if (!id || !bytes || *bytes < 0 || !meta || json::find_int(in, "v") != kVersion)
+    return std::nullopt;
   Row row(*std::move(id));
   row.bytes = static_cast<std::uint64_t>(*bytes);
   const auto time = [&](std::string_view name) {
@@ -170,10 +238,11 @@ std::optional<Row> row_from_json(const json::object& in) {
   row.preview = text("preview");
   row.message_count = static_cast<std::uint64_t>(number("messages"));
   row.context_tokens = number("contextTokens");
-  row.usage = totals_from(json::find_array(in, "usage"));
+  if (const auto* usage = json::find_array(in, "usage"); usage && usage->size() == kTotalsFields)
+    row.usage = totals_from(usage->data());
   if (const auto* models = json::find_object(in, "byModel"))
-    for (const auto& [model, totals] : *models)
-      row.usage_by_model[model] = totals_from(totals.if_array());
+    for (const auto& [model, days] : *models)
+      if (const auto* list = days.if_array()) row.usage_by_model[model] = days_from(*list);
   row.compaction_count = static_cast<std::uint32_t>(number("compactions"));
   row.parent_session = text("parent");
   row.cwd = text("cwd");

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "session/entry.h"
 
@@ -12,9 +13,27 @@ namespace reef::session {
 struct TokenTotals {
   std::int64_t input = 0, output = 0, cache_read = 0, cache_write = 0;
   double cost = 0;
+  std::int64_t replies = 0;
+
+  std::int64_t tokens() const;
+  // Stops at the largest number there is.
+  TokenTotals& operator+=(const TokenTotals& more);
 };
 
+// Of one model in one session. Days are UTC, counted from 1970-01-01.
+struct DayUsage {
+  std::int32_t day = 0;
+  TokenTotals totals;
+};
+TokenTotals sum(const std::vector<DayUsage>& days);
+
 struct Row {
+  // What a hostile transcript may make of usage_by_model. The two oldest days become one, under the
+  // later of them; further models count together as kOtherModels. No total is ever wrong.
+  static constexpr std::size_t kUsageDaysMax = 400;
+  static constexpr std::size_t kUsageModelsMax = 20;
+  static constexpr std::string_view kOtherModels = "other";
+
   explicit Row(SessionId session_id) : id(std::move(session_id)) {}
 
   SessionId id;
@@ -27,7 +46,7 @@ struct Row {
   std::uint64_t message_count = 0;
   std::int64_t context_tokens = 0;  // as the last reply counted them
   TokenTotals usage;
-  std::map<std::string, TokenTotals> usage_by_model;
+  std::map<std::string, std::vector<DayUsage>> usage_by_model;  // each oldest day first
   std::uint32_t compaction_count = 0;
   std::string parent_session;
   std::string cwd;

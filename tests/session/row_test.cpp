@@ -1,0 +1,113 @@
+#include "session/row.h"
+
+#include <limits>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "session/catalog.h"
+
+namespace reef::session {
+namespace {
+
+SessionId an_id() {
+  return *SessionId::parse("261115-swift-river");
+}
+
+Entry reply(std::string_view time, std::string model, std::int64_t input, double cost) {
+  AssistantMessage message;
+  message.provider = "p";
+  message.model = std::move(model);
+  message.usage.input = input;
+  message.usage.output = 1;
+  message.usage.cost.total = cost;
+  return make_entry(draft_message(message), EntryId{"e"}, std::nullopt, *parse_iso(time));
+}
+
+Row empty_row() {
+  return start_row(an_id(), Header{});
+}
+
+TEST(Row, CountsUsageByModelAndUtcDay) {
+  auto row = empty_row();
+  fold(row, reply("2026-01-01T23:59:59.999Z", "a", 10, 0.5));
+  fold(row, reply("2026-01-02T00:00:00.000Z", "a", 20, 0.25));
+  fold(row, reply("2026-01-02T01:00:00.000+02:00", "a", 5, 0));  // still the first, in UTC
+  fold(row, reply("2026-01-02T10:00:00.000Z", "b", 7, 0));
+  ASSERT_EQ(row.usage_by_model.size(), 2U);
+  const auto& days = row.usage_by_model.at("p/a");
+  ASSERT_EQ(days.size(), 2U);
+  EXPECT_EQ(days[0].day, 20454);
+  EXPECT_EQ(days[0].totals.input, 15);
+  EXPECT_EQ(days[0].totals.replies, 2);
+  EXPECT_DOUBLE_EQ(days[0].totals.cost, 0.5);
+  EXPECT_EQ(days[1].day, 20455);
+  EXPECT_EQ(days[1].totals.input, 20);
+  EXPECT_EQ(sum(days).replies, 3);
+  EXPECT_EQ(row.usage.input, 42);
+  EXPECT_EQ(row.usage.replies, 4);
+  EXPECT_EQ(row.usage.tokens(), 46);
+}
+
+TEST(Row, AFailedReplyIsNoReply) {
+  auto row = empty_row();
+  AssistantMessage failed;
+  failed.stop_reason = StopReason::error;
+  fold(row, make_entry(draft_message(failed), EntryId{"e"}, std::nullopt, TimePoint()));
+  EXPECT_EQ(row.usage.replies, 0);
+  EXPECT_TRUE(row.usage_by_model.empty());
+}
+
+TEST(Row, ManyDaysAndModelsStayBoundedAndKeepTheirTotals) {
+  auto row = empty_row();
+  const auto start = *parse_iso("2020-01-01T00:00:00Z");
+  const auto one = [&](std::string model, int day) {
+    auto entry = reply("2020-01-01T00:00:00Z", std::move(model), 1, 0);
+    entry.time = start + std::chrono::days(day);
+    fold(row, entry);
+  };
+  constexpr int kDays = 2 * static_cast<int>(Row::kUsageDaysMax);
+  for (int i = 0; i < kDays; ++i) one("a", i);
+  EXPECT_EQ(row.usage_by_model.at("p/a").size(), Row::kUsageDaysMax);
+  EXPECT_EQ(row.usage_by_model.at("p/a").front().totals.input,
+            kDays - static_cast<int>(Row::kUsageDaysMax) + 1);
+  EXPECT_EQ(sum(row.usage_by_model.at("p/a")).input, kDays);
+  for (int i = 0; i < 100; ++i) one(fmt::format("m{}", i), 0);
+  EXPECT_EQ(row.usage_by_model.size(), Row::kUsageModelsMax + 1);
+  std::int64_t input = 0;
+  for (const auto& [model, days] : row.usage_by_model) input += sum(days).input;
+  EXPECT_EQ(input, kDays + 100);
+}
+
+TEST(Row, HugeNumbersStopAtTheLargest) {
+  auto row = empty_row();
+  for (int i = 0; i < 2000; ++i)
+    fold(row, reply("2020-01-01T00:00:00Z", "a", 9'000'000'000'000'000, 1e308));
+  EXPECT_EQ(row.usage.input, std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(row.usage.tokens(), std::numeric_limits<std::int64_t>::max());
+  EXPECT_DOUBLE_EQ(row.usage.cost, 1e308);
+}
+
+TEST(Row, SurvivesTheCatalog) {
+  auto row = empty_row();
+  fold(row, reply("2026-01-01T00:00:00Z", "a", 10, 0.1));
+  fold(row, reply("2026-01-02T00:00:00Z", "a", 20, 0.2));
+  fold(row, reply("2026-01-02T00:00:00Z", "b", 1, 0));
+  const auto reading = read_catalog(catalog_record(row));
+  ASSERT_FALSE(reading.damaged);
+  const auto& again = reading.rows.at(an_id());
+  EXPECT_EQ(catalog_record(again), catalog_record(row));
+  EXPECT_EQ(again.usage_by_model.at("p/a").at(1).totals.input, 20);
+}
+
+TEST(Row, OfAnotherVersionIsNotRead) {
+  auto record = to_json(empty_row());
+  EXPECT_TRUE(row_from_json(record));
+  record["v"] = 1;
+  EXPECT_FALSE(row_from_json(record));
+  record.erase("v");
+  EXPECT_FALSE(row_from_json(record));
+}
+
+}  // namespace
+}  // namespace reef::session
