@@ -40,6 +40,7 @@ Files::Stat to_stat(const struct ::stat& info) {
   out.size = static_cast<std::uint64_t>(info.st_size);
   out.modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
   out.directory = S_ISDIR(info.st_mode);
+  out.regular = S_ISREG(info.st_mode);
   return out;
 }
 
@@ -57,8 +58,14 @@ Result<Fd> PosixFiles::open(const std::string& path, Open how) {
     case Open::create:
       flags |= O_RDWR | O_APPEND | O_CREAT | O_EXCL;
       break;
+    case Open::source:
+      flags |= O_RDONLY | O_NONBLOCK | O_NOATIME;
+      break;
   }
   Fd fd(::open(path.c_str(), flags, 0600));
+  // Only the owner may leave no trace.
+  if (!fd && how == Open::source && errno == EPERM)
+    fd = Fd(::open(path.c_str(), flags & ~O_NOATIME, 0600));
   if (!fd) return sys_error(errno, "open " + path);
   return fd;
 }

@@ -35,11 +35,13 @@ class Files {
     read,
     append,  // existing file, writes go to the end
     create,  // new file, conflict when it exists; mode 0600
+    source,  // somebody else's file, to read: never waits (a pipe), leaves no trace where it may
   };
   struct Stat {
     std::uint64_t size = 0;
     std::int64_t modified_ns = 0;
     bool directory = false;
+    bool regular = false;  // a file, not a pipe or a device
   };
 
   virtual ~Files() = default;
