@@ -10,6 +10,12 @@ Draft draft_meta(json::object patch) {
   return Draft{"custom", json::object{{"customType", kMetaType}, {"data", std::move(patch)}}};
 }
 
+Draft draft_rewind(const EntryId& to, const std::optional<EntryId>& from) {
+  json::object data{{"to", to.text}};
+  if (from) data["from"] = from->text;
+  return Draft{"custom", json::object{{"customType", "reef.rewind"}, {"data", std::move(data)}}};
+}
+
 std::string header_line(const Header& header) {
   json::object body{{"type", "session"},
                     {"version", header.version},

@@ -45,6 +45,8 @@ inline constexpr std::string_view kMetaType = "reef.meta";
 Draft draft_message(const Message& message);
 // A merge patch on the session's metadata.
 Draft draft_meta(json::object patch);
+// The leaf moved to `to`, its parent.
+Draft draft_rewind(const EntryId& to, const std::optional<EntryId>& from);
 
 // The line, newline included. A cwd that would make the header too long is left out.
 std::string header_line(const Header& header);

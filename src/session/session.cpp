@@ -1,5 +1,7 @@
 #include "session/session.h"
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/shield.h"
@@ -39,12 +41,38 @@ std::vector<Entry> Session::place(const std::vector<std::shared_ptr<Pending>>& b
   std::vector<Entry> entries;
   auto leaf = leaf_;
   for (const auto& pending : batch) {
+    if (pending->foreign) {
+      place_foreign(*pending->foreign, leaf, entries);
+      pending->placed = leaf.value_or(EntryId{});
+      continue;
+    }
     auto id = fresh_entry_id(random_);
     entries.push_back(
         make_entry(pending->draft, id, pending->parent ? pending->parent : leaf, clock_.now()));
+    pending->placed = id;
     leaf = std::move(id);
   }
   return entries;
+}
+
+void Session::place_foreign(const Foreign& foreign, std::optional<EntryId>& leaf,
+                            std::vector<Entry>& entries) {
+  const auto before = leaf;
+  const bool back = before && (foreign.keep_leaf || before != foreign.leaf);
+  const auto follow = [&](Draft draft) {
+    auto id = fresh_entry_id(random_);
+    entries.push_back(make_entry(std::move(draft), id, leaf, clock_.now()));
+    leaf = std::move(id);
+  };
+  for (const auto& entry : foreign.entries) {
+    entries.push_back(entry);
+    leaf = entry.id;
+  }
+  if (back && !foreign.entries.empty()) {
+    const auto from = std::exchange(leaf, before);
+    follow(draft_rewind(*before, from));
+  }
+  if (foreign.then) follow(*foreign.then);
 }
 
 Task<Status> Session::reload() {
@@ -118,11 +146,12 @@ Task<void> Session::flush() {
     done = Error(Errc::internal, error.what());
   }
   if (done) {
-    bool rebuild = false;
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (batch[i]->parent || !extend_context(context_, entries[i])) rebuild = true;
-      batch[i]->outcome = std::move(entries[i].id);
-    }
+    // Only drafts at the leaf extend what is there: one entry each.
+    bool rebuild = std::any_of(batch.begin(), batch.end(), [](const auto& pending) {
+      return pending->parent || pending->foreign;
+    });
+    for (const auto& entry : entries) rebuild = rebuild || !extend_context(context_, entry);
+    for (const auto& pending : batch) pending->outcome = std::move(pending->placed);
     // What was appended changed what stands before it. A failed read is tried again by the next.
     if (rebuild && !co_await reload()) doubtful_ = true;
   } else {
@@ -135,6 +164,13 @@ Task<void> Session::flush() {
 
 Task<Result<EntryId>> Session::append(Draft draft, std::optional<EntryId> parent) {
   auto mine = std::make_shared<Pending>(Pending{std::move(draft), std::move(parent), {}});
+  co_return co_await shielded(wait_for(std::move(mine)));
+}
+
+Task<Result<EntryId>> Session::append_foreign(Foreign foreign) {
+  if (foreign.entries.empty() && !foreign.then)
+    co_return Error(Errc::invalid, "there is nothing to append");
+  auto mine = std::make_shared<Pending>(Pending{{}, {}, std::move(foreign)});
   co_return co_await shielded(wait_for(std::move(mine)));
 }
 

@@ -64,11 +64,24 @@ class Session {
   // sync, in the order of the calls.
   Task<Result<EntryId>> append(Draft draft, std::optional<EntryId> parent = std::nullopt);
 
+  // Entries made elsewhere, with the ids and parents they have.
+  struct Foreign {
+    std::vector<Entry> entries;
+    std::optional<EntryId> leaf;  // as it was when they were chosen
+    bool keep_leaf = false;
+    std::optional<Draft> then = {};  // follows them, or the leaf that was kept
+  };
+  // As append(), in one write. When the leaf is to be kept, or is another than it was, a mark
+  // behind the entries moves it back. Returns the new leaf.
+  Task<Result<EntryId>> append_foreign(Foreign foreign);
+
  private:
   struct Pending {
     Draft draft;
     std::optional<EntryId> parent;
-    std::optional<Result<EntryId>> outcome;
+    std::optional<Foreign> foreign;  // instead of the draft
+    EntryId placed = {};
+    std::optional<Result<EntryId>> outcome = {};
   };
 
   Task<Result<EntryId>> wait_for(std::shared_ptr<Pending> mine);
@@ -77,6 +90,8 @@ class Session {
                      std::vector<Entry>& entries);
   // Makes the pending drafts into entries after the current leaf.
   std::vector<Entry> place(const std::vector<std::shared_ptr<Pending>>& batch);
+  void place_foreign(const Foreign& foreign, std::optional<EntryId>& leaf,
+                     std::vector<Entry>& entries);
   Task<Status> reload();
   // Gives a version 1 file ids and parents, as pi does; the old file is kept.
   Task<Status> upgrade();
@@ -129,6 +144,15 @@ class Sessions {
   };
   Task<Result<std::shared_ptr<Session>>> create(New request);
 
+  // A session written elsewhere: its folder is moved in, its row joins the others.
+  struct Arrival {
+    Row row;
+    std::string folder;
+  };
+  // Answers in the order asked; conflict when an id is taken.
+  Task<std::vector<Status>> take_in(std::vector<Arrival> arrivals);
+  Task<Result<EntryId>> append_foreign(SessionId id, Session::Foreign foreign);
+
   // Binds a key to the session from now on; without one, the key it has or its pair's.
   Task<Result<Key>> resume(SessionId id, std::optional<Key> key);
   // A new session with the branch up to `at` (the leaf when not given).
@@ -168,6 +192,7 @@ class Sessions {
   Task<Result<SessionId>> create_file(std::string lines, Header header, std::string& bytes);
   Task<Status> append_to(SessionId id, Draft draft, std::optional<EntryId> parent = std::nullopt);
   Task<Result<Check>> check_unshielded(SessionId id, bool repair);
+  Task<std::vector<Status>> take_in_unshielded(std::vector<Arrival> arrivals);
   Task<Status> trash_unshielded(SessionId id);
   Task<Status> restore_unshielded(SessionId id);
   Task<void> refresh(std::vector<Refresh> requests);

@@ -62,9 +62,9 @@ Task<Status> Sessions::rewind(SessionId id, EntryId entry) {
   if (!transcript.find(entry))
     co_return Error(Errc::not_found, fmt::format("no entry '{}' in session {}",
                                                  utf8::excerpt(entry.text), id.text()));
-  json::object data{{"to", entry.text}};
-  if (const auto* leaf = transcript.leaf()) data["from"] = leaf->id.text;
-  Draft mark{"custom", json::object{{"customType", "reef.rewind"}, {"data", std::move(data)}}};
+  std::optional<EntryId> from;
+  if (const auto* leaf = transcript.leaf()) from = leaf->id;
+  auto mark = draft_rewind(entry, from);
   co_return co_await append_to(std::move(id), std::move(mark), std::move(entry));
 }
 
@@ -194,6 +194,28 @@ Task<Status> Sessions::restore_unshielded(SessionId id) {
   requests.push_back(Refresh{id, std::nullopt});
   co_await refresh(std::move(requests));
   co_return Ok{};
+}
+
+Task<std::vector<Status>> Sessions::take_in(std::vector<Arrival> arrivals) {
+  co_return co_await shielded(take_in_unshielded(std::move(arrivals)));
+}
+
+Task<std::vector<Status>> Sessions::take_in_unshielded(std::vector<Arrival> arrivals) {
+  std::vector<Incoming> incoming;
+  for (const auto& arrival : arrivals) incoming.push_back(Incoming{arrival.row.id, arrival.folder});
+  auto outcomes = co_await store_.take_in(std::move(incoming));
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    if (!outcomes[i]) continue;
+    const auto id = arrivals[i].row.id;
+    adopt(std::move(arrivals[i].row));
+    mark_changed(id);
+  }
+  co_return outcomes;
+}
+
+Task<Result<EntryId>> Sessions::append_foreign(SessionId id, Session::Foreign foreign) {
+  REEF_CO_TRY(const auto session, co_await open(std::move(id)));
+  co_return co_await session->append_foreign(std::move(foreign));
 }
 
 Task<Status> Sessions::trash(SessionId id) {

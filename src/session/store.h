@@ -20,6 +20,12 @@ struct Stored {
   std::uint64_t bytes = 0;
 };
 
+// A session that stands whole in a folder outside the store: its transcript and what belongs to it.
+struct Incoming {
+  SessionId id;
+  std::string folder;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -29,6 +35,10 @@ class Store {
   // Makes a session with this first content, whole lines, durable. conflict when the id is taken,
   // and then nothing is changed.
   virtual Task<Status> create(SessionId id, std::string bytes) = 0;
+
+  // Moves finished folders in, all synced before the first is moved: a crash leaves a session that
+  // is there or one that never was. conflict when an id is taken. Answers in the order asked.
+  virtual Task<std::vector<Status>> take_in(std::vector<Incoming> sessions) = 0;
 
   // At most `size` bytes from `from` on, as they are; changes nothing.
   virtual Task<Result<std::string>> read(SessionId id, std::uint64_t from = 0,

@@ -11,6 +11,9 @@ class WrappedStore : public session::Store {
   Task<Status> create(session::SessionId id, std::string bytes) override {
     return real.create(std::move(id), std::move(bytes));
   }
+  Task<std::vector<Status>> take_in(std::vector<session::Incoming> sessions) override {
+    return real.take_in(std::move(sessions));
+  }
   Task<Result<std::string>> read(session::SessionId id, std::uint64_t from,
                                  std::uint64_t size) override {
     return real.read(std::move(id), from, size);

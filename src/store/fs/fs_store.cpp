@@ -175,6 +175,58 @@ Status append_transcript(Files& files, const std::string& file, std::uint64_t at
   return failed_append(std::move(done).error(), file);
 }
 
+namespace {
+
+// A folder, what it holds and the folders in it.
+Status sync_tree(Files& files, const std::string& folder, int depth_max) {
+  REEF_TRY(const auto names, files.list(folder));
+  for (const auto& name : names) {
+    const auto path = folder + "/" + name;
+    REEF_TRY(const Fd fd, files.open(path, Files::Open::read));
+    REEF_TRY(const auto stat, files.stat(fd.get()));
+    if (!stat.directory) {
+      REEF_CHECK(files.sync(fd.get()));
+    } else if (depth_max > 0) {
+      REEF_CHECK(sync_tree(files, path, depth_max - 1));
+    }
+  }
+  return files.sync_directory(folder);
+}
+
+Status sync_all(Files& files, const std::vector<session::Incoming>& sessions) {
+  // A few are synced by themselves; for many, one sync of the file system is cheaper.
+  constexpr std::size_t kFew = 4;
+  constexpr int kDepthMax = 8;
+  if (sessions.size() <= kFew) {
+    for (const auto& session : sessions) REEF_CHECK(sync_tree(files, session.folder, kDepthMax));
+    return Ok{};
+  }
+  REEF_TRY(const Fd fd, files.open(sessions.front().folder, Files::Open::read));
+  return files.sync_filesystem(fd.get());
+}
+
+}  // namespace
+
+std::vector<Status> take_in_folders(Files& files, const std::string& directory,
+                                    const std::vector<session::Incoming>& sessions) {
+  if (sessions.empty()) return {};
+  if (const auto synced = sync_all(files, sessions); !synced)
+    return std::vector<Status>(sessions.size(), synced);
+  std::vector<Status> out;
+  for (const auto& [id, folder] : sessions) {
+    const auto target = directory + "/" + id.text();
+    if (files.stat_path(target)) {
+      out.push_back(Error(Errc::conflict, fmt::format("session '{}' exists", id.text())));
+    } else {
+      out.push_back(files.rename(folder, target));
+    }
+  }
+  if (const auto synced = files.sync_directory(directory); !synced)
+    for (auto& one : out)
+      if (one) one = synced;
+  return out;
+}
+
 void append_transcripts(Files& files, const std::vector<std::shared_ptr<PendingAppend>>& batch) {
   std::vector<std::pair<PendingAppend*, Fd>> written;
   for (const auto& pending : batch) {
@@ -242,6 +294,11 @@ Task<Result<std::vector<session::Stored>>> FsStore::list() {
 
 Task<Status> FsStore::create(session::SessionId id, std::string bytes) {
   auto work = [&] { return create_transcript(files_, folder(id), bytes); };
+  co_return co_await pool_.run(work);
+}
+
+Task<std::vector<Status>> FsStore::take_in(std::vector<session::Incoming> sessions) {
+  auto work = [&] { return take_in_folders(files_, home_ + "/sessions", sessions); };
   co_return co_await pool_.run(work);
 }
 

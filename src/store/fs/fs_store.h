@@ -25,6 +25,7 @@ class FsStore final : public session::Store {
 
   Task<Result<std::vector<session::Stored>>> list() override;
   Task<Status> create(session::SessionId id, std::string bytes) override;
+  Task<std::vector<Status>> take_in(std::vector<session::Incoming> sessions) override;
   Task<Result<std::string>> read(session::SessionId id, std::uint64_t from,
                                  std::uint64_t size) override;
   Task<Result<session::Tail>> open(session::SessionId id) override;
@@ -68,6 +69,9 @@ Status create_transcript(Files& files, const std::string& folder, std::string_vi
 Result<session::Tail> open_transcript(Files& files, const std::string& file);
 Status append_transcript(Files& files, const std::string& file, std::uint64_t at,
                          std::string_view bytes);
+// Syncs everything in the folders, then moves them to `directory`.
+std::vector<Status> take_in_folders(Files& files, const std::string& directory,
+                                    const std::vector<session::Incoming>& sessions);
 // The same for several files with one sync; every one gets its outcome.
 void append_transcripts(Files& files, const std::vector<std::shared_ptr<PendingAppend>>& batch);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "session/reader.h"
 
 namespace reef::store {
@@ -46,6 +47,20 @@ Task<Status> MemStore::create(session::SessionId id, std::string bytes) {
   if (!transcripts_.try_emplace(id, std::move(bytes)).second)
     co_return Error(Errc::conflict, fmt::format("session {} exists", id.text()));
   co_return Ok{};
+}
+
+Task<std::vector<Status>> MemStore::take_in(std::vector<session::Incoming> sessions) {
+  PosixFiles files;
+  std::vector<Status> out;
+  for (auto& [id, folder] : sessions) {
+    auto bytes = read_all(files, folder + "/session.jsonl");
+    if (!bytes) {
+      out.push_back(std::move(bytes).error());
+    } else {
+      out.push_back(co_await create(std::move(id), *std::move(bytes)));
+    }
+  }
+  co_return out;
 }
 
 Task<Result<std::string>> MemStore::read(session::SessionId id, std::uint64_t from,

@@ -11,6 +11,7 @@ class MemStore final : public session::Store {
  public:
   Task<Result<std::vector<session::Stored>>> list() override;
   Task<Status> create(session::SessionId id, std::string bytes) override;
+  Task<std::vector<Status>> take_in(std::vector<session::Incoming> sessions) override;
   Task<Result<std::string>> read(session::SessionId id, std::uint64_t from,
                                  std::uint64_t size) override;
   Task<Result<session::Tail>> open(session::SessionId id) override;
