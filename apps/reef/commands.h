@@ -41,6 +41,14 @@ int run_label(const Context& context, const std::string& id, const std::string& 
 int run_rm(const Context& context, const std::string& id);
 int run_restore(const Context& context, const std::string& id);
 int run_fsck(const Context& context, bool repair);
+struct ExportOptions {
+  std::string format;
+  std::vector<std::string> ids;     // the last may be a path after all
+  bool all = false;                 // instead of ids
+  std::optional<std::string> path;  // none: standard output
+  bool force = false;               // existing files are replaced
+};
+int run_export(const Context& context, ExportOptions options);
 int run_kill(const Context& context, const std::string& agent, const std::string& sender);
 int run_reload(const Context& context);
 int run_stop(const Context& context);

@@ -162,6 +162,19 @@ int main(int argc, char** argv) {
   auto* fsck = add(app, flags, "fsck", "Check every session's file", "reef fsck --json");
   fsck->add_flag("--repair", repair, "Mend what can be; the damaged file is kept beside it");
 
+  ExportOptions exporting;
+  auto* exports = add(app, flags, "export", "Write sessions as files of another format",
+                      "reef export 261115-swift-river --to html page.html\n"
+                      "  reef export --all --to markdown notes/");
+  exports->add_option("ID", exporting.ids, "Session ids; the last word may be the path");
+  exports->add_option("--to", exporting.format, "pi, markdown, ndjson")
+      ->type_name("FORMAT")
+      ->required();
+  exports->add_option("-o,--output", exporting.path, "A file or folder (default: stdout)")
+      ->type_name("PATH");
+  exports->add_flag("--all", exporting.all, "Every session, into a folder");
+  exports->add_flag("--force", exporting.force, "Replace files that exist");
+
   ChatOptions sending;
   std::string send_message;
   auto* send = add(app, flags, "send", "Send one message to a conversation by its key",
@@ -213,6 +226,7 @@ int main(int argc, char** argv) {
   if (rm->parsed()) return run_rm(context, id);
   if (restore->parsed()) return run_restore(context, id);
   if (fsck->parsed()) return run_fsck(context, repair);
+  if (exports->parsed()) return run_export(context, exporting);
   if (send->parsed()) {
     sending.message = send_message;
     sending.command = "send";

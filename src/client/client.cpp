@@ -20,6 +20,8 @@ bool is_last(const protocol::ServerMessage& message) {
       return message.session_data().last();
     case M::kCheckReport:
       return message.check_report().last();
+    case M::kFilePiece:
+      return message.file_piece().last();
     case M::kAgentEvent:
     case M::kMcpEvent:
       return false;

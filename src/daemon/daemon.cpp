@@ -68,6 +68,8 @@ class Daemon {
         node_{runtime_,
               sessions_,
               store_,
+              pool_,
+              home_.root,
               [this] { return shielded(reload()); },
               [this] { stop(); },
               [this](protocol::Stats& stats) { fill(stats); }},

@@ -3,6 +3,9 @@
 // they work together.
 //
 //   exchange.h   Intake, Outlet, Writer     this file
+//   formats.h    make_writer                every format sessions can be written in
+//   outline.h    outline                    a transcript in the order people read it
+//   spool.h      Spool                      an Outlet that waits for its reader
 //
 // Readers and writers know formats, not where sessions live; they run on any thread, one at a time
 // on each seam.
@@ -94,7 +97,14 @@ struct Exported {
     std::uint64_t bytes = 0;
   };
   std::vector<File> files;
+  std::string_view bytes = {};  // the transcript as it is on disk, whole lines
 };
+
+// Whether a path is fit for an Outlet: relative, of names a file system takes, never leading out.
+Status check_path(std::string_view path);
+// What is safe in a file's name of a title somebody chose: lower-case words with '-' between them;
+// may be empty.
+std::string slug(std::string_view title);
 
 // Where writers put what they make. Paths are relative, with '/', and never lead out.
 class Outlet {

@@ -59,6 +59,8 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_active_conversations(node);
     case M::kGetConversationHistory:
       return answer_history(node, message.get_conversation_history());
+    case M::kExportSessions:
+      return answer_export(node, message.export_sessions());
     case M::kInstallPlugin:
     case M::kUninstallPlugin:
     case M::kListPlugins:

@@ -6,6 +6,7 @@
 //   sessions.cpp         list, read, follow
 //   session_changes.cpp  new, resume, fork, rewind, patch, label, trash, restore, check
 //   conversations.cpp    CrabTalk's lists and history
+//   exports.cpp          export, backup
 //
 // Loop thread only.
 #pragma once
@@ -13,6 +14,7 @@
 #include <functional>
 #include <string>
 
+#include "base/pool.h"
 #include "base/result.h"
 #include "protocol/protocol.h"
 #include "runtime/runtime.h"
@@ -25,6 +27,8 @@ struct Node {
   runtime::Runtime& runtime;
   session::Sessions& sessions;
   session::Store& store;
+  Pool& pool;
+  std::string home;  // the folder everything lies in
   // The daemon's own matters.
   std::function<Task<Status>()> reload;
   std::function<void()> shutdown;
@@ -58,9 +62,11 @@ protocol::Answer answer_check_sessions(Node& node, const protocol::CheckSessions
 protocol::Answer answer_list_conversations(Node& node, const protocol::ListConversations& request);
 protocol::Answer answer_active_conversations(Node& node);
 protocol::Answer answer_history(Node& node, const protocol::GetConversationHistory& request);
+protocol::Answer answer_export(Node& node, const protocol::ExportSessions& request);
 
 // What the groups share.
 void fill(protocol::SessionRow& out, const session::Row& row);
+Result<session::Query> query_from(const protocol::ListSessions& in);
 // not_found when there is no such session, invalid when it cannot be one.
 Result<session::SessionId> known_session(const Node& node, const std::string& text);
 

@@ -13,33 +13,6 @@ constexpr std::size_t kDataPerMessage = 256U << 10;
 // How often a followed transcript is looked at although nobody here wrote to it.
 constexpr std::chrono::seconds kFollowStep{1};
 
-Result<session::Query> query_from(const protocol::ListSessions& in) {
-  session::Query query;
-  query.agent = in.agent();
-  query.sender = in.sender();
-  query.key = in.key();
-  query.status = in.status();
-  query.label = in.label();
-  query.text = in.text();
-  query.source = in.source();
-  if (in.has_flagged()) query.flagged = in.flagged();
-  if (in.has_archived()) query.archived = in.archived();
-  if (in.has_unread()) query.unread = in.unread();
-  for (const auto& [text, into] :
-       {std::pair(&in.after(), &query.after), std::pair(&in.before(), &query.before)}) {
-    if (text->empty()) continue;
-    *into = parse_iso(*text);
-    if (!*into)
-      return Error(Errc::invalid, fmt::format("'{}' is not a time like 2026-01-31T12:00:00Z",
-                                              utf8::excerpt(*text)));
-  }
-  REEF_TRY(query.sort, session::sort_from(in.sort()));
-  query.ascending = in.ascending();
-  query.limit = in.limit();
-  query.cursor = in.cursor();
-  return query;
-}
-
 // A long list in several messages. Each is found when it is asked for, so that a reader who takes
 // his time holds no copy of the list.
 class RowStream final : public protocol::MessageStream {
@@ -151,6 +124,33 @@ Task<protocol::ServerMessage> list_trash(Node& node) {
 }
 
 }  // namespace
+
+Result<session::Query> query_from(const protocol::ListSessions& in) {
+  session::Query query;
+  query.agent = in.agent();
+  query.sender = in.sender();
+  query.key = in.key();
+  query.status = in.status();
+  query.label = in.label();
+  query.text = in.text();
+  query.source = in.source();
+  if (in.has_flagged()) query.flagged = in.flagged();
+  if (in.has_archived()) query.archived = in.archived();
+  if (in.has_unread()) query.unread = in.unread();
+  for (const auto& [text, into] :
+       {std::pair(&in.after(), &query.after), std::pair(&in.before(), &query.before)}) {
+    if (text->empty()) continue;
+    *into = parse_iso(*text);
+    if (!*into)
+      return Error(Errc::invalid, fmt::format("'{}' is not a time like 2026-01-31T12:00:00Z",
+                                              utf8::excerpt(*text)));
+  }
+  REEF_TRY(query.sort, session::sort_from(in.sort()));
+  query.ascending = in.ascending();
+  query.limit = in.limit();
+  query.cursor = in.cursor();
+  return query;
+}
 
 void fill(protocol::SessionRow& out, const session::Row& row) {
   out.set_id(row.id.text());

@@ -6,6 +6,7 @@
 #include "server/server.h"
 #include "store/mem/mem_store.h"
 #include "support/run.h"
+#include "support/temp_dir.h"
 
 namespace reef::server {
 namespace {
@@ -61,6 +62,8 @@ class DispatchTest : public testing::Test {
   SystemClock clock;
   SeededRandom random{1};
   store::MemStore store;
+  test::TempDir folder;
+  Pool pool{2};
   session::Sessions sessions{io.get_executor(), store, clock, random};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
   int reloads = 0;
@@ -69,6 +72,8 @@ class DispatchTest : public testing::Test {
   Node node{runtime,
             sessions,
             store,
+            pool,
+            folder.path(),
             [this] { return reload(); },
             [this] { ++shutdowns; },
             [](protocol::Stats& stats) { stats.set_pid(42); }};
@@ -99,7 +104,8 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "list_conversations",
                                        "list_active_conversations",
                                        "get_conversation_history",
-                                       "delete_conversation"};
+                                       "delete_conversation",
+                                       "export_sessions"};
   const std::set<std::string> gone = {"install_plugin", "uninstall_plugin", "list_plugins",
                                       "search_plugins", "start_service",    "stop_service",
                                       "service_logs",   "get_config"};

@@ -1,0 +1,32 @@
+#include "exchange/formats.h"
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+
+namespace reef::exchange {
+namespace {
+
+constexpr Format kFormats[] = {
+    {"pi", true, false, &pi_writer},
+    {"markdown", true, false, &markdown_writer},
+    {"ndjson", true, true, &ndjson_writer},
+};
+
+}  // namespace
+
+std::span<const Format> formats() {
+  return kFormats;
+}
+
+Result<const Format*> find_format(std::string_view name) {
+  std::string known;
+  for (const auto& format : kFormats) {
+    if (format.name == name) return &format;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", format.name);
+  }
+  return Error(Errc::invalid,
+               fmt::format("'{}' is not a format; there are: {}", utf8::excerpt(name), known));
+}
+
+}  // namespace reef::exchange

@@ -1,0 +1,28 @@
+// Every format sessions can be written in. One instance writes one export; the outlet must outlive
+// it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "exchange/exchange.h"
+
+namespace reef::exchange {
+
+struct Format {
+  std::string_view name;
+  bool one_file;  // a session is one file, perhaps with pictures beside it; else it is a folder
+  bool joinable;  // the files of several sessions, one behind the other, are one of the same format
+  std::unique_ptr<Writer> (*make)(Outlet&);
+};
+
+std::span<const Format> formats();
+// invalid names those there are.
+Result<const Format*> find_format(std::string_view name);
+
+std::unique_ptr<Writer> pi_writer(Outlet& outlet);
+std::unique_ptr<Writer> markdown_writer(Outlet& outlet);
+std::unique_ptr<Writer> ndjson_writer(Outlet& outlet);
+
+}  // namespace reef::exchange

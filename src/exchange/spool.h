@@ -1,0 +1,54 @@
+// Holds what a writer made until somebody takes it away: in memory while it is little, in a file
+// without a name when it is much, so that a reader who takes his time costs no memory. One thread
+// at a time.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "exchange/exchange.h"
+
+namespace reef::exchange {
+
+class Spool final : public Outlet {
+ public:
+  static constexpr std::size_t kMemoryBytesMax = 4U << 20;
+
+  // The file, when one is needed, is on the file system of `folder`, which must exist by then.
+  explicit Spool(std::string folder) : folder_(std::move(folder)) {}
+
+  Status begin(std::string path) override;
+  Status write(std::string_view bytes) override;
+  Status end() override;
+
+  struct Piece {
+    std::string path;  // not empty: a file begins
+    std::string data;
+    bool ends = false;
+  };
+  // In the order they were written; nullopt when all is taken. Only whole files are given.
+  Result<std::optional<Piece>> take(std::size_t bytes_max);
+
+ private:
+  struct File {
+    std::string path;
+    std::uint64_t size = 0;
+    std::uint64_t taken = 0;
+    bool ended = false;
+  };
+
+  Status spill();
+  Result<std::string> read(std::uint64_t size);
+
+  PosixFiles files_;
+  std::string folder_;
+  std::deque<File> queue_;
+  Fd file_;
+  std::uint64_t spilled_ = 0;  // bytes in the file
+  std::string memory_;         // what follows them
+  std::uint64_t read_ = 0;     // bytes taken of both
+};
+
+}  // namespace reef::exchange

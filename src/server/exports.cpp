@@ -1,0 +1,170 @@
+// Export: sessions leave as files of another format, one session at a time and at the pace of
+// whoever reads.
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "exchange/formats.h"
+#include "exchange/spool.h"
+#include "server/server.h"
+#include "session/reader.h"
+
+namespace reef::server {
+namespace {
+
+constexpr std::size_t kDataPerMessage = 256U << 10;
+constexpr std::size_t kSessionFilesMax = 100'000;
+
+// What lies in the folders of a session, in the order of their names; links are not followed.
+std::vector<exchange::Exported::File> files_beside(const std::string& transcript) {
+  namespace fs = std::filesystem;
+  std::vector<exchange::Exported::File> files;
+  const auto folder = fs::path(transcript).parent_path();
+  std::error_code failed;
+  fs::recursive_directory_iterator it(folder, failed);
+  for (; !failed && it != fs::recursive_directory_iterator(); it.increment(failed)) {
+    // The transcript and what is kept of it stand in the folder itself.
+    if (it.depth() == 0 || files.size() >= kSessionFilesMax) continue;
+    std::error_code unread;
+    if (it->symlink_status(unread).type() != fs::file_type::regular) continue;
+    const auto size = it->file_size(unread);
+    if (unread) continue;
+    files.push_back({it->path().lexically_relative(folder).string(), it->path().string(), size});
+  }
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  return files;
+}
+
+// The whole lines; an entry that only lacks its newline gets it.
+void end_with_line(std::string& bytes) {
+  if (bytes.empty() || bytes.ends_with('\n')) return;
+  const auto newline = bytes.rfind('\n');
+  const auto start = newline == std::string::npos ? 0 : newline + 1;
+  if (session::read_transcript(std::string_view(bytes).substr(start)).tail_is_entry) {
+    bytes.push_back('\n');
+  } else {
+    bytes.resize(start);
+  }
+}
+
+class ExportStream final : public protocol::MessageStream {
+ public:
+  ExportStream(Node& node, const exchange::Format& format, std::vector<session::SessionId> ids)
+      : node_(node), ids_(std::move(ids)), spool_(node.home), writer_(format.make(spool_)) {}
+
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    for (;;) {
+      if (done_) co_return std::nullopt;
+      auto take = [this] { return spool_.take(kDataPerMessage); };
+      auto piece = co_await node_.pool.run(take);
+      if (!piece) co_return fail(piece.error());
+      if (*piece) co_return message_of(std::move(**piece));
+      if (finished_) co_return summary();
+      const auto made = co_await make_more();
+      if (!made) co_return fail(made.error());
+    }
+  }
+
+ private:
+  // The next session into the spool, or what comes behind the last one.
+  Task<Status> make_more() {
+    if (at_ < ids_.size()) {
+      const auto id = ids_[at_++];
+      co_return co_await add(id);
+    }
+    finished_ = true;
+    auto finish = [this] { return writer_->finish(); };
+    co_return co_await node_.pool.run(finish);
+  }
+
+  Task<Status> add(session::SessionId id) {
+    co_await node_.sessions.update(id);
+    const auto* known = node_.sessions.find(id);
+    if (!known) co_return Ok{};  // trashed meanwhile
+    const auto row = *known;
+    auto bytes = co_await node_.store.read(id);
+    if (!bytes && bytes.error().code == Errc::not_found) co_return Ok{};
+    if (!bytes) {
+      problems_.push_back(fmt::format("{}: {}", id.text(), bytes.error().what));
+      co_return Ok{};
+    }
+    ++sessions_;
+    const auto path = node_.store.path_of(id);
+    auto work = [&]() -> Status {
+      end_with_line(*bytes);
+      const session::Transcript transcript(session::read_transcript(*bytes));
+      return writer_->add(exchange::Exported{row, transcript, files_beside(path), *bytes});
+    };
+    auto added = co_await node_.pool.run(work);
+    if (!added) co_return std::move(added).error().with("export " + id.text());
+    co_return added;
+  }
+
+  protocol::ServerMessage message_of(exchange::Spool::Piece piece) {
+    if (!piece.path.empty()) ++files_;
+    bytes_ += piece.data.size();
+    protocol::ServerMessage message;
+    auto& out = *message.mutable_file_piece();
+    out.set_path(std::move(piece.path));
+    out.set_data(std::move(piece.data));
+    out.set_ends(piece.ends);
+    return message;
+  }
+
+  protocol::ServerMessage summary() {
+    done_ = true;
+    protocol::ServerMessage message;
+    auto& out = *message.mutable_file_piece();
+    out.set_last(true);
+    out.set_sessions(sessions_);
+    out.set_files(files_);
+    out.set_bytes(bytes_);
+    for (auto& problem : problems_) out.add_problems(utf8::sanitize(problem));
+    return message;
+  }
+
+  protocol::ServerMessage fail(const Error& error) {
+    done_ = true;
+    return protocol::make_error(error);
+  }
+
+  Node& node_;
+  const std::vector<session::SessionId> ids_;
+  std::size_t at_ = 0;
+  exchange::Spool spool_;
+  std::unique_ptr<exchange::Writer> writer_;
+  bool finished_ = false;
+  bool done_ = false;
+  std::uint64_t sessions_ = 0, files_ = 0, bytes_ = 0;
+  std::vector<std::string> problems_;
+};
+
+// Those named, or those a list would show.
+Result<std::vector<session::SessionId>> chosen(Node& node, const protocol::ExportSessions& in) {
+  std::vector<session::SessionId> ids;
+  for (const auto& text : in.ids()) {
+    REEF_TRY(auto id, known_session(node, text));
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(std::move(id));
+  }
+  if (!ids.empty()) return ids;
+  REEF_TRY(const auto query, query_from(in.query()));
+  REEF_TRY(const auto page, node.sessions.list(query));
+  for (const auto* row : page.rows) ids.push_back(row->id);
+  return ids;
+}
+
+}  // namespace
+
+protocol::Answer answer_export(Node& node, const protocol::ExportSessions& request) {
+  const auto format = exchange::find_format(request.format());
+  if (!format) return protocol::answer_with(format.error());
+  auto ids = chosen(node, request);
+  if (!ids) return protocol::answer_with(ids.error());
+  return std::make_unique<ExportStream>(node, **format, *std::move(ids));
+}
+
+}  // namespace reef::server
