@@ -1,0 +1,223 @@
+// The tree for people: what it looks like, that nothing is lost on the way, and what is refused.
+#include "memory/dump.h"
+
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "memory/card.h"
+#include "support/run.h"
+#include "support/temp_dir.h"
+
+namespace reef::memory {
+namespace {
+
+using test::TempDir;
+
+Contents contents_of(std::vector<Entry> entries) {
+  Contents contents;
+  for (auto& entry : entries) {
+    if (entry.id == 0) entry.id = contents.next_id;
+    contents.next_id = entry.id + 1;
+    contents.entries.push_back(std::make_shared<const Entry>(std::move(entry)));
+  }
+  return contents;
+}
+
+std::string bytes_of(const std::vector<TreeFile>& tree, const std::string& path) {
+  for (const auto& file : tree)
+    if (file.path == path) return file.bytes;
+  throw std::runtime_error("no file " + path);
+}
+
+Contents round_trip(const Contents& contents) {
+  return test::value_of(from_tree(to_tree(contents), 99));
+}
+
+constexpr std::uint64_t kTime = 1'776'162'225;  // 2026-04-14T10:23:45Z
+
+TEST(Dump, AFileIsACardAndTheContent) {
+  const auto tree = to_tree(
+      contents_of({{0, kTime, Kind::note, "deploy", "prod rollout steps ...", {"ship", "a<b"}}}));
+  EXPECT_EQ(bytes_of(tree, "notes/deploy.md"),
+            "<div id=\"meta\">\n<dl>\n"
+            "  <dt>Id</dt>\n  <dd>1</dd>\n"
+            "  <dt>Created</dt>\n"
+            "  <dd><time datetime=\"2026-04-14T10:23:45Z\">2026-04-14T10:23:45Z</time></dd>\n"
+            "  <dt>Aliases</dt>\n  <dd><ul><li>ship</li><li>a&lt;b</li></ul></dd>\n"
+            "</dl>\n</div>\n\nprod rollout steps ...\n");
+}
+
+TEST(Dump, TheSummaryLinksEveryEntryByKind) {
+  const auto tree = to_tree(contents_of({{0, 1, Kind::archive, "week 1", "", {}},
+                                         {0, 1, Kind::note, "b[1]", "", {}},
+                                         {0, 1, Kind::note, "a/b", "", {}}}));
+  EXPECT_EQ(bytes_of(tree, "SUMMARY.md"),
+            "# Summary\n\n# Notes\n\n- [a/b](notes/a%252Fb.md)\n- [b\\[1\\]](notes/b%5B1%5D.md)\n"
+            "\n# Archives\n\n- [week 1](archives/week%201.md)\n");
+}
+
+TEST(Dump, EverythingComesBackAsItWas) {
+  auto contents = contents_of({
+      {3, kTime, Kind::note, "plain", "text", {"one", "two & <three>"}},
+      {0, 0, Kind::archive, "empty", "", {}},
+      {0, kTime, Kind::topic, "topic", "\n\n# Heading\n\nblank lines around\n\n\n", {}},
+      {0, kTime, Kind::note, "crlf", "\r\nline\r\n", {}},
+      {0, kTime, Kind::note, "card", "<div id=\"meta\">\n<dl>\n</dl>\n</div>\n\nnot mine", {}},
+      {0, kTime, Kind::note, "nul", std::string("a\0b\x1b", 4), {}},
+      {0, ~0ULL, Kind::note, "far future", "x", {}},
+      {0, 253'402'300'799, Kind::note, "last date", "x", {}},
+      {0, 253'402'300'800, Kind::note, "one later", "x", {}},
+      {0, kTime, Kind::note, "../../etc/passwd", "x", {"../x"}},
+      {0, kTime, Kind::note, ".hidden", "x", {}},
+      {0, kTime, Kind::note, "ends. ", "x", {" spaces ", "\ttab\n", "", "&#65;", "&lt;"}},
+      {0, kTime, Kind::note, "a%2Fb", "literally", {}},
+      {0, kTime, Kind::note, "a/b", "a slash", {}},
+      {0, kTime, Kind::note, "", "no name", {}},
+      {0, kTime, Kind::note, std::string(4000, 'x'), "long", {}},
+      {0, kTime, Kind::note, std::string(4000, 'x') + "y", "long", {}},
+      {0, kTime, Kind::note, "Größe 日本", "ü", {"日"}},
+      {0, kTime, Kind::note, "<b>&amp;", "x", {}},
+  });
+  contents.next_id = 4242;
+  const auto again = round_trip(contents);
+  EXPECT_EQ(*serialize(again), *serialize(contents));
+  // Every path stays inside.
+  for (const auto& file : to_tree(contents)) {
+    EXPECT_EQ(file.path.find(".."), std::string::npos) << file.path;
+    EXPECT_LE(file.path.size(), 255U);
+    EXPECT_LE(std::count(file.path.begin(), file.path.end(), '/'), 1) << file.path;
+  }
+}
+
+TEST(Dump, NamesCrabTalkLetTwoEntriesHaveComeBackToo) {
+  const auto contents = contents_of({{0, 1, Kind::note, "a", "", {"ship", "a", "ship"}},
+                                     {0, 1, Kind::note, "b", "", {"ship", "a"}}});
+  EXPECT_EQ(*serialize(round_trip(contents)), *serialize(contents));
+}
+
+TEST(Dump, AnIdBehindTheNextIdOrBeyondComesBack) {
+  Contents contents = contents_of({{~0ULL - 1, 1, Kind::note, "a", "", {}}});
+  EXPECT_EQ(*serialize(round_trip(contents)), *serialize(contents));
+  contents.next_id = 0;
+  EXPECT_EQ(*serialize(round_trip(contents)), *serialize(contents));
+  EXPECT_EQ(*serialize(round_trip(Contents{})), *serialize(Contents{}));
+}
+
+TEST(Dump, WhatPeopleWriteThemselvesIsTaken) {
+  auto tree = to_tree(contents_of({{5, 1, Kind::note, "old", "x", {}}}));
+  tree.push_back({"notes/new.md", "just text\n"});
+  tree.push_back({"archives/other.md",
+                  "\xEF\xBB\xBF"
+                  "no newline"});
+  tree.push_back({"notes/.swp.md", "an editor's"});
+  tree.push_back({"notes/readme.txt", "not an entry"});
+  tree.push_back({"theme/x.md", "not ours"});
+  // As CrabTalk writes it.
+  tree.push_back({"notes/theirs.md",
+                  "<div id=\"meta\">\n<dl>\n  <dt>Created</dt>\n  <dd><time "
+                  "datetime=\"2026-04-14T10:23:45Z\">2026-04-14T10:23:45Z</time></dd>\n"
+                  "  <dt>Aliases</dt>\n  <dd>\n    <ul>\n      <li>t &amp; t</li>\n    </ul>\n  "
+                  "</dd>\n</dl>\n</div>\n\nhello\n"});
+  const auto contents = test::value_of(from_tree(tree, 77));
+  ASSERT_EQ(contents.entries.size(), 4U);
+  EXPECT_EQ(*contents.entries[1], (Entry{6, 77, Kind::note, "new", "just text", {}}));
+  EXPECT_EQ(*contents.entries[2], (Entry{7, 77, Kind::archive, "other", "no newline", {}}));
+  EXPECT_EQ(*contents.entries[3], (Entry{8, kTime, Kind::note, "theirs", "hello", {"t & t"}}));
+  EXPECT_EQ(contents.next_id, 9U);
+}
+
+TEST(Dump, WhatIsWrongIsSaidWithItsFile) {
+  const auto card = [](const std::string& rows) {
+    return "<div id=\"meta\">\n<dl>" + rows + "</dl>\n</div>\n\nx\n";
+  };
+  const auto expect_bad = [](const std::vector<TreeFile>& tree, std::string_view why) {
+    const auto contents = from_tree(tree, 1);
+    ASSERT_FALSE(contents) << why;
+    EXPECT_EQ(contents.error().code, Errc::invalid);
+    EXPECT_NE(contents.error().what.find(why), std::string::npos) << contents.error().what;
+  };
+  expect_bad({{"notes/a.md", "\xff"}}, "notes/a.md: not valid UTF-8");
+  expect_bad({{"notes/\xff.md", "x"}}, "the file's name is not valid UTF-8");
+  expect_bad({{"notes/a\nb.md", "x"}}, "must not hold control characters");
+  expect_bad({{"notes/a.md", "<div id=\"meta\">\n<dl>"}},
+             "notes/a.md: the card at the top has no end");
+  expect_bad({{"notes/a.md", card("<dt>Created</dt><dd>yesterday</dd>")}},
+             "notes/a.md: Created: 'yesterday' is not a time");
+  expect_bad({{"notes/a.md", card("<dt>Id</dt><dd>-1</dd>")}}, "Id: '-1' is not a number");
+  expect_bad({{"notes/a.md", card("<dt>Id</dt><dd>99999999999999999999</dd>")}}, "is not a number");
+  expect_bad({{"notes/a.md", card("<dt>Id</dt>")}}, "Id: the row has no <dd>");
+  expect_bad({{"notes/a.md", card("<dt>Aliases</dt><dd>ship</dd>")}}, "is not a list of <li>");
+  expect_bad({{"notes/a.md", "x"}, {"archives/a.md", "y"}},
+             "notes/a.md and archives/a.md are both named 'a'");
+  const auto same_id = card("<dt>Id</dt><dd>7</dd>");
+  expect_bad({{"notes/a.md", same_id}, {"notes/b.md", same_id}},
+             "notes/a.md and notes/b.md have the same Id 7");
+  const auto ship = card("<dt>Aliases</dt><dd><ul><li>ship</li></ul></dd>");
+  expect_bad({{"notes/a.md", ship}, {"notes/b.md", ship}},
+             "notes/b.md: alias 'ship' is taken by notes/a.md");
+  expect_bad({{"notes/a.md", ship}, {"notes/ship.md", "x"}},
+             "alias 'ship' is taken by notes/ship.md");
+  expect_bad({{"memory.json", "{"}}, "memory.json");
+  expect_bad({{"memory.json", "[]"}}, "memory.json: not a JSON object");
+  expect_bad({{"memory.json", R"({"nextId":-1})"}}, "memory.json: nextId is not a number");
+  expect_bad({{"memory.json", R"({"nextId":18446744073709551615})"}, {"notes/a.md", "x"}},
+             "no more ids");
+}
+
+class TreeTest : public testing::Test {
+ protected:
+  void write(const std::string& path, const std::string& bytes) {
+    test::write_file(folder / path, bytes);
+  }
+  Status dump(const Contents& contents) { return write_tree(files, folder.path(), contents); }
+  Contents load() {
+    return test::value_of(from_tree(test::value_of(read_tree(files, folder.path())), 1));
+  }
+
+  TempDir folder;
+  PosixFiles files;
+};
+
+TEST_F(TreeTest, ADumpOnDiskComesBackAndTheNextOneLeavesNoOrphans) {
+  const auto first = contents_of(
+      {{0, 1, Kind::note, "gone soon", "x", {}}, {0, 2, Kind::archive, "a/b", "y", {"z"}}});
+  ASSERT_TRUE(dump(first));
+  EXPECT_EQ(*serialize(load()), *serialize(first));
+  EXPECT_NE(test::read_file(folder / "book.toml").find("src = \".\""), std::string::npos);
+
+  write("book.toml", "mine");
+  ::mkdir((folder / "theme").c_str(), 0700);
+  write("theme/x.css", "mine");
+  write("notes/picture.png", "mine");
+  auto second = first;
+  second.entries.erase(second.entries.begin());
+  ASSERT_TRUE(dump(second));
+  EXPECT_FALSE(test::exists(folder / "notes/gone soon.md"));
+  EXPECT_EQ(test::read_file(folder / "book.toml"), "mine");
+  EXPECT_EQ(test::read_file(folder / "theme/x.css"), "mine");
+  EXPECT_EQ(test::read_file(folder / "notes/picture.png"), "mine");
+  EXPECT_EQ(*serialize(load()), *serialize(second));
+}
+
+TEST_F(TreeTest, AFolderThatIsSomebodyElsesIsNotTouched) {
+  ::mkdir((folder / "notes").c_str(), 0700);
+  write("notes/diary.md", "years of it");
+  const auto done = dump(contents_of({{0, 1, Kind::note, "a", "x", {}}}));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::conflict);
+  EXPECT_EQ(test::read_file(folder / "notes/diary.md"), "years of it");
+  EXPECT_FALSE(test::exists(folder / "SUMMARY.md"));
+}
+
+TEST_F(TreeTest, WhatIsNoDumpIsNotLoaded) {
+  EXPECT_EQ(read_tree(files, folder.path()).error().code, Errc::not_found);
+  EXPECT_EQ(read_tree(files, folder / "missing").error().code, Errc::not_found);
+  ::mkdir((folder / "notes").c_str(), 0700);
+  ::mkdir((folder / "notes/deeper").c_str(), 0700);
+  EXPECT_NE(read_tree(files, folder.path()).error().what.find("notes/deeper is a folder"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace reef::memory

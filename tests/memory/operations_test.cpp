@@ -1,0 +1,160 @@
+// The operations on contents alone: what they do, what they refuse, and that a refusal changes
+// nothing.
+#include "memory/operations.h"
+
+#include <gtest/gtest.h>
+
+#include "support/run.h"
+
+namespace reef::memory {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class OperationsTest : public testing::Test {
+ protected:
+  EntryPtr must(const Operation& operation) {
+    auto done = apply(contents, operation, ++now);
+    if (!done) throw std::runtime_error(done.error().what);
+    return *std::move(done);
+  }
+  // The error's words; nothing has changed.
+  void refused(const Operation& operation, Errc code, std::string_view why) {
+    const auto before = contents;
+    const auto done = apply(contents, operation, ++now);
+    ASSERT_FALSE(done) << why;
+    EXPECT_EQ(done.error().code, code) << done.error().what;
+    EXPECT_NE(done.error().what.find(why), std::string::npos) << done.error().what;
+    EXPECT_TRUE(contents == before) << why;
+  }
+
+  Contents contents;
+  std::uint64_t now = 1000;
+};
+
+TEST_F(OperationsTest, AddGivesIdsThatAreNeverGivenAgain) {
+  EXPECT_EQ(must(Add{"a", "one", {}, Kind::note})->id, 1U);
+  const auto second = must(Add{"b", "two", {"bee"}, Kind::archive});
+  EXPECT_EQ(*second, (Entry{2, 1002, Kind::archive, "b", "two", {"bee"}}));
+  must(Remove{"b"});
+  EXPECT_EQ(must(Add{"c", "three", {}, Kind::note})->id, 3U);
+  EXPECT_EQ(contents.next_id, 4U);
+}
+
+TEST_F(OperationsTest, AnIdIsFreshAlsoWhenTheFilesNextIdLagsBehind) {
+  contents.entries.push_back(std::make_shared<const Entry>(Entry{7, 1, Kind::note, "old", "", {}}));
+  EXPECT_EQ(must(Add{"a", "", {}, Kind::note})->id, 8U);
+  contents.entries.clear();
+  contents.next_id = 1;
+  contents.entries.push_back(
+      std::make_shared<const Entry>(Entry{~0ULL, 1, Kind::note, "last", "", {}}));
+  refused(Add{"a", "", {}, Kind::note}, Errc::too_large, "no more ids");
+}
+
+TEST_F(OperationsTest, NamesAndAliasesAreUniqueAcrossBoth) {
+  must(Add{"deploy", "x", {"ship", "release"}, Kind::note});
+  must(Add{"other", "x", {}, Kind::note});
+  refused(Add{"deploy", "y", {}, Kind::note}, Errc::conflict, "an entry named 'deploy' already");
+  refused(Add{"ship", "y", {}, Kind::note}, Errc::conflict, "'ship' is an alias of 'deploy'");
+  refused(Add{"new", "y", {"deploy"}, Kind::note}, Errc::conflict, "'deploy'");
+  refused(Add{"new", "y", {"release"}, Kind::note}, Errc::conflict, "'release' is an alias");
+  refused(Rename{"other", "ship"}, Errc::conflict, "'ship' is an alias");
+  refused(Alias{"other", {"deploy"}, {}}, Errc::conflict, "'deploy'");
+  refused(Remember{"other", "x", Names{"ship"}}, Errc::conflict, "'ship'");
+  // Its own name and a repetition are no second name.
+  EXPECT_EQ(must(Add{"new", "y", {"new", "n", "n"}, Kind::note})->aliases, Names{"n"});
+}
+
+TEST_F(OperationsTest, AnAliasIsAsGoodAsTheName) {
+  must(Add{"deploy", "x", {"ship"}, Kind::note});
+  EXPECT_EQ(must(Write{"ship", "y", {}})->name, "deploy");
+  EXPECT_EQ(must(Remember{"ship", "z", {}})->aliases, Names{"ship"});
+  EXPECT_EQ(contents.entries.size(), 1U);
+  EXPECT_EQ(must(Forget{"ship"})->content, "z");
+  EXPECT_TRUE(contents.entries.empty());
+}
+
+TEST_F(OperationsTest, WriteKeepsIdTimeAndKind) {
+  must(Add{"sum", "x", {"s"}, Kind::archive});
+  const auto written = must(Write{"sum", "y", Names{"t"}});
+  EXPECT_EQ(*written, (Entry{1, 1001, Kind::archive, "sum", "y", {"t"}}));
+  refused(Write{"ghost", "y", {}}, Errc::not_found, "no entry named 'ghost'");
+}
+
+TEST_F(OperationsTest, RenameFreesTheOldNameOfANote) {
+  must(Add{"a", "x", {"b"}, Kind::note});
+  EXPECT_EQ(*must(Rename{"a", "b"}), (Entry{1, 1001, Kind::note, "b", "x", {}}));
+  must(Add{"a", "free again", {}, Kind::note});
+  EXPECT_EQ(must(Rename{"b", "b"})->name, "b");
+}
+
+TEST_F(OperationsTest, ARenamedArchiveIsStillFoundByTheNameATranscriptHas) {
+  must(Add{"reef-user-1-1", "x", {}, Kind::archive});
+  must(Rename{"reef-user-1-1", "the first week"});
+  EXPECT_EQ(contents.find("reef-user-1-1")->name, "the first week");
+}
+
+TEST_F(OperationsTest, AliasesComeAndGo) {
+  must(Add{"a", "x", {"one", "two"}, Kind::note});
+  EXPECT_EQ(must(Alias{"a", {"three", "two"}, {"one"}})->aliases, (Names{"two", "three"}));
+  refused(Alias{"a", {"four"}, {"one"}}, Errc::not_found, "'one' is no alias of 'a'");
+}
+
+TEST_F(OperationsTest, RememberAndForgetLeaveArchivesAndTopicsAlone) {
+  must(Add{"sum", "x", {"s"}, Kind::archive});
+  must(Add{"top", "x", {}, Kind::topic});
+  for (const std::string name : {"sum", "s", "top"}) {
+    refused(Remember{name, "y", {}}, Errc::denied, "is not a note");
+    refused(Forget{name}, Errc::denied, "is not a note");
+  }
+  refused(Forget{"ghost"}, Errc::not_found, "no entry named 'ghost'");
+}
+
+TEST_F(OperationsTest, RememberWithoutAliasesKeepsThoseThereAre) {
+  must(Remember{"a", "x", Names{"one"}});
+  EXPECT_EQ(must(Remember{"a", "y", {}})->aliases, Names{"one"});
+  EXPECT_EQ(must(Remember{"a", "y", Names{}})->aliases, Names{});
+}
+
+TEST_F(OperationsTest, HostileNamesAreRefused) {
+  for (const auto& name : {std::string(), std::string("a\nb"), std::string("a\tb"),
+                           std::string("\x1b[2J"), std::string("a\0b", 3), std::string("\xff"),
+                           std::string(" a"), std::string("a "), std::string("\xc2\x85")}) {
+    refused(Add{name, "x", {}, Kind::note}, Errc::invalid, "name");
+    refused(Add{"ok", "x", {name}, Kind::note}, Errc::invalid, "alias");
+  }
+  refused(Add{std::string(kNameBytesMax + 1, 'x'), "", {}, Kind::note}, Errc::too_large, "at most");
+  must(Add{std::string(kNameBytesMax, 'x'), "", {}, Kind::note});
+  for (const std::string name : {"..", "a/b", "C:\\x", "Grüße an Jörg", "日本", "-rf", "%2F"})
+    must(Add{name, "x", {}, Kind::note});
+}
+
+TEST_F(OperationsTest, SizesHaveLimits) {
+  refused(Add{"a", std::string(kContentBytesMax + 1, 'x'), {}, Kind::note}, Errc::too_large,
+          "at most 1048576 bytes");
+  refused(Add{"a", "\xff", {}, Kind::note}, Errc::invalid, "UTF-8");
+  Names many;
+  for (std::size_t i = 0; i <= kAliasesMax; ++i) many.push_back("n" + std::to_string(i));
+  refused(Add{"a", "", many, Kind::note}, Errc::too_large, "at most 64 aliases");
+  // All together.
+  const std::string large(kContentBytesMax, 'x');
+  while (serialized_bytes(contents) + kContentBytesMax + 100 < kMemoryBytesMax)
+    must(Add{"n" + std::to_string(now), large, {}, Kind::note});
+  refused(Add{"one too many", large, {}, Kind::note}, Errc::too_large, "forget something");
+  must(Add{"a", "small", {}, Kind::note});
+  refused(Write{"a", large, {}}, Errc::too_large, "forget something");
+}
+
+// A file of somebody else may be larger; it can still become smaller.
+TEST_F(OperationsTest, AMemoryThatIsTooLargeCanShrink) {
+  const std::string large(kMemoryBytesMax, 'x');
+  contents.entries.push_back(
+      std::make_shared<const Entry>(Entry{1, 1, Kind::note, "huge", large, {}}));
+  contents.next_id = 2;
+  refused(Add{"a", "x", {}, Kind::note}, Errc::too_large, "forget something");
+  must(Write{"huge", large.substr(0, kContentBytesMax), {}});
+  must(Add{"a", "x", {}, Kind::note});
+}
+
+}  // namespace
+}  // namespace reef::memory
