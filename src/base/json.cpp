@@ -65,6 +65,8 @@ struct Handler {
   static constexpr std::size_t max_key_size = boost::json::string::max_size();
   static constexpr std::size_t max_string_size = boost::json::string::max_size();
 
+  explicit Handler(boost::json::storage_ptr storage) { stack.reset(std::move(storage)); }
+
   boost::json::value_stack stack;
 
   bool on_document_begin(error_code&) { return true; }
@@ -101,10 +103,10 @@ struct Handler {
 
 }  // namespace
 
-Result<value> parse(std::string_view text) {
+Result<value> parse(std::string_view text, boost::json::storage_ptr storage) {
   boost::json::parse_options options;
   options.max_depth = kDepthMax;
-  boost::json::basic_parser<Handler> parser(options);
+  boost::json::basic_parser<Handler> parser(options, std::move(storage));
   boost::json::error_code error;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   if (error)

@@ -198,12 +198,16 @@ class Sessions {
   Task<void> refresh(std::vector<Refresh> requests);
   void on_append(Session& session, const std::vector<Entry>& entries, std::uint64_t bytes);
   void adopt(Row row);
+  // A row of rows_ is new or was changed: its key and its time.
+  void place(Row& row);
   std::int64_t next_binding(const Key& key) const;
   void forget(const SessionId& id);
   void mark_changed(const SessionId& id);
   void plan_flush();
   Task<void> flush_later();
   Task<Ok> flush();
+  // For the catalog.
+  Task<std::string> records_of(std::vector<SessionId> ids);
   void trim_cache();
   Session::OnAppend append_hook();
 
@@ -216,6 +220,7 @@ class Sessions {
   std::unordered_map<SessionId, Cached> cache_;
   std::unordered_map<SessionId, std::shared_ptr<Notify>> opening_;
   std::uint64_t uses_ = 0;
+  std::uint64_t untrimmed_bytes_ = 0;  // appended since the cache was last looked at
 
   std::set<SessionId> changed_rows_;  // not yet in the catalog; gone when not in rows_
   std::unordered_map<SessionId, json::object> notes_;

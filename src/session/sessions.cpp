@@ -41,28 +41,33 @@ Sessions::Sessions(Executor loop, Store& store, Clock& clock, Random& random)
 
 void Sessions::adopt(Row row) {
   const auto id = row.id;
+  const auto known = rows_.find(id);
+  if (known == rows_.end()) {
+    row.slot = SIZE_MAX;
+    place(rows_.emplace(id, std::move(row)).first->second);
+    return;
+  }
+  row.slot = known->second.slot;
+  known->second = std::move(row);
+  place(known->second);
+}
+
+void Sessions::place(Row& row) {
   if (!row.key().empty()) {
-    const std::string key(row.key());
-    const auto bound = bindings_.find(key);
-    if (bound == bindings_.end()) {
-      bindings_.emplace(key, id);
-    } else if (bound->second != id) {
+    const auto [bound, is_new] = bindings_.try_emplace(std::string(row.key()), row.id);
+    if (!is_new && bound->second != row.id) {
       // Bound last is current; ids decide between equals, so that every start decides alike.
       const auto* other = find(bound->second);
-      if (!other || other->key() != key ||
-          std::pair(other->bound_at(), other->id.text()) < std::pair(row.bound_at(), id.text()))
-        bound->second = id;
+      if (!other || other->key() != row.key() ||
+          std::pair(other->bound_at(), other->id.text()) < std::pair(row.bound_at(), row.id.text()))
+        bound->second = row.id;
     }
   }
-  const auto known = rows_.find(id);
-  row.slot = known == rows_.end() ? times_.size() : known->second.slot;
-  auto& stored = rows_.insert_or_assign(id, std::move(row)).first->second;
-  const Listing::Dated dated{stored.updated.time_since_epoch().count(), &stored};
-  if (stored.slot == times_.size()) {
-    times_.push_back(dated);
-  } else {
-    times_[stored.slot] = dated;
+  if (row.slot == SIZE_MAX) {
+    row.slot = times_.size();
+    times_.emplace_back();
   }
+  times_[row.slot] = Listing::Dated{row.updated.time_since_epoch().count(), &row};
 }
 
 void Sessions::forget(const SessionId& id) {
@@ -136,12 +141,13 @@ Task<Status> Sessions::load() {
   if (!listed) co_return Error(Errc::internal, "the sessions could not be listed");
   REEF_CO_TRY(const auto stored, *std::move(listed));
   rows_.reserve(stored.size());
+  bindings_.reserve(stored.size());
+  times_.reserve(stored.size());
   std::vector<Refresh> stale;
   for (const auto& session : stored) {
     const auto found = known.rows.find(session.id);
     if (found != known.rows.end() && found->second.bytes == session.bytes) {
-      adopt(std::move(found->second));
-      known.rows.erase(found);
+      place(rows_.insert(known.rows.extract(found)).position->second);
       continue;
     }
     Refresh request{session.id, std::nullopt};
@@ -210,8 +216,22 @@ void Sessions::note(const SessionId& id, json::object patch) {
 
 Task<void> Sessions::flush_later() {
   co_await sleep_for(kFlushDelay);
-  flush_planned_ = false;
   static_cast<void>(co_await shielded(flush()));
+  flush_planned_ = false;
+  // What changed meanwhile.
+  if (!changed_rows_.empty() || !notes_.empty()) plan_flush();
+}
+
+Task<std::string> Sessions::records_of(std::vector<SessionId> ids) {
+  constexpr std::size_t kAtOnce = 256;
+  std::string bytes;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto* row = find(ids[i]);
+    bytes += row ? catalog_record(*row) : catalog_removal(ids[i]);
+    // A hundred thousand take a while, and others want the loop too.
+    if (i % kAtOnce == kAtOnce - 1) co_await yield_to_loop();
+  }
+  co_return bytes;
 }
 
 Task<Ok> Sessions::flush() {
@@ -225,21 +245,17 @@ Task<Ok> Sessions::flush() {
   // Rewritten when most of it is history.
   const bool rewrite =
       catalog_damaged_ || catalog_records_ + changed.size() > 2 * rows_.size() + 1000;
-  std::string bytes;
-  Status done = Ok{};
+  std::vector<SessionId> ids(changed.begin(), changed.end());
   if (rewrite) {
-    for (const auto& [id, row] : rows_) bytes += catalog_record(row);
-    catalog_records_ = rows_.size();
+    ids.clear();
+    for (const auto& [id, row] : rows_) ids.push_back(id);
+    catalog_records_ = 0;
     catalog_damaged_ = false;
-    done = co_await store_.replace_catalog(std::move(bytes));
-  } else {
-    for (const auto& id : changed) {
-      const auto* row = find(id);
-      bytes += row ? catalog_record(*row) : catalog_removal(id);
-    }
-    catalog_records_ += changed.size();
-    done = co_await store_.append_catalog(std::move(bytes));
   }
+  catalog_records_ += ids.size();
+  const auto bytes = co_await records_of(std::move(ids));
+  const auto done =
+      rewrite ? co_await store_.replace_catalog(bytes) : co_await store_.append_catalog(bytes);
   if (!done) {
     // Only a cache: it will be found behind and brought up to date, or written whole next time.
     catalog_damaged_ = true;
@@ -325,10 +341,9 @@ void Sessions::on_append(Session& session, const std::vector<Entry>& entries, st
   const auto found = rows_.find(session.id());
   if (found == rows_.end()) return;  // trashed meanwhile
   if (found->second.bytes + bytes == session.bytes()) {
-    auto row = std::move(found->second);
-    for (const auto& entry : entries) fold(row, entry);
-    row.bytes = session.bytes();
-    adopt(std::move(row));
+    for (const auto& entry : entries) fold(found->second, entry);
+    found->second.bytes = session.bytes();
+    place(found->second);
   } else {
     // Another program wrote before us: what is missing is read from where the row ends.
     std::vector<Refresh> requests;
@@ -337,7 +352,9 @@ void Sessions::on_append(Session& session, const std::vector<Entry>& entries, st
   }
   mark_changed(session.id());
   appended_.notify_all();
-  trim_cache();
+  // Looked at now and then: it costs a walk through the cache.
+  untrimmed_bytes_ += bytes;
+  if (untrimmed_bytes_ >= kCacheBytesMax / 64) trim_cache();
 }
 
 Task<void> Sessions::wait_for_append(std::chrono::steady_clock::time_point deadline) {
@@ -449,6 +466,7 @@ Task<Result<std::shared_ptr<Session>>> Sessions::create_unshielded(New request) 
 }
 
 void Sessions::trim_cache() {
+  untrimmed_bytes_ = 0;
   if (cache_.size() <= kCacheSessionsMax) {
     std::uint64_t bytes = 0;
     for (const auto& [id, cached] : cache_) bytes += cached.session->bytes();

@@ -104,38 +104,38 @@ TEST(FsStore, ABatchGivesEveryAppendItsOwnOutcome) {
   const test::TempDir folder;
   test::FaultyFiles files;
   const auto batch_of = [&](std::uint64_t second_at) {
-    std::vector<std::shared_ptr<PendingAppend>> batch;
+    std::vector<PendingAppend> batch;
     for (int i = 0; i < 3; ++i) {
       const auto file = folder / std::to_string(i);
       test::write_file(file, "one\n");
-      batch.push_back(std::make_shared<PendingAppend>(
-          PendingAppend{file, i == 1 ? second_at : 4U, "two\n", std::nullopt}));
+      batch.push_back(PendingAppend{file, i == 1 ? second_at : 4U, "two\n"});
     }
     return batch;
   };
   auto moved = batch_of(9);
   append_transcripts(files, moved);
-  EXPECT_TRUE(moved[0]->outcome->ok());
-  EXPECT_EQ(moved[1]->outcome->error().code, Errc::conflict);
-  EXPECT_TRUE(moved[2]->outcome->ok());
-  EXPECT_EQ(test::read_file(moved[0]->file), "one\ntwo\n");
-  EXPECT_EQ(test::read_file(moved[1]->file), "one\n");
+  EXPECT_TRUE(moved[0].outcome->ok());
+  EXPECT_EQ(moved[1].outcome->error().code, Errc::conflict);
+  EXPECT_TRUE(moved[2].outcome->ok());
+  EXPECT_EQ(test::read_file(moved[0].file), "one\ntwo\n");
+  EXPECT_EQ(test::read_file(moved[1].file), "one\n");
 
   const int before = files.calls();
-  append_transcripts(files, batch_of(4));
+  auto good = batch_of(4);
+  append_transcripts(files, good);
   const int calls = files.calls() - before;
   for (const int fault : kFaults) {
     for (int nth = 1; nth <= calls; ++nth) {
-      const auto batch = batch_of(4);
+      auto batch = batch_of(4);
       files.fail_at(nth, fault);
       append_transcripts(files, batch);
       ASSERT_TRUE(files.hit());
       files.heal();
       int failed = 0;
       for (const auto& pending : batch) {
-        ASSERT_TRUE(pending->outcome) << "call " << nth;
-        failed += pending->outcome->ok() ? 0 : 1;
-        EXPECT_EQ(test::read_file(pending->file), pending->outcome->ok() ? "one\ntwo\n" : "one\n")
+        ASSERT_TRUE(pending.outcome) << "call " << nth;
+        failed += pending.outcome->ok() ? 0 : 1;
+        EXPECT_EQ(test::read_file(pending.file), pending.outcome->ok() ? "one\ntwo\n" : "one\n")
             << "call " << nth;
       }
       EXPECT_GE(failed, 1) << "call " << nth << " failed and was not noticed";

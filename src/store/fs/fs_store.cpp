@@ -17,6 +17,9 @@ constexpr std::string_view kTornSuffix = ".torn";
 // More appends at once than this share a sync of the file system: measured, it is cheaper from
 // here.
 constexpr std::size_t kDirectMax = 4;
+// While one batch waits for the disk, another is written and a third is made ready.
+constexpr std::size_t kBatchesMax = 2;
+constexpr std::size_t kBatchMax = 32;
 
 std::string parent_of(const std::string& path) {
   const auto slash = path.find_last_of('/');
@@ -227,24 +230,24 @@ std::vector<Status> take_in_folders(Files& files, const std::string& directory,
   return out;
 }
 
-void append_transcripts(Files& files, const std::vector<std::shared_ptr<PendingAppend>>& batch) {
+void append_transcripts(Files& files, std::vector<PendingAppend>& batch) {
   std::vector<std::pair<PendingAppend*, Fd>> written;
-  for (const auto& pending : batch) {
-    auto fd = write_behind(files, pending->file, pending->at, pending->bytes);
+  for (auto& append : batch) {
+    auto fd = write_behind(files, append.file, append.at, append.bytes);
     if (fd) {
-      written.emplace_back(pending.get(), *std::move(fd));
+      written.emplace_back(&append, *std::move(fd));
     } else {
-      pending->outcome = std::move(fd).error();
+      append.outcome = std::move(fd).error();
     }
   }
   if (written.empty()) return;
   const auto done = files.sync_filesystem(written.front().second.get());
-  for (auto& [pending, fd] : written) {
+  for (auto& [append, fd] : written) {
     if (done) {
-      pending->outcome = Ok{};
+      append->outcome = Ok{};
     } else {
-      undo(files, pending->file, fd.get(), pending->at, pending->bytes.size());
-      pending->outcome = failed_append(done.error(), pending->file);
+      undo(files, append->file, fd.get(), append->at, append->bytes.size());
+      append->outcome = failed_append(done.error(), append->file);
     }
   }
 }
@@ -331,26 +334,31 @@ Task<Status> FsStore::append(session::SessionId id, std::uint64_t at, std::strin
   co_return co_await pool_.run(work);
 }
 
+struct FsStore::Batch {
+  explicit Batch(Executor loop) : done(std::move(loop)) {}
+  std::vector<PendingAppend> appends;
+  Notify done;
+};
+
 Task<Status> FsStore::append_in_batch(session::SessionId id, std::uint64_t at, std::string bytes) {
-  if (!batch_done_) batch_done_.emplace(co_await boost::asio::this_coro::executor);
-  auto mine = std::make_shared<PendingAppend>(PendingAppend{file(id), at, std::move(bytes), {}});
-  batch_.push_back(mine);
-  // Whoever finds no batch running takes all that wait along.
-  while (!mine->outcome) {
-    if (batch_running_) {
-      co_await batch_done_->wait();
-    } else {
-      co_await run_batch();
-    }
-  }
-  co_return *std::move(mine->outcome);
+  const bool first = !filling_ || filling_->appends.size() == kBatchMax;
+  if (first) filling_ = std::make_shared<Batch>(co_await boost::asio::this_coro::executor);
+  const auto batch = filling_;
+  const auto place = batch->appends.size();
+  batch->appends.push_back(PendingAppend{file(id), at, std::move(bytes)});
+  // The first one does it for all that have come until there is room for one more batch.
+  if (first) co_await run_batch(batch);
+  while (!batch->appends[place].outcome) co_await batch->done.wait();
+  co_return *std::move(batch->appends[place].outcome);
 }
 
-Task<void> FsStore::run_batch() {
-  batch_running_ = true;
-  const auto batch = std::exchange(batch_, {});
+Task<void> FsStore::run_batch(std::shared_ptr<Batch> batch) {
+  if (!batch_left_) batch_left_.emplace(co_await boost::asio::this_coro::executor);
+  while (batches_running_ == kBatchesMax) co_await batch_left_->wait();
+  ++batches_running_;
+  if (filling_ == batch) filling_.reset();
   auto work = [&] {
-    append_transcripts(files_, batch);
+    append_transcripts(files_, batch->appends);
     return true;
   };
   std::string failure = "the append was not done";
@@ -359,10 +367,11 @@ Task<void> FsStore::run_batch() {
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  for (const auto& pending : batch)
-    if (!pending->outcome) pending->outcome = Error(Errc::internal, failure);
-  batch_running_ = false;
-  batch_done_->notify_all();
+  for (auto& append : batch->appends)
+    if (!append.outcome) append.outcome = Error(Errc::internal, failure);
+  --batches_running_;
+  batch->done.notify_all();
+  batch_left_->notify_all();
 }
 
 Result<session::Row> FsStore::refresh_one(session::Refresh request) {

@@ -14,7 +14,7 @@ struct PendingAppend {
   std::string file;
   std::uint64_t at = 0;
   std::string bytes;
-  std::optional<Status> outcome;
+  std::optional<Status> outcome = std::nullopt;
 };
 
 class FsStore final : public session::Store {
@@ -49,8 +49,9 @@ class FsStore final : public session::Store {
   std::string trash_folder(const session::SessionId& id) const;
   std::string catalog() const;
 
+  struct Batch;
   Task<Status> append_in_batch(session::SessionId id, std::uint64_t at, std::string bytes);
-  Task<void> run_batch();
+  Task<void> run_batch(std::shared_ptr<Batch> batch);
 
   Files& files_;
   Pool& pool_;
@@ -59,9 +60,9 @@ class FsStore final : public session::Store {
   // Appends under way, each with a sync of its own. When there are many, the next ones wait for
   // each other and share one sync of the file system.
   std::size_t direct_ = 0;
-  std::vector<std::shared_ptr<PendingAppend>> batch_;
-  bool batch_running_ = false;
-  std::optional<Notify> batch_done_;
+  std::shared_ptr<Batch> filling_;  // appends may still join it
+  std::size_t batches_running_ = 0;
+  std::optional<Notify> batch_left_;
 };
 
 // The blocking halves, for the pool and for tests that count system calls.
@@ -73,6 +74,6 @@ Status append_transcript(Files& files, const std::string& file, std::uint64_t at
 std::vector<Status> take_in_folders(Files& files, const std::string& directory,
                                     const std::vector<session::Incoming>& sessions);
 // The same for several files with one sync; every one gets its outcome.
-void append_transcripts(Files& files, const std::vector<std::shared_ptr<PendingAppend>>& batch);
+void append_transcripts(Files& files, std::vector<PendingAppend>& batch);
 
 }  // namespace reef::store
