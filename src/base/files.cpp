@@ -61,10 +61,13 @@ Result<Fd> PosixFiles::open(const std::string& path, Open how) {
     case Open::source:
       flags |= O_RDONLY | O_NONBLOCK | O_NOATIME;
       break;
+    case Open::plain:
+      flags |= O_RDONLY | O_NONBLOCK | O_NOATIME | O_NOFOLLOW;
+      break;
   }
   Fd fd(::open(path.c_str(), flags, 0600));
   // Only the owner may leave no trace.
-  if (!fd && how == Open::source && errno == EPERM)
+  if (!fd && (flags & O_NOATIME) != 0 && errno == EPERM)
     fd = Fd(::open(path.c_str(), flags & ~O_NOATIME, 0600));
   if (!fd) return sys_error(errno, "open " + path);
   return fd;

@@ -36,6 +36,7 @@ class Files {
     append,  // existing file, writes go to the end
     create,  // new file, conflict when it exists; mode 0600
     source,  // somebody else's file, to read: never waits (a pipe), leaves no trace where it may
+    plain,   // as source, and not through a symbolic link
   };
   struct Stat {
     std::uint64_t size = 0;

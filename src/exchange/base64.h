@@ -1,0 +1,14 @@
+// RFC 4648 with padding. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace reef::exchange {
+
+std::string to_base64(std::string_view bytes);
+// nullopt when it is none.
+std::optional<std::string> from_base64(std::string_view text);
+
+}  // namespace reef::exchange

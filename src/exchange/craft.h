@@ -1,0 +1,23 @@
+// Craft Agents: a reader of session folders, workspaces and bundles, and writers of both. What is
+// read, and what survives a way there and back: docs/exchange.md.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/files.h"
+#include "exchange/exchange.h"
+
+namespace reef::exchange {
+
+// `path` is an application's folder (~/.craft-agent), a workspace, its sessions folder, the folder
+// of one session or its session.jsonl, or a bundle. Errors are about the path itself and the
+// intake; what is wrong inside is a problem.
+Status read_craft(Files& files, const std::string& path, Intake& intake);
+
+// sessions/<id>/session.jsonl, with the session's files beside it.
+std::unique_ptr<Writer> craft_writer(Outlet& outlet);
+// <id>.json: the session and its files in one.
+std::unique_ptr<Writer> craft_bundle_writer(Outlet& outlet);
+
+}  // namespace reef::exchange

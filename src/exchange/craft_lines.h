@@ -1,0 +1,91 @@
+// The lines of a Craft session, wherever they are kept: header and messages to a session of ours.
+// The readers' own.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exchange/feed.h"
+#include "exchange/source.h"
+
+namespace reef::exchange {
+
+// The folders of a session that are taken along, here and there under the same name.
+inline constexpr std::string_view kCraftFolders[] = {"attachments", "plans", "data",
+                                                     "long_responses", "downloads"};
+// Stands for the session's folder in their lines.
+inline constexpr std::string_view kSessionPath = "{{SESSION_PATH}}";
+
+// "craft:<id>@<createdAt>": ids are unique in a workspace only.
+std::string craft_origin(const json::object& header, std::string_view id);
+
+// Where a session's files were, relative to its folder, and where they are now.
+using Moved = std::map<std::string, std::string, std::less<>>;
+
+// One session. Give it the header, then the lines, then finish.
+class CraftSession {
+ public:
+  struct Place {
+    std::string path;  // for messages to a person
+    std::string id;
+    std::string mark;
+    TimePoint modified;
+    std::string parent;  // an origin
+  };
+  // Brings the session's files; called when it has begun.
+  using BringFiles = std::function<Result<Moved>()>;
+
+  CraftSession(Intake& intake, Place place, BringFiles bring)
+      : intake_(intake), place_(std::move(place)), bring_(std::move(bring)) {}
+
+  // Without one, what the place says is used.
+  void header(json::object header) { header_ = std::move(header); }
+  // `seed` names a line that has no id. Returns what is wrong with it, or nothing.
+  Result<std::string> line(json::object line, std::string_view seed);
+  Status finish();
+  // It has not changed since it was last imported; lines need not be given.
+  bool unwanted() const { return begun_ && !feed_; }
+
+ private:
+  // An assistant's message of our own making, spread over several lines.
+  struct Group {
+    std::string id;
+    std::optional<TimePoint> time;
+    Plain parts;
+    Extra extra;
+    struct Result {
+      std::int64_t at = 0;
+      std::optional<TimePoint> time;
+      json::object message;
+      Extra extra;
+    };
+    std::vector<Result> results;
+  };
+
+  Status begin(const json::object* first);
+  Status flush();
+  Status add_message(std::string id, std::optional<TimePoint> time, json::object message,
+                     json::object rest);
+  Status add_own(json::object line, Extra extra);
+  Status add_result(Group::Result result);
+  Status add_foreign(json::object line, std::string_view type, std::string id);
+  Status add_tool(json::object line, const std::string& id, std::optional<TimePoint> time);
+  Result<std::string> add_carried(json::array entries);
+  void move_references(json::object& line) const;
+  std::optional<std::string> moved(std::string_view path) const;
+
+  Intake& intake_;
+  Place place_;
+  BringFiles bring_;
+  json::object header_;
+  bool begun_ = false;
+  std::optional<Feed> feed_;
+  Moved moved_;
+  std::optional<Group> group_;
+  json::array after_;
+};
+
+}  // namespace reef::exchange
