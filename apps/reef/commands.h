@@ -49,6 +49,14 @@ struct ExportOptions {
   bool force = false;               // existing files are replaced
 };
 int run_export(const Context& context, ExportOptions options);
+struct ImportOptions {
+  std::string kind;  // or "auto"
+  std::string path;
+  bool redact = false;
+  bool dry_run = false;
+  bool yes = false;
+};
+int run_import(const Context& context, const ImportOptions& options);
 int run_kill(const Context& context, const std::string& agent, const std::string& sender);
 int run_reload(const Context& context);
 int run_stop(const Context& context);

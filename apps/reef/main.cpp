@@ -184,6 +184,17 @@ int main(int argc, char** argv) {
       ->required();
   send->add_option("MESSAGE", send_message, "What to say")->required();
 
+  ImportOptions importing;
+  auto* import_command = add(app, flags, "import", "Bring in the sessions of another program",
+                             "reef import auto   (or: reef import pi ~/.pi/agent --dry-run)");
+  import_command->add_option("KIND", importing.kind, "auto, crabtalk, craft, clawdbot or pi")
+      ->required()
+      ->check(CLI::IsMember({"auto", "crabtalk", "craft", "clawdbot", "openclaw", "pi"}));
+  import_command->add_option("PATH", importing.path, "Where they lie; not with auto");
+  import_command->add_flag("--redact", importing.redact, "Mask keys, tokens and passwords");
+  import_command->add_flag("--dry-run", importing.dry_run, "Only look; write nothing");
+  import_command->add_flag("--yes", importing.yes, "Do not ask (auto)");
+
   std::string kill_agent;
   std::string kill_sender;
   auto* kill = add(app, flags, "kill", "Cancel what runs in a conversation", "reef kill -s ci");
@@ -231,6 +242,15 @@ int main(int argc, char** argv) {
     sending.message = send_message;
     sending.command = "send";
     return run_chat(context, sending);
+  }
+  if (import_command->parsed()) {
+    const bool by_itself = importing.kind == "auto";
+    if (by_itself != importing.path.empty()) {
+      std::fprintf(stderr, "reef: usage: %s\nTry: reef import --help\n",
+                   by_itself ? "import auto takes no path" : "import KIND needs a PATH");
+      return 2;
+    }
+    return run_import(context, importing);
   }
   if (kill->parsed()) return run_kill(context, kill_agent, kill_sender);
   if (reload->parsed()) return run_reload(context);

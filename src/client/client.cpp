@@ -18,6 +18,8 @@ bool is_last(const protocol::ServerMessage& message) {
       return message.session_list().last();
     case M::kSessionData:
       return message.session_data().last();
+    case M::kImportEvent:
+      return message.import_event().last();
     case M::kCheckReport:
       return message.check_report().last();
     case M::kFilePiece:

@@ -22,6 +22,7 @@
 #include "daemon/config.h"
 #include "daemon/home.h"
 #include "daemon/systemd.h"
+#include "exchange/import.h"
 #include "model/local/local.h"
 #include "model/scripted/scripted.h"
 #include "server/server.h"
@@ -65,11 +66,14 @@ class Daemon {
         store_(files_, pool_, home_.root),
         sessions_(io.get_executor(), store_, clock_, random_),
         runtime_(io.get_executor(), sessions_, clock_),
+        importer_(exchange::ImportHouse{io.get_executor(), files_, pool_, sessions_, store_,
+                                        random_, home_.root}),
         node_{runtime_,
               sessions_,
               store_,
               pool_,
               home_.root,
+              importer_,
               [this] { return shielded(reload()); },
               [this] { stop(); },
               [this](protocol::Stats& stats) { fill(stats); }},
@@ -80,6 +84,8 @@ class Daemon {
   // Everything that can go wrong before clients may come.
   Task<Status> start(const Config& config) {
     ::unlink(home_.tcp_address().c_str());  // of a daemon that was killed
+    if (const auto cleared = exchange::clear_staging(files_, home_.root); !cleared)
+      log::warn("{}", cleared.error().what);
     REEF_CO_CHECK(co_await sessions_.load());
     REEF_CO_TRY(auto setup, make_setup(config));
     runtime_.configure(std::move(setup));
@@ -106,10 +112,12 @@ class Daemon {
     for (const auto& listener : listeners_) listener->stop_accepting();
     ::unlink(home_.socket().c_str());
     ::unlink(home_.tcp_address().c_str());
+    importer_.cancel();
     co_await runtime_.drain(kDrainGrace);
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
     for (const auto& listener : listeners_) co_await listener->stop();
+    co_await importer_.stop();
     co_await sessions_.stop();
     boost::system::error_code ignored;
     signals_.cancel(ignored);
@@ -282,6 +290,7 @@ class Daemon {
   store::FsStore store_;
   session::Sessions sessions_;
   runtime::Runtime runtime_;
+  exchange::Importer importer_;
   server::Node node_;
   Config config_;
   // Those that take no more connections stay until the end: their clients do.

@@ -53,6 +53,12 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_restore_session(node, message.restore_session());
     case M::kCheckSessions:
       return answer_check_sessions(node, message.check_sessions());
+    case M::kImportSessions:
+      return answer_import(node, message.import_sessions());
+    case M::kFindImports:
+      return answer_find_imports(node, message.find_imports());
+    case M::kCancelImport:
+      return answer_cancel_import(node);
     case M::kListConversations:
       return answer_list_conversations(node, message.list_conversations());
     case M::kListActiveConversations:

@@ -7,6 +7,7 @@
 //   session_changes.cpp  new, resume, fork, rewind, patch, label, trash, restore, check
 //   conversations.cpp    CrabTalk's lists and history
 //   exports.cpp          export, backup
+//   imports.cpp          import, find imports, cancel import
 //
 // Loop thread only.
 #pragma once
@@ -16,6 +17,7 @@
 
 #include "base/pool.h"
 #include "base/result.h"
+#include "exchange/import.h"
 #include "protocol/protocol.h"
 #include "runtime/runtime.h"
 #include "session/session.h"
@@ -29,6 +31,7 @@ struct Node {
   session::Store& store;
   Pool& pool;
   std::string home;  // the folder everything lies in
+  exchange::Importer& imports;
   // The daemon's own matters.
   std::function<Task<Status>()> reload;
   std::function<void()> shutdown;
@@ -63,6 +66,9 @@ protocol::Answer answer_list_conversations(Node& node, const protocol::ListConve
 protocol::Answer answer_active_conversations(Node& node);
 protocol::Answer answer_history(Node& node, const protocol::GetConversationHistory& request);
 protocol::Answer answer_export(Node& node, const protocol::ExportSessions& request);
+protocol::Answer answer_import(Node& node, const protocol::ImportSessions& request);
+protocol::Answer answer_find_imports(Node& node, const protocol::FindImports& request);
+protocol::Answer answer_cancel_import(Node& node);
 
 // What the groups share.
 void fill(protocol::SessionRow& out, const session::Row& row);

@@ -42,20 +42,20 @@ std::vector<Entry> Session::place(const std::vector<std::shared_ptr<Pending>>& b
   auto leaf = leaf_;
   for (const auto& pending : batch) {
     if (pending->foreign) {
-      place_foreign(*pending->foreign, leaf, entries);
-      pending->placed = leaf.value_or(EntryId{});
+      const bool kept = place_foreign(*pending->foreign, leaf, entries);
+      pending->placed = Placed{leaf.value_or(EntryId{}), kept};
       continue;
     }
     auto id = fresh_entry_id(random_);
     entries.push_back(
         make_entry(pending->draft, id, pending->parent ? pending->parent : leaf, clock_.now()));
-    pending->placed = id;
+    pending->placed.leaf = id;
     leaf = std::move(id);
   }
   return entries;
 }
 
-void Session::place_foreign(const Foreign& foreign, std::optional<EntryId>& leaf,
+bool Session::place_foreign(const Foreign& foreign, std::optional<EntryId>& leaf,
                             std::vector<Entry>& entries) {
   const auto before = leaf;
   const bool back = before && (foreign.keep_leaf || before != foreign.leaf);
@@ -73,6 +73,7 @@ void Session::place_foreign(const Foreign& foreign, std::optional<EntryId>& leaf
     follow(draft_rewind(*before, from));
   }
   if (foreign.then) follow(*foreign.then);
+  return back;
 }
 
 Task<Status> Session::reload() {
@@ -151,7 +152,7 @@ Task<void> Session::flush() {
       return pending->parent || pending->foreign;
     });
     for (const auto& entry : entries) rebuild = rebuild || !extend_context(context_, entry);
-    for (const auto& pending : batch) pending->outcome = std::move(pending->placed);
+    for (const auto& pending : batch) pending->outcome = pending->placed.leaf;
     // What was appended changed what stands before it. A failed read is tried again by the next.
     if (rebuild && !co_await reload()) doubtful_ = true;
   } else {
@@ -167,11 +168,12 @@ Task<Result<EntryId>> Session::append(Draft draft, std::optional<EntryId> parent
   co_return co_await shielded(wait_for(std::move(mine)));
 }
 
-Task<Result<EntryId>> Session::append_foreign(Foreign foreign) {
+Task<Result<Session::Placed>> Session::append_foreign(Foreign foreign) {
   if (foreign.entries.empty() && !foreign.then)
     co_return Error(Errc::invalid, "there is nothing to append");
   auto mine = std::make_shared<Pending>(Pending{{}, {}, std::move(foreign)});
-  co_return co_await shielded(wait_for(std::move(mine)));
+  REEF_CO_TRY(const auto leaf, co_await shielded(wait_for(mine)));
+  co_return Placed{leaf, mine->placed.kept};
 }
 
 Task<Result<EntryId>> Session::wait_for(std::shared_ptr<Pending> mine) {

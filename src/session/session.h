@@ -72,15 +72,19 @@ class Session {
     std::optional<Draft> then = {};  // follows them, or the leaf that was kept
   };
   // As append(), in one write. When the leaf is to be kept, or is another than it was, a mark
-  // behind the entries moves it back. Returns the new leaf.
-  Task<Result<EntryId>> append_foreign(Foreign foreign);
+  // behind the entries moves it back.
+  struct Placed {
+    EntryId leaf;
+    bool kept = false;  // the leaf is not one of the entries
+  };
+  Task<Result<Placed>> append_foreign(Foreign foreign);
 
  private:
   struct Pending {
     Draft draft;
     std::optional<EntryId> parent;
     std::optional<Foreign> foreign;  // instead of the draft
-    EntryId placed = {};
+    Placed placed = {};
     std::optional<Result<EntryId>> outcome = {};
   };
 
@@ -90,7 +94,8 @@ class Session {
                      std::vector<Entry>& entries);
   // Makes the pending drafts into entries after the current leaf.
   std::vector<Entry> place(const std::vector<std::shared_ptr<Pending>>& batch);
-  void place_foreign(const Foreign& foreign, std::optional<EntryId>& leaf,
+  // Whether the leaf was kept.
+  bool place_foreign(const Foreign& foreign, std::optional<EntryId>& leaf,
                      std::vector<Entry>& entries);
   Task<Status> reload();
   // Gives a version 1 file ids and parents, as pi does; the old file is kept.
@@ -151,7 +156,7 @@ class Sessions {
   };
   // Answers in the order asked; conflict when an id is taken.
   Task<std::vector<Status>> take_in(std::vector<Arrival> arrivals);
-  Task<Result<EntryId>> append_foreign(SessionId id, Session::Foreign foreign);
+  Task<Result<Session::Placed>> append_foreign(SessionId id, Session::Foreign foreign);
 
   // Binds a key to the session from now on; without one, the key it has or its pair's.
   Task<Result<Key>> resume(SessionId id, std::optional<Key> key);

@@ -213,7 +213,7 @@ Task<std::vector<Status>> Sessions::take_in_unshielded(std::vector<Arrival> arri
   co_return outcomes;
 }
 
-Task<Result<EntryId>> Sessions::append_foreign(SessionId id, Session::Foreign foreign) {
+Task<Result<Session::Placed>> Sessions::append_foreign(SessionId id, Session::Foreign foreign) {
   REEF_CO_TRY(const auto session, co_await open(std::move(id)));
   co_return co_await session->append_foreign(std::move(foreign));
 }

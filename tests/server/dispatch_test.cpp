@@ -66,6 +66,9 @@ class DispatchTest : public testing::Test {
   Pool pool{2};
   session::Sessions sessions{io.get_executor(), store, clock, random};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
+  PosixFiles files;
+  exchange::Importer imports{exchange::ImportHouse{io.get_executor(), files, pool, sessions, store,
+                                                   random, folder.path()}};
   int reloads = 0;
   int shutdowns = 0;
   Status reload_result = Ok{};
@@ -74,6 +77,7 @@ class DispatchTest : public testing::Test {
             store,
             pool,
             folder.path(),
+            imports,
             [this] { return reload(); },
             [this] { ++shutdowns; },
             [](protocol::Stats& stats) { stats.set_pid(42); }};
@@ -105,6 +109,9 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "list_active_conversations",
                                        "get_conversation_history",
                                        "delete_conversation",
+                                       "import_sessions",
+                                       "find_imports",
+                                       "cancel_import",
                                        "export_sessions"};
   const std::set<std::string> gone = {"install_plugin", "uninstall_plugin", "list_plugins",
                                       "search_plugins", "start_service",    "stop_service",

@@ -1,0 +1,28 @@
+// The ids of a transcript, however many: eight bytes each, as hashes. Two different ids are taken
+// for one with a chance of one in a billion at ten million of them. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace reef::exchange {
+
+std::uint64_t hash_of(std::string_view text);
+
+class IdTable {
+ public:
+  // False when it is there already.
+  bool insert(std::uint64_t hash);
+  bool contains(std::uint64_t hash) const;
+  std::size_t size() const { return size_; }
+
+ private:
+  std::size_t place_of(std::uint64_t hash) const;
+  void grow();
+
+  std::vector<std::uint64_t> slots_;  // 0 is empty
+  std::size_t size_ = 0;
+};
+
+}  // namespace reef::exchange

@@ -1,0 +1,109 @@
+// Imports, as the daemon runs them: one at a time, readers on the pool, sessions adopted on the
+// loop. Loop thread, but for what says otherwise. docs/exchange.md tells how.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/notify.h"
+#include "base/pool.h"
+#include "base/task_group.h"
+#include "exchange/exchange.h"
+#include "session/session.h"
+
+namespace reef::exchange {
+
+std::string_view name_of(Kind kind);
+std::optional<Kind> kind_from(std::string_view name);
+// The reader of the kind.
+Status read_source(Kind kind, Files& files, const std::string& path, Intake& intake);
+
+struct ImportRequest {
+  Kind kind = Kind::pi;
+  std::string path;  // absolute
+  bool redact = false;
+  bool dry_run = false;
+};
+
+struct ImportCounts {
+  std::uint64_t sessions = 0;     // seen
+  std::uint64_t added = 0;        // new here
+  std::uint64_t continued = 0;    // here already, and something came to them
+  std::uint64_t unchanged = 0;    // here already, and nothing did
+  std::uint64_t entries = 0;      // added
+  std::uint64_t bytes = 0;        // of the source, read
+  std::uint64_t definitions = 0;  // taken
+  std::uint64_t redacted = 0;     // places
+};
+
+// Takes what is no session and has a keeper elsewhere. False: it was there already.
+using Keeper = std::function<Task<Result<bool>>(Definition)>;
+
+struct ImportHouse {
+  Executor loop;
+  Files& files;
+  Pool& pool;
+  session::Sessions& sessions;
+  session::Store& store;
+  Random& random;
+  std::string home;
+  Keeper organise = nullptr;  // statuses and labels
+};
+
+class ImportJob;
+
+// One import, as those who wait for it see it.
+class Import {
+ public:
+  explicit Import(std::shared_ptr<ImportJob> job) : job_(std::move(job)) {}
+
+  // It ends at the next chance. What is in stays, what was half is gone.
+  void cancel();
+  bool done() const;
+  // Of a done one; an error when something ended it early.
+  const Status& outcome() const;
+  bool cancelled() const;
+  ImportCounts counts() const;
+  std::uint64_t bytes_total() const;  // 0: not known yet
+  // Those found since the last call.
+  std::vector<Problem> take_problems();
+  // How many more there were than are kept.
+  std::uint64_t problems_left_out() const;
+  // Definitions that need the configuration to be read again.
+  bool agents_came() const;
+  // Returns when it is done, or at the deadline.
+  Task<void> wait(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  std::shared_ptr<ImportJob> job_;
+};
+
+class Importer {
+ public:
+  explicit Importer(ImportHouse house);
+  ~Importer();
+
+  // busy when one is running.
+  Result<Import> start(ImportRequest request);
+  void cancel();
+  // Shutdown: cancels and waits for the end.
+  Task<void> stop();
+
+ private:
+  Task<void> run(std::shared_ptr<ImportJob> job);
+
+  ImportHouse house_;
+  std::shared_ptr<ImportJob> running_;
+  bool stopping_ = false;
+  TaskGroup tasks_;
+};
+
+// What a crash left of imports; at start.
+Status clear_staging(Files& files, const std::string& home);
+
+}  // namespace reef::exchange

@@ -1,0 +1,290 @@
+#include "exchange/import_job.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/utf8.h"
+#include "exchange/id_table.h"
+#include "exchange/places.h"
+#include "exchange/staging.h"
+
+namespace reef::exchange {
+namespace {
+
+constexpr int kWorkers = 2;
+// Sessions are synced and moved in together: so many, or so many bytes.
+constexpr std::size_t kWaitingMax = 64;
+constexpr std::uint64_t kWaitingBytesMax = 32U << 20;
+constexpr std::size_t kProblemsMax = 10'000;
+constexpr unsigned kIdAttemptsMax = 10'000;
+
+std::int64_t millis(TimePoint time) {
+  return time.time_since_epoch().count();
+}
+
+std::string claim_of(const Head& head) {
+  return head.origin + '\n' + head.path;
+}
+
+Task<void> run_on(Pool& pool, std::function<Status()> work, Status& outcome) {
+  try {
+    outcome = co_await pool.run(work);
+  } catch (const std::exception& error) {
+    outcome = Error(Errc::internal, error.what());
+  }
+}
+
+}  // namespace
+
+ImportJob::ImportJob(ImportHouse& house, ImportRequest what)
+    : request(std::move(what)),
+      house_(house),
+      changed_(house.loop),
+      questions_(house.loop, "import") {}
+
+std::string ImportJob::staging_folder() {
+  return fmt::format("{}/{}", staging_of(house_.home), ++folders_);
+}
+
+// ---- the loop's half ----
+
+Task<void> ImportJob::run() {
+  if (const auto page = house_.sessions.list(session::Query{}))
+    for (const auto* row : page->rows)
+      if (const auto origin = row->text("origin"); !origin.empty())
+        ids_.insert_or_assign(std::string(origin), row->id);
+  const auto trashed = co_await house_.store.trashed();
+  if (trashed)
+    for (const auto& id : *trashed) taken_.insert(id.text());
+
+  Status prepared = Ok{};
+  co_await run_on(
+      house_.pool, [this] { return find_trashed(); }, prepared);
+  const auto stat = house_.files.stat_path(request.path);
+  if (!prepared) {
+    outcome_ = prepared;
+  } else {
+    // Two workers read the same source; a session belongs to the one that begins it first.
+    const int workers = stat && stat->directory ? kWorkers : 1;
+    std::vector<Status> outcomes(kWorkers, Status(Ok{}));
+    Status measured = Ok{};
+    TaskGroup group(house_.loop, "import");
+    group.spawn(run_on(
+        house_.pool,
+        [this]() -> Status {
+          bytes_total = bytes_in(house_.files, request.kind, request.path, cancelled_);
+          return Ok{};
+        },
+        measured));
+    for (int i = 0; i < workers; ++i)
+      group.spawn(run_on(
+          house_.pool, [this] { return work(); }, outcomes[static_cast<std::size_t>(i)]));
+    co_await group.join();
+    co_await questions_.join();
+    for (const auto& outcome : outcomes)
+      if (!outcome && (outcome_ || outcome_.error().code == Errc::cancelled)) outcome_ = outcome;
+  }
+  // What is whole is taken in, whatever came after it.
+  if (const auto flushed = co_await flush(); !flushed && outcome_) outcome_ = flushed;
+  Status cleared = Ok{};
+  co_await run_on(
+      house_.pool, [this] { return clear_staging(house_.files, house_.home); }, cleared);
+  if (!cleared) log::warn("import: {}", cleared.error().what);
+  done_ = true;
+  changed_.notify_all();
+}
+
+Status ImportJob::work() {
+  Status outcome = Ok{};
+  {
+    StagedIntake intake(*this);
+    outcome = read_source(request.kind, house_.files, request.path, intake);
+  }
+  // The other one would go on for nothing.
+  if (!outcome) cancelled_ = true;
+  return outcome;
+}
+
+session::SessionId ImportJob::choose_id(const Head& head) {
+  const auto free = [&](const session::SessionId& id) {
+    return !house_.sessions.find(id) && !taken_.contains(id.text());
+  };
+  if (auto own = session::SessionId::parse(head.id); own && free(*own)) return *std::move(own);
+  constexpr std::int64_t kYear9999 = 253'402'300'799'000;
+  const auto created = millis(head.created) > 0 && millis(head.created) < kYear9999
+                           ? head.created
+                           : SystemClock().now();
+  for (unsigned attempt = 1;; ++attempt) {
+    const auto choice = house_.random.below(session::session_id_choices());
+    // Words alone while there are free ones; then numbers, which never run out.
+    auto id = session::make_session_id(created, choice, attempt < kIdAttemptsMax / 2 ? 1 : attempt);
+    if (free(id)) return id;
+  }
+}
+
+Decision ImportJob::decide_known(const Head& head, const session::SessionId& id) {
+  Decision decision;
+  const auto* row = house_.sessions.find(id);
+  const auto mark = row->text("originMark");
+  if (!head.mark.empty() && mark == head.mark) {
+    ++unchanged;
+    decision.what = Decision::What::unchanged;
+    return decision;
+  }
+  decision.what = Decision::What::known;
+  decision.id = id;
+  decision.meta = row->meta;
+  under_way_.insert(head.origin);
+  return decision;
+}
+
+Task<Result<Decision>> ImportJob::decide_on_loop(Head head) {
+  Decision decision;
+  if (!claimed_.insert(claim_of(head)).second) co_return decision;
+  ++sessions;
+  if (trashed_.contains(head.origin)) {
+    problem(Problem{head.path, 0,
+                    fmt::format("{} is in the trash here; it was not imported again",
+                                utf8::excerpt(head.origin))});
+    co_return decision;
+  }
+  while (under_way_.contains(head.origin)) co_await changed_.wait();
+  if (std::any_of(waiting_.begin(), waiting_.end(),
+                  [&](const auto& waiting) { return waiting.origin == head.origin; }))
+    REEF_CO_CHECK(co_await flush());
+  if (const auto found = ids_.find(head.origin);
+      found != ids_.end() && house_.sessions.find(found->second))
+    co_return decide_known(head, found->second);
+
+  decision.what = Decision::What::fresh;
+  decision.id = choose_id(head);
+  taken_.insert(decision.id->text());
+  ids_.insert_or_assign(head.origin, *decision.id);
+  under_way_.insert(head.origin);
+  if (const auto parent = ids_.find(head.parent); !head.parent.empty() && parent != ids_.end()) {
+    decision.parent_id = parent->second.text();
+    decision.parent_path = house_.store.path_of(parent->second);
+  }
+  co_return decision;
+}
+
+Task<Status> ImportJob::flush() {
+  while (flushing_) co_await changed_.wait();
+  auto batch = std::exchange(waiting_, {});
+  waiting_bytes_ = 0;
+  if (batch.empty()) co_return Ok{};
+  flushing_ = true;
+  std::vector<session::Sessions::Arrival> arrivals;
+  for (auto& waiting : batch) arrivals.push_back(waiting.arrival);
+  const auto outcomes = co_await house_.sessions.take_in(std::move(arrivals));
+  Status result = Ok{};
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (outcomes[i]) {
+      ++added;
+      continue;
+    }
+    ids_.erase(batch[i].origin);
+    if (outcomes[i].error().code != Errc::conflict) {
+      result = outcomes[i];
+    } else {
+      // Somebody made a session of that name meanwhile.
+      problem(Problem{batch[i].path, 0, outcomes[i].error().what + "; import again to get it"});
+    }
+  }
+  flushing_ = false;
+  changed_.notify_all();
+  co_return result;
+}
+
+// ---- the workers' half ----
+
+Result<Decision> ImportJob::decide(const Head& head) {
+  return ask<Result<Decision>>([&] { return decide_on_loop(head); });
+}
+
+std::int64_t ImportJob::bind(const session::Key& key, TimePoint updated) {
+  return ask<std::int64_t>([&]() -> Task<std::int64_t> {
+    if (house_.sessions.current(key) && !bound_.contains(key.text())) co_return 0;
+    bound_.insert(key.text());
+    co_return std::max<std::int64_t>(1, millis(std::min(updated, SystemClock().now())));
+  });
+}
+
+Status ImportJob::submit(session::Sessions::Arrival arrival, const std::string& origin,
+                         const std::string& path) {
+  return ask<Status>([&]() -> Task<Status> {
+    waiting_bytes_ += arrival.row.bytes;
+    waiting_.push_back(Waiting{std::move(arrival), origin, path});
+    under_way_.erase(origin);
+    changed_.notify_all();
+    if (waiting_.size() >= kWaitingMax || waiting_bytes_ >= kWaitingBytesMax)
+      co_return co_await flush();
+    co_return Ok{};
+  });
+}
+
+void ImportJob::release(const std::string& origin) {
+  static_cast<void>(ask<bool>([&]() -> Task<bool> {
+    under_way_.erase(origin);
+    changed_.notify_all();
+    co_return true;
+  }));
+}
+
+Result<std::string> ImportJob::read(const session::SessionId& id, std::uint64_t from,
+                                    std::uint64_t size) {
+  return ask<Result<std::string>>([&] { return house_.store.read(id, from, size); });
+}
+
+Result<session::Session::Placed> ImportJob::append(const session::SessionId& id,
+                                                   session::Session::Foreign foreign) {
+  return ask<Result<session::Session::Placed>>(
+      [&] { return house_.sessions.append_foreign(id, std::move(foreign)); });
+}
+
+bool ImportJob::claim(const Definition& definition) {
+  return ask<bool>([&]() -> Task<bool> {
+    co_return claimed_.insert(fmt::format("{}\n\n{}", int(definition.kind), definition.name))
+        .second;
+  });
+}
+
+Result<bool> ImportJob::organise(Definition definition) {
+  return ask<Result<bool>>(
+      [&]() -> Task<Result<bool>> { co_return co_await house_.organise(std::move(definition)); });
+}
+
+void ImportJob::problem(Problem problem) {
+  problem.path = utf8::sanitize(problem.path);
+  problem.why = utf8::sanitize(problem.why);
+  const auto hash = hash_of(fmt::format("{}\n{}\n{}", problem.path, problem.line, problem.why));
+  const std::lock_guard lock(problems_mutex_);
+  if (problems_seen_.size() >= kProblemsMax) {
+    ++problems_left_out_;
+  } else if (problems_seen_.insert(hash).second) {
+    problems_.push_back(std::move(problem));
+  }
+}
+
+std::vector<Problem> ImportJob::take_problems() {
+  const std::lock_guard lock(problems_mutex_);
+  return std::exchange(problems_, {});
+}
+
+std::uint64_t ImportJob::problems_left_out() const {
+  const std::lock_guard lock(problems_mutex_);
+  return problems_left_out_;
+}
+
+// The origins of what lies in the trash.
+Status ImportJob::find_trashed() {
+  for (const auto& id : taken_) {
+    const auto path = fmt::format("{}/trash/{}/session.jsonl", house_.home, id);
+    if (const auto origin = origin_in(house_.files, path)) trashed_.insert(*origin);
+  }
+  return Ok{};
+}
+
+}  // namespace reef::exchange

@@ -1,0 +1,127 @@
+// One import: what its workers and the loop share. The workers' half is StagedIntake.
+#pragma once
+
+#include <future>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <boost/asio/post.hpp>
+
+#include "exchange/import.h"
+
+namespace reef::exchange {
+
+// What begin() learns of a session.
+struct Decision {
+  enum class What : std::uint8_t {
+    skip,       // another worker has it, it is in the trash
+    unchanged,  // here already, with this mark
+    fresh,
+    known,  // here already, with another mark
+  };
+  What what = What::skip;
+  std::optional<session::SessionId> id = {};  // of fresh and known
+  json::object meta = {};                     // of known, as it is here
+  std::string parent_id = {};                 // the session it was forked from, when that is here
+  std::string parent_path = {};
+};
+
+class ImportJob {
+ public:
+  ImportJob(ImportHouse& house, ImportRequest request);
+
+  const ImportRequest request;
+
+  // ---- the workers' questions; any thread ----
+  bool cancelled() const { return cancelled_; }
+  Result<Decision> decide(const Head& head);
+  // When the key may be bound: Unix milliseconds, 0 when it is somebody else's.
+  std::int64_t bind(const session::Key& key, TimePoint updated);
+  // The session stands whole in its folder.
+  Status submit(session::Sessions::Arrival arrival, const std::string& origin,
+                const std::string& path);
+  // It is done, or its reader gave up on it.
+  void release(const std::string& origin);
+  Result<std::string> read(const session::SessionId& id, std::uint64_t from, std::uint64_t size);
+  Result<session::Session::Placed> append(const session::SessionId& id,
+                                          session::Session::Foreign foreign);
+  // False when it was given before.
+  bool claim(const Definition& definition);
+  Result<bool> organise(Definition definition);
+  void problem(Problem problem);
+
+  ImportHouse& house() { return house_; }
+  std::string staging_folder();
+  std::mutex& definitions_mutex() { return definitions_mutex_; }
+
+  std::atomic<std::uint64_t> sessions = 0, added = 0, continued = 0, unchanged = 0, entries = 0,
+                             bytes = 0, bytes_total = 0, definitions = 0, redacted = 0;
+  std::atomic<bool> agents_came = false;
+
+  // ---- loop thread ----
+  Task<void> run();
+  void cancel() { cancelled_ = true; }
+  bool done() const { return done_; }
+  const Status& outcome() const { return outcome_; }
+  Notify& changed() { return changed_; }
+  std::vector<Problem> take_problems();
+  std::uint64_t problems_left_out() const;
+
+ private:
+  // Runs the task on the loop and waits for its end.
+  template <class T>
+  T ask(std::function<Task<T>()> task) {
+    std::promise<T> answer;
+    auto future = answer.get_future();
+    boost::asio::post(house_.loop, [&] { questions_.spawn(answer_one(std::move(task), answer)); });
+    return future.get();
+  }
+  template <class T>
+  static Task<void> answer_one(std::function<Task<T>()> task, std::promise<T>& answer) {
+    try {
+      answer.set_value(co_await task());
+    } catch (...) {
+      answer.set_exception(std::current_exception());
+    }
+  }
+
+  Task<Result<Decision>> decide_on_loop(Head head);
+  Decision decide_known(const Head& head, const session::SessionId& id);
+  session::SessionId choose_id(const Head& head);
+  Task<Status> flush();
+  Status work();
+  Status find_trashed();
+
+  ImportHouse& house_;
+  std::atomic<bool> cancelled_ = false;
+  std::atomic<std::uint64_t> folders_ = 0;
+  std::mutex definitions_mutex_;  // one definition file is written at a time
+
+  mutable std::mutex problems_mutex_;  // protects the next four
+  std::vector<Problem> problems_;
+  std::unordered_set<std::uint64_t> problems_seen_;
+  std::uint64_t problems_left_out_ = 0;
+
+  // ---- loop thread ----
+  struct Waiting {
+    session::Sessions::Arrival arrival;
+    std::string origin;
+    std::string path;
+  };
+  std::unordered_set<std::string> claimed_;                  // origin and path, definitions
+  std::unordered_map<std::string, session::SessionId> ids_;  // origin -> here, or about to be
+  std::unordered_set<std::string> under_way_;                // origins a worker is writing
+  std::unordered_set<std::string> trashed_;
+  std::unordered_set<std::string> taken_;  // ids: of this import, and in the trash
+  std::unordered_set<std::string> bound_;  // keys this import has bound
+  std::vector<Waiting> waiting_;           // whole, not yet taken in
+  std::uint64_t waiting_bytes_ = 0;
+  bool flushing_ = false;
+  bool done_ = false;
+  Status outcome_ = Ok{};
+  Notify changed_;
+  TaskGroup questions_;
+};
+
+}  // namespace reef::exchange

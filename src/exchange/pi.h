@@ -1,0 +1,38 @@
+// Sessions of pi: single files, session directories and the whole agent directory, versions 1 to 3.
+// Facts: docs/formats/transcript.md, which is the same format. Any thread.
+#pragma once
+
+#include <string>
+
+#include "base/files.h"
+#include "exchange/exchange.h"
+
+namespace reef::exchange {
+
+// `path` is a transcript, or a folder with some in it or in its folders.
+Status read_pi(Files& files, const std::string& path, Intake& intake);
+
+// One transcript in pi's format, whoever's it is. What `head` leaves empty is taken from the file:
+// id, times, folder, and the origin, which then is "pi:<id>".
+Status read_pi_file(Files& files, const std::string& file, Head head, Intake& intake);
+
+// Lines that are entries in pi's format, wherever they are kept: gives them to the intake as the
+// format's rules say, whatever their state. One for each session.
+class PiEntries {
+ public:
+  // `path` names the source in problems.
+  PiEntries(Intake& intake, std::string path, int version, TimePoint created);
+  ~PiEntries();
+
+  Status line(std::string_view text, std::uint64_t number, bool ended);
+  Status object(json::object body, std::string_view text, std::uint64_t number);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The uuid of "<time>_<uuid>.jsonl", else the whole name without its ending.
+std::string pi_id_of(std::string_view path);
+
+}  // namespace reef::exchange

@@ -1,0 +1,359 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "exchange/id_table.h"
+#include "exchange/lines.h"
+#include "exchange/pi.h"
+#include "session/reader.h"
+
+namespace reef::exchange {
+namespace {
+
+constexpr std::string_view kEnding = ".jsonl";
+// agent/sessions/--project--/file.jsonl is two folders down; more is somebody else's tree.
+constexpr int kDepthMax = 4;
+// How many objects may stand before the header.
+constexpr std::size_t kBeforeHeaderMax = 4;
+constexpr std::string_view kBom = "\xEF\xBB\xBF";
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r";
+  const auto first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+std::string_view name_of(std::string_view path) {
+  const auto slash = path.find_last_of('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+TimePoint from_ms(std::int64_t ms) {
+  return TimePoint(std::chrono::milliseconds(ms));
+}
+
+// Of files with the format's ending, sorted by name: the oldest first, as pi names them.
+Status find_files(Files& files, const std::string& folder, int depth, Intake& intake,
+                  std::vector<std::string>& out) {
+  const auto names = files.list(folder);
+  if (!names) {
+    intake.problem(Problem{folder, 0, names.error().what});
+    return Ok{};
+  }
+  for (const auto& name : *names) {
+    if (intake.cancelled()) return Error(Errc::cancelled, "cancelled");
+    const auto path = folder + "/" + name;
+    const auto stat = files.stat_path(path);
+    if (!stat) {
+      // A link that leads nowhere matters only where it stands for a transcript.
+      if (name.ends_with(kEnding)) intake.problem(Problem{path, 0, stat.error().what});
+    } else if (stat->directory && !name.ends_with(kEnding)) {
+      if (depth > 0) REEF_CHECK(find_files(files, path, depth - 1, intake, out));
+    } else if (name.ends_with(kEnding)) {
+      out.push_back(path);
+    }
+  }
+  return Ok{};
+}
+
+// 2026-01-02T03-04-05-678Z_<uuid>.jsonl
+std::optional<TimePoint> time_in_name(std::string_view name) {
+  constexpr std::string_view kShape = "0000-00-00T00-00-00-000Z_";
+  if (name.size() < kShape.size() || name[kShape.size() - 1] != '_') return std::nullopt;
+  std::string iso(name.substr(0, kShape.size() - 1));
+  iso[13] = iso[16] = ':';
+  iso[19] = '.';
+  return parse_iso(iso);
+}
+
+}  // namespace
+
+std::string pi_id_of(std::string_view path) {
+  auto name = name_of(path);
+  if (name.ends_with(kEnding)) name.remove_suffix(kEnding.size());
+  if (time_in_name(name)) name = name.substr(name.find('_') + 1);
+  return utf8::sanitize(name);
+}
+
+struct PiEntries::State {
+  Intake& intake;
+  std::string path;
+  int version;
+  TimePoint time;                        // of the entry before, for those without one
+  std::optional<session::EntryId> last;  // the entry before
+  IdTable seen;
+  IdTable lines;                                         // their bytes, for repeated ones
+  std::unordered_map<std::string, std::string> renamed;  // ids that stand twice: the later one's
+  std::vector<std::uint64_t> v1_ids;  // by place; numbers as stable_id makes them
+
+  void problem(std::uint64_t line, std::string why) {
+    intake.problem(Problem{path, line, std::move(why)});
+  }
+  Status give(session::Entry entry, bool has_parent, std::string_view text, std::uint64_t number);
+  void set_time(session::Entry& entry);
+  void name_v1(session::Entry& entry, std::string_view text, std::uint64_t number);
+};
+
+PiEntries::PiEntries(Intake& intake, std::string path, int version, TimePoint created)
+    : state_(new State{intake, std::move(path), version, created, {}, {}, {}, {}, {}}) {}
+
+PiEntries::~PiEntries() = default;
+
+void PiEntries::State::set_time(session::Entry& entry) {
+  const auto* stated = entry.body.if_contains("timestamp");
+  const bool said =
+      stated && stated->is_string() && parse_iso(std::string_view(stated->get_string()));
+  if (!said) {
+    const auto* message = json::find_object(entry.body, "message");
+    const auto ms = stated && stated->is_number() ? json::find_int(entry.body, "timestamp")
+                    : message                     ? json::find_int(*message, "timestamp")
+                                                  : std::nullopt;
+    entry.time = ms && *ms > 0 ? from_ms(*ms) : time;
+    if (stated && !stated->is_null()) entry.body["sourceTimestamp"] = json::value(*stated);
+  }
+  time = entry.time;
+  const auto iso = format_iso(entry.time);
+  if (json::find_string(entry.body, "timestamp") != iso) entry.body["timestamp"] = iso;
+}
+
+void PiEntries::State::name_v1(session::Entry& entry, std::string_view text, std::uint64_t number) {
+  entry.id = stable_id(fmt::format("{}:{}", number, text));
+  entry.parent = last;
+  // An index into the file's objects, the header being 0; pi turns it into an id, and so do we.
+  const auto kept = json::find_int(entry.body, "firstKeptEntryIndex").value_or(0);
+  if (kept > 0 && static_cast<std::size_t>(kept) <= v1_ids.size())
+    entry.body["firstKeptEntryId"] =
+        fmt::format("{:016x}", v1_ids[static_cast<std::size_t>(kept) - 1]);
+  v1_ids.push_back(std::stoull(entry.id.text, nullptr, 16));
+}
+
+Status PiEntries::State::give(session::Entry entry, bool has_parent, std::string_view text,
+                              std::uint64_t number) {
+  if (version == 1) {
+    name_v1(entry, text, number);
+    has_parent = true;
+  } else if (entry.id.text.empty()) {
+    problem(number, "an entry without an id; it got one from its place and text");
+    entry.id = stable_id(fmt::format("{}:{}", number, text));
+  }
+  const bool fresh = seen.insert(hash_of(entry.id.text));
+  if (!lines.insert(hash_of(text)) && !fresh) {
+    problem(number,
+            fmt::format("entry {} stands here again; left out", utf8::excerpt(entry.id.text)));
+    return Ok{};
+  }
+  if (entry.parent) {
+    if (const auto other = renamed.find(entry.parent->text); other != renamed.end())
+      entry.parent->text = other->second;
+  }
+  if (!fresh) {
+    problem(number, fmt::format("id {} stands twice; the later entry got another one",
+                                utf8::excerpt(entry.id.text)));
+    auto other = stable_id(fmt::format("{}#{}:{}", entry.id.text, number, text));
+    renamed[entry.id.text] = other.text;
+    entry.id = std::move(other);
+    seen.insert(hash_of(entry.id.text));
+  }
+  const bool dangling = entry.parent && (!seen.contains(hash_of(entry.parent->text)) ||
+                                         entry.parent->text == entry.id.text);
+  if (dangling)
+    problem(number, fmt::format("parent {} of entry {} is not above it; attached to the one before",
+                                utf8::excerpt(entry.parent->text), utf8::excerpt(entry.id.text)));
+  if (!has_parent && last)
+    problem(number, fmt::format("entry {} has no parent; attached to the one before",
+                                utf8::excerpt(entry.id.text)));
+  if (dangling || !has_parent) entry.parent = last;
+
+  if (json::find_string(entry.body, "id") != entry.id.text) entry.body["id"] = entry.id.text;
+  if (!entry.parent) {
+    if (!entry.body.contains("parentId") || !entry.body["parentId"].is_null())
+      entry.body["parentId"] = nullptr;
+  } else if (json::find_string(entry.body, "parentId") != entry.parent->text) {
+    entry.body["parentId"] = entry.parent->text;
+  }
+  set_time(entry);
+  if (version < 3) {
+    auto* body = entry.body.if_contains("message");
+    auto* message = body ? body->if_object() : nullptr;
+    if (message && json::find_string(*message, "role") == "hookMessage")
+      (*message)["role"] = "custom";
+  }
+  last = entry.id;
+  return intake.entry(std::move(entry));
+}
+
+Status PiEntries::object(json::object body, std::string_view text, std::uint64_t number) {
+  if (session::header_from(body)) {
+    state_->problem(number, "a second session header");
+    return Ok{};
+  }
+  const bool has_parent = body.contains("parentId");
+  auto entry = session::entry_from(std::move(body));
+  if (!entry) {
+    state_->problem(number, fmt::format("not an entry: {}", utf8::excerpt(text)));
+    return Ok{};
+  }
+  return state_->give(std::move(*entry), has_parent, text, number);
+}
+
+Status PiEntries::line(std::string_view text, std::uint64_t number, bool ended) {
+  text = trim(text);
+  if (text.empty()) return Ok{};
+  auto parsed = json::parse_lenient(text);
+  if (parsed && parsed->is_object()) return object(std::move(parsed->get_object()), text, number);
+  // Written straight after a torn line, or torn itself: whole entries in it are saved.
+  auto reading = session::read_transcript(text);
+  const bool torn = !ended && reading.entries.empty();
+  state_->problem(number, torn ? fmt::format("torn last line of {} bytes", text.size())
+                          : reading.entries.empty()
+                              ? fmt::format("not an entry: {}", utf8::excerpt(text))
+                              : "entries follow a fragment on the same line; they were read");
+  for (auto& saved : reading.entries) {
+    // As it stands in the line, before the reader gave it a place.
+    const auto own = json::write(saved.body);
+    REEF_CHECK(object(std::move(saved.body), own, number));
+  }
+  return Ok{};
+}
+
+namespace {
+
+struct Opening {
+  std::optional<session::Header> header;
+  struct Held {
+    json::object body;
+    std::string text;
+    std::uint64_t number;
+  };
+  std::vector<Held> before;  // objects that stand before the header, or instead of it
+  std::uint64_t bytes = 0;
+};
+
+// Reads up to the header.
+Result<Opening> read_opening(Lines& lines, const std::string& file, Intake& intake) {
+  Opening out;
+  while (!out.header && out.before.size() < kBeforeHeaderMax) {
+    REEF_TRY(const auto line, lines.next());
+    if (!line) break;
+    out.bytes += line->bytes;
+    auto text = line->text;
+    if (line->number == 1 && text.starts_with(kBom)) text.remove_prefix(kBom.size());
+    text = trim(text);
+    if (text.empty() && !line->too_long) continue;
+    auto parsed = json::parse_lenient(text);
+    if (!parsed || !parsed->is_object()) {
+      intake.problem(Problem{file, line->number,
+                             line->too_long
+                                 ? "the line is too long"
+                                 : fmt::format("not an entry: {}", utf8::excerpt(text))});
+      continue;
+    }
+    out.header = session::header_from(parsed->get_object());
+    if (!out.header)
+      out.before.push_back({std::move(parsed->get_object()), std::string(text), line->number});
+  }
+  return out;
+}
+
+// Whether what stands instead of a header can be the entries of a session.
+bool has_entries(const Opening& opening) {
+  return std::any_of(opening.before.begin(), opening.before.end(), [](const auto& held) {
+    return json::find_string(held.body, "type") && json::find_string(held.body, "id");
+  });
+}
+
+void complete(Head& head, const session::Header& header, const std::string& file,
+              const Files::Stat& stat) {
+  if (head.id.empty()) head.id = header.id.empty() ? pi_id_of(file) : header.id;
+  if (head.origin.empty()) head.origin = "pi:" + head.id;
+  head.path = file;
+  if (head.mark.empty()) head.mark = mark_of(stat);
+  if (head.created == TimePoint()) head.created = header.time;
+  if (head.created == TimePoint())
+    head.created = time_in_name(name_of(file)).value_or(from_ms(stat.modified_ns / 1'000'000));
+  if (head.cwd.empty()) head.cwd = header.cwd;
+  auto parent = header.parent_session;
+  if (parent.empty()) parent = json::find_string(header.body, "branchedFrom").value_or("");
+  if (head.parent.empty() && !parent.empty())
+    head.parent = head.origin.substr(0, head.origin.size() - head.id.size()) + pi_id_of(parent);
+}
+
+}  // namespace
+
+Status read_pi_file(Files& files, const std::string& file, Head head, Intake& intake) {
+  auto opened = Lines::open(files, file);
+  if (!opened) {
+    intake.problem(Problem{file, 0, opened.error().what});
+    return Ok{};
+  }
+  auto& lines = *opened;
+  auto opening = read_opening(lines, file, intake);
+  if (!opening) {
+    intake.problem(Problem{file, 0, opening.error().what});
+    return Ok{};
+  }
+  if (!opening->header && !has_entries(*opening)) {
+    intake.problem(
+        Problem{file, 0, lines.stat().size == 0 ? "the file is empty" : "not a session"});
+    return Ok{};
+  }
+  const auto header = opening->header.value_or(session::Header{});
+  complete(head, header, file, lines.stat());
+  const auto created = head.created;
+  const auto size = lines.stat().size;
+  REEF_TRY(const bool wanted, intake.begin(std::move(head)));
+  if (!wanted) {
+    intake.consumed(size);
+    return Ok{};
+  }
+  intake.consumed(opening->bytes);
+  if (!opening->header)
+    intake.problem(Problem{file, 1, "no session header; what follows was read"});
+  const int version = opening->header ? header.version : session::Header::kVersion;
+  PiEntries entries(intake, file, version, created);
+  for (auto& [body, text, number] : opening->before) {
+    // Others write a title before the header; without an id it is no entry of the session.
+    if (opening->header && !body.contains("id")) continue;
+    REEF_CHECK(entries.object(std::move(body), text, number));
+  }
+  opening->before.clear();
+  for (;;) {
+    if (intake.cancelled()) return Error(Errc::cancelled, "cancelled");
+    auto line = lines.next();
+    if (!line) {
+      // What was read stays, and the next import looks at it again.
+      intake.problem(Problem{file, 0, line.error().what});
+      intake.learn(json::object{{"originMark", nullptr}});
+      break;
+    }
+    if (!*line) break;
+    const auto& [text, number, bytes, ended, too_long] = **line;
+    if (too_long) {
+      intake.problem(Problem{file, number,
+                             fmt::format("the line has {} bytes, at most {} are read; left out",
+                                         bytes, Lines::kLineBytesMax)});
+    } else {
+      REEF_CHECK(entries.line(text, number, ended));
+    }
+    intake.consumed(bytes);
+  }
+  return intake.end();
+}
+
+Status read_pi(Files& files, const std::string& path, Intake& intake) {
+  const auto stat = files.stat_path(path);
+  if (!stat) return stat.error();
+  if (!stat->directory) return read_pi_file(files, path, Head{}, intake);
+  std::vector<std::string> found;
+  REEF_CHECK(find_files(files, path, kDepthMax, intake, found));
+  for (const auto& file : found) {
+    if (intake.cancelled()) return Error(Errc::cancelled, "cancelled");
+    REEF_CHECK(read_pi_file(files, file, Head{}, intake));
+  }
+  return Ok{};
+}
+
+}  // namespace reef::exchange

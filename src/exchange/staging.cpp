@@ -1,0 +1,605 @@
+#include "exchange/staging.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/utf8.h"
+#include "exchange/definitions.h"
+#include "exchange/lines.h"
+#include "session/metadata.h"
+
+namespace reef::exchange {
+namespace {
+
+using session::Entry;
+
+constexpr std::size_t kWriteBytes = 1U << 20;
+// Entries that come to a session which is here already are appended in pieces of this size.
+constexpr std::size_t kAppendBytes = 4U << 20;
+constexpr std::size_t kPieceBytes = 1U << 20;
+constexpr std::size_t kNameBytesMax = 200;
+// Files up to this size are read at once, to be compared and searched for secrets.
+constexpr std::uint64_t kWholeFileBytesMax = 8U << 20;
+constexpr std::size_t kOtherMetaBytesMax = 4096;
+constexpr std::size_t kMetaTextBytesMax = 1024;
+constexpr int kTreeDepthMax = 16;
+
+// What an import says of itself; others may not.
+constexpr std::string_view kOwnFields[] = {"source",      "origin",  "originMark",
+                                           "originAside", "boundAt", "forkedFrom"};
+
+bool is_conversation(const Entry& entry) {
+  for (const auto type :
+       {"message", "custom_message", "compaction", "branch_summary", "context_edit"})
+    if (entry.type == type) return true;
+  return false;
+}
+
+bool is_rewind(const Entry& entry) {
+  return json::find_string(entry.body, "customType") == "reef.rewind";
+}
+
+// A name that stays in its folder and can be shown.
+std::string safe_name(std::string_view name) {
+  std::string out;
+  for (const char c : utf8::printable(utf8::sanitize(name)))
+    out.push_back(c == '/' || c == '\\' || c == '\n' || c == '\t' ? '_' : c);
+  out = utf8::prefix(out, kNameBytesMax);
+  while (out.starts_with('.')) out.erase(0, 1);
+  return out.empty() ? "file" : out;
+}
+
+// name-2.png
+std::string numbered(const std::string& name, int n) {
+  if (n < 2) return name;
+  const auto dot = name.find_last_of('.');
+  if (dot == std::string::npos || dot == 0) return fmt::format("{}-{}", name, n);
+  return fmt::format("{}-{}{}", name.substr(0, dot), n, name.substr(dot));
+}
+
+Status remove_below(Files& files, const std::string& path, int depth) {
+  auto removed = files.remove(path);
+  if (removed || removed.error().code == Errc::not_found) return Ok{};
+  const auto names = files.list(path);
+  if (!names || depth == 0) return removed;
+  for (const auto& name : *names) REEF_CHECK(remove_below(files, path + "/" + name, depth - 1));
+  return files.remove(path);
+}
+
+void set_parent(Entry& entry, std::optional<session::EntryId> parent) {
+  entry.body["parentId"] = parent ? json::value(parent->text) : json::value(nullptr);
+  entry.parent = std::move(parent);
+}
+
+Status make_folder(Files& files, const std::string& path) {
+  auto made = files.make_directory(path);
+  if (!made && made.error().code == Errc::conflict) return Ok{};
+  return made;
+}
+
+}  // namespace
+
+std::string staging_of(const std::string& home) {
+  return home + "/staging";
+}
+
+Status remove_tree(Files& files, const std::string& path) {
+  return remove_below(files, path, kTreeDepthMax);
+}
+
+Status clear_staging(Files& files, const std::string& home) {
+  return remove_tree(files, staging_of(home));
+}
+
+std::optional<std::string> origin_in(Files& files, const std::string& path) {
+  auto lines = Lines::open(files, path);
+  if (!lines) return std::nullopt;
+  std::optional<std::string> origin;
+  for (;;) {
+    const auto line = lines->next();
+    if (!line || !*line) return origin;
+    if ((*line)->text.find(session::kMetaType) == std::string_view::npos) continue;
+    auto parsed = json::parse_lenient((*line)->text);
+    if (!parsed || !parsed->is_object()) continue;
+    const auto entry = session::entry_from(std::move(parsed->get_object()));
+    const auto* meta = entry ? session::meta_of(*entry) : nullptr;
+    if (!meta) continue;
+    if (const auto found = json::find_string(*meta, "origin")) origin = std::string(*found);
+  }
+}
+
+// ---- the session under way ----
+
+struct StagedIntake::Open {
+  explicit Open(Head what, session::SessionId session_id)
+      : head(std::move(what)), id(std::move(session_id)), row(id) {}
+
+  Head head;
+  session::SessionId id;
+  json::object meta;      // of the head, and what was learned
+  std::string key;        // the one it names itself, in entries of ours
+  std::string parent_id;  // the session it was forked from
+  session::Row row;       // folded on the way; of a fresh one
+  std::optional<session::EntryId> last;
+  IdTable ids;
+  std::uint64_t entries = 0;  // new ones
+  std::uint64_t repeated = 0;
+  std::uint64_t orphans = 0;
+
+  // Of a fresh one.
+  std::string folder;
+  Fd file;
+  std::string lines;  // not yet written
+  std::uint64_t written = 0;
+
+  // Of one that is here already.
+  bool known = false;
+  json::object before;  // its metadata here
+  std::optional<session::EntryId> leaf;
+  bool aside = false;  // it was continued here: the leaf stays
+  std::vector<Entry> added;
+  std::size_t added_bytes = 0;
+};
+
+StagedIntake::StagedIntake(ImportJob& job) : job_(job), files_(job.house().files) {}
+
+StagedIntake::~StagedIntake() {
+  abandon();
+}
+
+// Its reader did not end it.
+void StagedIntake::abandon() {
+  if (!open_) return;
+  const auto open = std::exchange(open_, nullptr);
+  job_.release(open->head.origin);
+  if (open->folder.empty()) return;
+  open->file.reset();
+  if (const auto removed = remove_tree(files_, open->folder); !removed)
+    log::warn("import: {}", removed.error().what);
+}
+
+Result<bool> StagedIntake::begin(Head head) {
+  abandon();
+  counting_ = false;
+  if (cancelled()) return Error(Errc::cancelled, "cancelled");
+  REEF_TRY(auto decision, job_.decide(head));
+  if (decision.what == Decision::What::skip) return false;
+  counting_ = true;
+  if (decision.what == Decision::What::unchanged) return false;
+  open_ = std::make_unique<Open>(std::move(head), *decision.id);
+  open_->meta = open_->head.meta;
+  Status begun = Ok{};
+  if (decision.what == Decision::What::known) {
+    begun = begin_known(*open_, std::move(decision));
+  } else {
+    begun = begin_fresh(*open_, decision);
+  }
+  if (!begun) {
+    abandon();
+    return std::move(begun).error();
+  }
+  return true;
+}
+
+Status StagedIntake::begin_fresh(Open& open, const Decision& decision) {
+  session::Header header;
+  header.id = open.id.text();
+  header.time = open.head.created;
+  header.cwd = redacted(open.head.cwd);
+  header.parent_session = decision.parent_path;
+  open.parent_id = decision.parent_id;
+  open.row = session::start_row(open.id, header);
+  open.lines = session::header_line(header);
+  if (job_.request.dry_run) return Ok{};
+  REEF_CHECK(make_folder(files_, staging_of(job_.house().home)));
+  open.folder = job_.staging_folder();
+  REEF_CHECK(files_.make_directory(open.folder));
+  REEF_TRY(open.file, files_.open(open.folder + "/session.jsonl", Files::Open::create));
+  return Ok{};
+}
+
+// Which entries are here, and whether somebody went on with it here.
+Status StagedIntake::begin_known(Open& open, Decision decision) {
+  open.known = true;
+  open.before = std::move(decision.meta);
+  std::string held;
+  std::uint64_t at = 0;
+  std::optional<session::EntryId> rewound;  // the entry before is a mark
+  const auto look = [&](std::string_view line) {
+    auto parsed = json::parse_lenient(line);
+    if (!parsed || !parsed->is_object()) return;
+    auto entry = session::entry_from(std::move(parsed->get_object()));
+    if (!entry || entry->id.text.empty() || entry->type == "session") return;
+    open.ids.insert(hash_of(entry->id.text));
+    const auto* meta = session::meta_of(*entry);
+    if (meta && meta->contains("originMark")) {
+      // The end of an import: behind it stands what was said here.
+      open.aside =
+          json::find_bool(*meta, "originAside").value_or(rewound && entry->parent == rewound);
+    } else if (is_conversation(*entry) || is_rewind(*entry)) {
+      open.aside = true;
+    }
+    rewound = is_rewind(*entry) ? std::optional(entry->id) : std::nullopt;
+    open.leaf = std::move(entry->id);
+  };
+  for (;;) {
+    if (cancelled()) return Error(Errc::cancelled, "cancelled");
+    REEF_TRY(const auto piece, job_.read(open.id, at, kPieceBytes));
+    if (piece.empty()) break;
+    at += piece.size();
+    held += piece;
+    std::size_t from = 0;
+    for (auto end = held.find('\n'); end != std::string::npos; end = held.find('\n', from)) {
+      look(std::string_view(held).substr(from, end - from));
+      from = end + 1;
+    }
+    held.erase(0, from);
+  }
+  return Ok{};
+}
+
+Status StagedIntake::entry(Entry entry) {
+  if (cancelled()) return Error(Errc::cancelled, "cancelled");
+  auto& open = *open_;
+  // A source's word is not enough for what the engine relies on.
+  if (entry.id.text.empty()) {
+    entry.id = stable_id(json::write(entry.body));
+    entry.body["id"] = entry.id.text;
+  }
+  if (!open.ids.insert(hash_of(entry.id.text))) {
+    if (!open.known) ++open.repeated;
+    open.last = entry.id;
+    return Ok{};
+  }
+  if (entry.parent && !open.ids.contains(hash_of(entry.parent->text))) {
+    ++open.orphans;
+    set_parent(entry, open.last);
+  }
+  // Sessions of ours that come back: what binds them is decided here.
+  if (session::meta_of(entry)) {
+    auto& data = entry.body["data"].get_object();
+    if (const auto key = json::find_string(data, "key")) open.key = std::string(*key);
+    data.erase("key");
+    for (const auto field : kOwnFields) data.erase(field);
+  }
+  if (job_.request.redact) {
+    json::value body(std::move(entry.body));
+    redact(body);
+    entry.body = std::move(body.get_object());
+  }
+  open.last = entry.id;
+  ++open.entries;
+  ++job_.entries;
+  if (!open.known) return write(entry);
+  open.added_bytes += entry.body.size() * 16 + 64;
+  if (const auto* message = entry.body.if_contains("message"))
+    open.added_bytes += json::write(*message).size();
+  open.added.push_back(std::move(entry));
+  if (open.added_bytes > kAppendBytes) return flush_entries(false);
+  return Ok{};
+}
+
+Status StagedIntake::write(const Entry& entry) {
+  auto& open = *open_;
+  session::fold(open.row, entry);
+  open.lines += session::entry_line(entry);
+  return open.lines.size() >= kWriteBytes ? flush_lines() : Status(Ok{});
+}
+
+Status StagedIntake::flush_lines() {
+  auto& open = *open_;
+  if (open.file) REEF_CHECK(write_all(files_, open.file.get(), open.lines));
+  open.written += open.lines.size();
+  open.lines.clear();
+  return Ok{};
+}
+
+// Each piece ends with a word on how far the import came, so that one that is cut short is told
+// from what was said here.
+Status StagedIntake::flush_entries(bool last) {
+  auto& open = *open_;
+  session::Session::Foreign foreign;
+  foreign.leaf = open.leaf;
+  foreign.keep_leaf = open.aside;
+  auto meta = last ? meta_of_import() : json::object{{"originMark", ""}};
+  if (open.added.empty()) meta["originAside"] = open.aside;
+  foreign.then = session::draft_meta(std::move(meta));
+  foreign.entries = std::exchange(open.added, {});
+  open.added_bytes = 0;
+  if (job_.request.dry_run) return Ok{};
+  REEF_TRY(auto placed, job_.append(open.id, std::move(foreign)));
+  open.leaf = std::move(placed.leaf);
+  // Somebody goes on with it just now.
+  open.aside = open.aside || placed.kept;
+  return Ok{};
+}
+
+// ---- its end ----
+
+void StagedIntake::learn(json::object meta) {
+  if (!open_) return;
+  for (auto& [name, value] : meta) open_->meta[name] = std::move(value);
+}
+
+json::object StagedIntake::meta_of_import() {
+  auto& open = *open_;
+  json::object out;
+  json::object other;
+  for (auto& [name, value] : open.meta) {
+    if (name == "name" || name == "key" || name == "originMark" || value.is_null()) continue;
+    // Of one that is here already only what nobody has set.
+    if (open.known && open.before.contains(name)) continue;
+    if (job_.request.redact) redact(value);
+    if (name == "agent" || name == "sender") {
+      if (const auto* text = value.if_string(); text && session::check_name(name, *text))
+        out[name] = value;
+      continue;
+    }
+    if (auto* text = value.if_string(); text && text->size() > kMetaTextBytesMax)
+      *text = utf8::prefix(*text, kMetaTextBytesMax);
+    const auto checked = session::check_patch(json::object{{name, value}});
+    if (checked) {
+      out[name] = value;
+    } else {
+      other[name] = value;
+    }
+  }
+  // What has no place of its own here.
+  if (!other.empty() && json::write(other).size() <= kOtherMetaBytesMax)
+    out["imported"] = std::move(other);
+  out["source"] = name_of(job_.request.kind);
+  out["origin"] = open.head.origin;
+  const auto* unfinished = open.meta.if_contains("originMark");
+  out["originMark"] = unfinished ? "" : open.head.mark;
+  if (!open.parent_id.empty()) out["forkedFrom"] = open.parent_id;
+  return out;
+}
+
+std::string StagedIntake::title() {
+  const auto* name = open_->meta.if_contains("name");
+  if (!name || !name->is_string()) return {};
+  return redacted(
+      utf8::prefix(utf8::single_line(std::string_view(name->get_string())), kMetaTextBytesMax));
+}
+
+Status StagedIntake::end_fresh() {
+  auto& open = *open_;
+  const auto now = SystemClock().now();
+  const auto follow = [&](std::string_view what, session::Draft draft) {
+    auto id = stable_id(fmt::format("{}#{}", open.head.origin, what));
+    auto entry = session::make_entry(std::move(draft), id, open.last, now);
+    open.last = std::move(id);
+    return write(entry);
+  };
+  if (const auto name = title(); !name.empty() && open.row.name() != name)
+    REEF_CHECK(follow("name", session::Draft{"session_info", json::object{{"name", name}}}));
+  auto meta = meta_of_import();
+  if (const auto named = json::find_string(open.meta, "key")) open.key = std::string(*named);
+  if (!open.key.empty()) {
+    if (const auto key = session::Key::parse(open.key)) {
+      meta["key"] = key->text();
+      meta["boundAt"] = job_.bind(*key, open.row.updated);
+      if (const auto pair = key->pair()) {
+        if (!meta.contains("agent") && open.row.agent().empty()) meta["agent"] = pair->first;
+        if (!meta.contains("sender") && open.row.sender().empty()) meta["sender"] = pair->second;
+      }
+    } else {
+      problem(Problem{open.head.path, 0, key.error().what + "; the session has no key here"});
+    }
+  }
+  REEF_CHECK(follow("import", session::draft_meta(std::move(meta))));
+  REEF_CHECK(flush_lines());
+  open.row.bytes = open.written;
+  if (job_.request.dry_run) {
+    ++job_.added;
+    job_.release(open.head.origin);
+    return Ok{};
+  }
+  open.file.reset();
+  session::Sessions::Arrival arrival{std::move(open.row), open.folder};
+  const auto head = open.head;
+  open_ = nullptr;
+  return job_.submit(std::move(arrival), head.origin, head.path);
+}
+
+Status StagedIntake::end() {
+  auto& open = *open_;
+  if (open.repeated > 0)
+    problem(Problem{
+        open.head.path, 0,
+        fmt::format("{} entries with an id that was there already; left out", open.repeated)});
+  if (open.orphans > 0)
+    problem(Problem{
+        open.head.path, 0,
+        fmt::format("{} entries whose parent was not above them; attached to the ones before",
+                    open.orphans)});
+  Status done = Ok{};
+  if (!open.known) {
+    done = end_fresh();
+  } else {
+    if (open.entries == 0) {
+      ++job_.unchanged;
+    } else {
+      ++job_.continued;
+    }
+    done = flush_entries(true);
+  }
+  if (!done) {
+    abandon();
+    return done;
+  }
+  if (open_) job_.release(open_->head.origin);
+  open_ = nullptr;
+  return done;
+}
+
+// ---- files ----
+
+std::string StagedIntake::session_folder() const {
+  return open_->known ? fmt::format("{}/sessions/{}", job_.house().home, open_->id.text())
+                      : open_->folder;
+}
+
+// A path for a new file in the folder, relative to the session's; `same` tells whether one that is
+// there holds the same bytes.
+Result<StagedIntake::Spot> StagedIntake::spot_for(
+    std::string_view folder, std::string_view name,
+    const std::function<Result<bool>(const std::string&, const Files::Stat&)>& same) {
+  std::string below;
+  // "data/archives" is two folders.
+  for (std::string_view rest = folder; !rest.empty();) {
+    const auto slash = rest.find('/');
+    below += (below.empty() ? "" : "/") + safe_name(rest.substr(0, slash));
+    if (!job_.request.dry_run) REEF_CHECK(make_folder(files_, session_folder() + "/" + below));
+    rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
+  }
+  const auto safe = safe_name(name);
+  for (int n = 1;; ++n) {
+    Spot spot{below + "/" + numbered(safe, n)};
+    if (job_.request.dry_run) return spot;
+    const auto path = session_folder() + "/" + spot.path;
+    const auto stat = files_.stat_path(path);
+    if (!stat && stat.error().code == Errc::not_found) return spot;
+    if (!stat) return stat.error();
+    if (!stat->regular) continue;
+    REEF_TRY(spot.there, same(path, *stat));
+    if (spot.there) return spot;
+  }
+}
+
+Result<std::string> StagedIntake::put(std::string_view folder, std::string_view name,
+                                      std::string_view bytes) {
+  if (!open_) return Error(Errc::internal, "a file without a session");
+  const auto clean = redacted(bytes);
+  REEF_TRY(const auto spot,
+           spot_for(folder, name, [&](const auto& path, const auto& stat) -> Result<bool> {
+             if (stat.size != clean.size()) return false;
+             REEF_TRY(const auto there, read_all(files_, path));
+             return there == clean;
+           }));
+  if (spot.there || job_.request.dry_run) return spot.path;
+  const auto path = session_folder() + "/" + spot.path;
+  if (open_->known) {
+    REEF_CHECK(replace_atomically(files_, path, clean));
+  } else {
+    REEF_TRY(const Fd fd, files_.open(path, Files::Open::create));
+    REEF_CHECK(write_all(files_, fd.get(), clean));
+  }
+  return spot.path;
+}
+
+Result<std::string> StagedIntake::copy(std::string_view folder, std::string_view name,
+                                       const std::string& from) {
+  if (!open_) return Error(Errc::internal, "a file without a session");
+  REEF_TRY(const Fd source, files_.open(from, Files::Open::source));
+  REEF_TRY(const auto stat, files_.stat(source.get()));
+  if (!stat.regular) return Error(Errc::invalid, "copy " + from + ": is not a plain file");
+  if (stat.size <= kWholeFileBytesMax) {
+    REEF_TRY(const auto bytes, read_range(files_, source.get(), 0, stat.size));
+    return put(folder, name, bytes);
+  }
+  if (job_.request.redact)
+    problem(Problem{from, 0, "too large to be searched for secrets; copied as it is"});
+  REEF_TRY(const auto spot,
+           spot_for(folder, name, [&](const auto&, const auto& other) -> Result<bool> {
+             return other.size == stat.size;  // a giant of that name and size is the same one
+           }));
+  if (spot.there || job_.request.dry_run) return spot.path;
+  const auto path = session_folder() + "/" + spot.path;
+  // Whole under its name, or not there.
+  const auto fresh = path + ".new";
+  static_cast<void>(files_.remove(fresh).ok());
+  {
+    REEF_TRY(const Fd target, files_.open(fresh, Files::Open::create));
+    for (std::uint64_t at = 0; at < stat.size;) {
+      if (cancelled()) return Error(Errc::cancelled, "cancelled");
+      REEF_TRY(const auto piece, read_range(files_, source.get(), at, kPieceBytes));
+      if (piece.empty()) break;
+      REEF_CHECK(write_all(files_, target.get(), piece));
+      at += piece.size();
+    }
+    if (open_->known) REEF_CHECK(files_.sync(target.get()));
+  }
+  REEF_CHECK(files_.rename(fresh, path));
+  return spot.path;
+}
+
+// ---- what is no session ----
+
+Status StagedIntake::define(Definition definition) {
+  using Kind = Definition::Kind;
+  if (definition.kind == Kind::archive) {
+    if (!open_) return Error(Errc::internal, "an archive without a session");
+    // The session's memory of what a compaction left out.
+    REEF_TRY(const auto path, put("data/archives", definition.name + ".md", definition.text));
+    static_cast<void>(path);
+    ++job_.definitions;
+    return Ok{};
+  }
+  if (!job_.claim(definition)) return Ok{};
+  if (job_.request.redact) {
+    json::value body(std::move(definition.body));
+    redact(body);
+    definition.body = std::move(body.get_object());
+    definition.text = redacted(definition.text);
+  }
+  const auto what = describe(definition);
+  Result<bool> taken = false;
+  if (definition.kind == Kind::status || definition.kind == Kind::label) {
+    if (!job_.house().organise) {
+      problem(Problem{what, 0, "not taken: this daemon keeps none"});
+      return Ok{};
+    }
+    taken = job_.request.dry_run ? Result<bool>(true) : job_.organise(std::move(definition));
+  } else {
+    const std::lock_guard lock(job_.definitions_mutex());
+    const bool agent = definition.kind == Kind::agent;
+    taken = keep_definition(files_, job_.house().home, definition, job_.request.dry_run);
+    if (agent && taken && *taken && !job_.request.dry_run) job_.agents_came = true;
+  }
+  if (!taken) {
+    // A full disk ends the import; a definition that cannot be one is told.
+    if (taken.error().code != Errc::invalid && taken.error().code != Errc::conflict)
+      return std::move(taken).error();
+    problem(Problem{what, 0, "not taken: " + taken.error().what});
+  } else if (*taken) {
+    ++job_.definitions;
+  }
+  return Ok{};
+}
+
+void StagedIntake::problem(Problem problem) {
+  job_.problem(std::move(problem));
+}
+
+void StagedIntake::consumed(std::uint64_t bytes) {
+  if (counting_) job_.bytes += bytes;
+}
+
+// ---- secrets ----
+
+void StagedIntake::redact(json::value& value) {
+  if (auto* text = value.if_string()) {
+    std::string clean;
+    const auto before = redactor_.count();
+    if (redactor_.redact(std::string_view(*text), clean)) {
+      *text = clean;
+      job_.redacted += redactor_.count() - before;
+    }
+  } else if (auto* list = value.if_array()) {
+    for (auto& item : *list) redact(item);
+  } else if (auto* object = value.if_object()) {
+    for (auto& [name, member] : *object) redact(member);
+  }
+}
+
+std::string StagedIntake::redacted(std::string_view text) {
+  if (!job_.request.redact || !utf8::valid(text)) return std::string(text);
+  json::value value(text);
+  redact(value);
+  return std::string(value.get_string());
+}
+
+}  // namespace reef::exchange

@@ -1,0 +1,66 @@
+// The workers' half of an import: an Intake that writes sessions into folders of their own, and
+// gives them to the loop when they are whole. A worker's thread.
+#pragma once
+
+#include "exchange/id_table.h"
+#include "exchange/import_job.h"
+#include "exchange/redact.h"
+
+namespace reef::exchange {
+
+std::string staging_of(const std::string& home);
+// The folder and all that is in it.
+Status remove_tree(Files& files, const std::string& path);
+// The origin an imported transcript names; nullopt when it names none or cannot be read.
+std::optional<std::string> origin_in(Files& files, const std::string& path);
+
+class StagedIntake final : public Intake {
+ public:
+  explicit StagedIntake(ImportJob& job);
+  ~StagedIntake() override;
+
+  Result<bool> begin(Head head) override;
+  Status entry(session::Entry entry) override;
+  Result<std::string> copy(std::string_view folder, std::string_view name,
+                           const std::string& from) override;
+  Result<std::string> put(std::string_view folder, std::string_view name,
+                          std::string_view bytes) override;
+  void learn(json::object meta) override;
+  Status end() override;
+  Status define(Definition definition) override;
+  void problem(Problem problem) override;
+  void consumed(std::uint64_t bytes) override;
+  bool cancelled() const override { return job_.cancelled(); }
+
+ private:
+  struct Open;  // the session under way
+
+  Status begin_fresh(Open& open, const Decision& decision);
+  Status begin_known(Open& open, Decision decision);
+  Status write(const session::Entry& entry);
+  Status flush_lines();
+  Status flush_entries(bool last);
+  Status end_fresh();
+  // What is said of the session at its end; the key aside.
+  json::object meta_of_import();
+  std::string title();
+  struct Spot {
+    std::string path;    // relative to the session's folder
+    bool there = false;  // with the same bytes
+  };
+  Result<Spot> spot_for(
+      std::string_view folder, std::string_view name,
+      const std::function<Result<bool>(const std::string&, const Files::Stat&)>& same);
+  std::string session_folder() const;
+  void abandon();
+  void redact(json::value& value);
+  std::string redacted(std::string_view text);
+
+  ImportJob& job_;
+  Files& files_;
+  Redactor redactor_;
+  std::unique_ptr<Open> open_;
+  bool counting_ = true;
+};
+
+}  // namespace reef::exchange

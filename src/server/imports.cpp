@@ -1,0 +1,123 @@
+// Import: other programs' sessions, read where they lie.
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "exchange/import.h"
+#include "exchange/places.h"
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+constexpr std::chrono::milliseconds kProgressStep{100};
+constexpr std::size_t kProblemsPerMessage = 500;
+
+void fill(protocol::ImportCounts& out, const exchange::ImportCounts& counts) {
+  out.set_sessions(counts.sessions);
+  out.set_added(counts.added);
+  out.set_continued(counts.continued);
+  out.set_unchanged(counts.unchanged);
+  out.set_entries(counts.entries);
+  out.set_bytes(counts.bytes);
+  out.set_definitions(counts.definitions);
+  out.set_redacted(counts.redacted);
+}
+
+// How far it is, now and then; at the end what came of it. Whoever leaves gives it up.
+class ImportStream final : public protocol::MessageStream {
+ public:
+  ImportStream(Node& node, exchange::Import import) : node_(node), import_(std::move(import)) {}
+  ~ImportStream() override { import_.cancel(); }
+
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    if (told_) co_return std::nullopt;
+    if (problems_.empty()) {
+      co_await import_.wait(std::chrono::steady_clock::now() + kProgressStep);
+      problems_ = import_.take_problems();
+    }
+    protocol::ServerMessage message;
+    auto& event = *message.mutable_import_event();
+    // In pieces: there may be thousands.
+    const auto count = std::min(problems_.size(), kProblemsPerMessage);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto& out = *event.add_problems();
+      out.set_path(problems_[i].path);
+      out.set_line(problems_[i].line);
+      out.set_why(problems_[i].why);
+    }
+    problems_.erase(problems_.begin(), problems_.begin() + static_cast<std::ptrdiff_t>(count));
+    fill(*event.mutable_counts(), import_.counts());
+    event.set_bytes_total(import_.bytes_total());
+    if (!import_.done() || !problems_.empty()) co_return message;
+
+    told_ = true;
+    const auto& outcome = import_.outcome();
+    if (import_.agents_came()) {
+      const auto reloaded = co_await node_.reload();
+      if (!reloaded) {
+        auto& out = *event.add_problems();
+        out.set_path("agents");
+        out.set_why("the configuration could not be read again: " +
+                    utf8::sanitize(reloaded.error().what));
+      }
+    }
+    if (!outcome && outcome.error().code != Errc::cancelled)
+      co_return protocol::make_error(outcome.error());
+    event.set_last(true);
+    event.set_cancelled(!outcome);
+    event.set_problems_left_out(import_.problems_left_out());
+    co_return message;
+  }
+
+ private:
+  Node& node_;
+  exchange::Import import_;
+  std::vector<exchange::Problem> problems_;
+  bool told_ = false;
+};
+
+Task<protocol::ServerMessage> find_imports(Node& node,
+                                           std::map<std::string, std::string> environment) {
+  auto work = [&] {
+    PosixFiles files;
+    return exchange::find_places(files, environment);
+  };
+  const auto places = co_await node.pool.run(work);
+  protocol::ServerMessage message;
+  auto& out = *message.mutable_import_places();
+  for (const auto& place : places) {
+    auto& one = *out.add_places();
+    one.set_kind(std::string(exchange::name_of(place.kind)));
+    one.set_path(place.path);
+    one.set_bytes(place.bytes);
+  }
+  co_return message;
+}
+
+}  // namespace
+
+protocol::Answer answer_import(Node& node, const protocol::ImportSessions& request) {
+  const auto kind = exchange::kind_from(request.kind());
+  if (!kind)
+    return protocol::answer_with(
+        Error(Errc::invalid, fmt::format("'{}' is none of: crabtalk, craft, clawdbot, pi",
+                                         utf8::excerpt(request.kind()))));
+  exchange::ImportRequest wanted{*kind, request.path(), request.redact(), request.dry_run()};
+  auto import = node.imports.start(std::move(wanted));
+  if (!import) return protocol::answer_with(import.error());
+  return std::make_unique<ImportStream>(node, *std::move(import));
+}
+
+protocol::Answer answer_find_imports(Node& node, const protocol::FindImports& request) {
+  std::map<std::string, std::string> environment(request.environment().begin(),
+                                                 request.environment().end());
+  return protocol::answer_with(find_imports(node, std::move(environment)));
+}
+
+protocol::Answer answer_cancel_import(Node& node) {
+  node.imports.cancel();
+  return protocol::answer_with(protocol::make_pong());
+}
+
+}  // namespace reef::server
