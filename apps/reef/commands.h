@@ -41,6 +41,8 @@ int run_label(const Context& context, const std::string& id, const std::string& 
 int run_rm(const Context& context, const std::string& id);
 int run_restore(const Context& context, const std::string& id);
 int run_fsck(const Context& context, bool repair);
+int run_gc(const Context& context, const protocol::CollectGarbage& request);
+int run_usage(const Context& context, const protocol::GetUsage& request);
 struct ExportOptions {
   std::string format;
   std::vector<std::string> ids;     // the last may be a path after all

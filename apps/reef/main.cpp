@@ -162,6 +162,30 @@ int main(int argc, char** argv) {
   auto* fsck = add(app, flags, "fsck", "Check every session's file", "reef fsck --json");
   fsck->add_flag("--repair", repair, "Mend what can be; the damaged file is kept beside it");
 
+  reef::protocol::CollectGarbage garbage;
+  auto* gc = add(app, flags, "gc", "What was archived or in the trash for long, and could go",
+                 "reef gc --archived-days 90 --trash-days 30");
+  gc->add_option_function<std::uint32_t>(
+        "--archived-days", [&](const std::uint32_t& v) { garbage.set_archived_days(v); },
+        "Archived so long ago: to the trash (default 30)")
+      ->type_name("N");
+  gc->add_option_function<std::uint32_t>(
+        "--trash-days", [&](const std::uint32_t& v) { garbage.set_trash_days(v); },
+        "In the trash for so long: removed for good (default 30)")
+      ->type_name("N");
+  gc->add_flag_function(
+      "--yes", [&](std::int64_t) { garbage.set_remove(true); },
+      "Do it; without, they are only listed");
+
+  reef::protocol::GetUsage usage_query;
+  auto* usage_command = add(app, flags, "usage", "Tokens and cost", "reef usage --by day --json");
+  text_option(*usage_command, "--by", "session, agent, model (default), day",
+              [&](auto v) { usage_query.set_by(v); });
+  text_option(*usage_command, "--after", "This day (UTC) and later, for example 2026-01-31",
+              [&](auto v) { usage_query.set_after(v); });
+  text_option(*usage_command, "--before", "Days before this one",
+              [&](auto v) { usage_query.set_before(v); });
+
   ExportOptions exporting;
   auto* exports = add(app, flags, "export", "Write sessions as files of another format",
                       "reef export 261115-swift-river --to html page.html\n"
@@ -237,6 +261,8 @@ int main(int argc, char** argv) {
   if (rm->parsed()) return run_rm(context, id);
   if (restore->parsed()) return run_restore(context, id);
   if (fsck->parsed()) return run_fsck(context, repair);
+  if (gc->parsed()) return run_gc(context, garbage);
+  if (usage_command->parsed()) return run_usage(context, usage_query);
   if (exports->parsed()) return run_export(context, exporting);
   if (send->parsed()) {
     sending.message = send_message;

@@ -53,6 +53,10 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_restore_session(node, message.restore_session());
     case M::kCheckSessions:
       return answer_check_sessions(node, message.check_sessions());
+    case M::kCollectGarbage:
+      return answer_collect_garbage(node, message.collect_garbage());
+    case M::kGetUsage:
+      return answer_get_usage(node, message.get_usage());
     case M::kImportSessions:
       return answer_import(node, message.import_sessions());
     case M::kFindImports:

@@ -5,6 +5,8 @@
 //   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
 //   sessions.cpp         list, read, follow
 //   session_changes.cpp  new, resume, fork, rewind, patch, label, trash, restore, check
+//   retention.cpp        collect garbage
+//   usage.cpp            tokens and cost
 //   conversations.cpp    CrabTalk's lists and history
 //   exports.cpp          export, backup
 //   imports.cpp          import, find imports, cancel import
@@ -62,6 +64,8 @@ protocol::Answer answer_label_entry(Node& node, const protocol::LabelEntry& requ
 protocol::Answer answer_trash_session(Node& node, const std::string& id);
 protocol::Answer answer_restore_session(Node& node, const protocol::RestoreSession& request);
 protocol::Answer answer_check_sessions(Node& node, const protocol::CheckSessions& request);
+protocol::Answer answer_collect_garbage(Node& node, const protocol::CollectGarbage& request);
+protocol::Answer answer_get_usage(Node& node, const protocol::GetUsage& request);
 protocol::Answer answer_list_conversations(Node& node, const protocol::ListConversations& request);
 protocol::Answer answer_active_conversations(Node& node);
 protocol::Answer answer_history(Node& node, const protocol::GetConversationHistory& request);

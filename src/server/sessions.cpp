@@ -115,11 +115,11 @@ class FollowStream final : public protocol::MessageStream {
 };
 
 Task<protocol::ServerMessage> list_trash(Node& node) {
-  const auto ids = co_await node.store.trashed();
-  if (!ids) co_return protocol::make_error(ids.error());
+  const auto trashed = co_await node.store.trashed();
+  if (!trashed) co_return protocol::make_error(trashed.error());
   protocol::ServerMessage message;
   message.mutable_trash_list();
-  for (const auto& id : *ids) message.mutable_trash_list()->add_ids(id.text());
+  for (const auto& session : *trashed) message.mutable_trash_list()->add_ids(session.id.text());
   co_return message;
 }
 

@@ -129,6 +129,11 @@ TimePoint Row::last_used() const {
   return std::max(updated, from_millis(json::find_int(meta, "lastUsedAt").value_or(0)));
 }
 
+TimePoint Row::archived_at() const {
+  const auto noted = json::find_int(meta, "archivedAt");
+  return noted ? from_millis(*noted) : last_used();
+}
+
 std::int64_t Row::bound_at() const {
   return json::find_int(meta, "boundAt").value_or(millis(created));
 }

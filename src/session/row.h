@@ -61,6 +61,7 @@ struct Row {
   std::string_view sender() const { return text("sender"); }
   std::string_view name() const { return text("name"); }
   TimePoint last_used() const;    // the last message, or when it was resumed
+  TimePoint archived_at() const;  // of an archived one; where nobody wrote it down, last_used()
   std::int64_t bound_at() const;  // Unix milliseconds; when its key was last bound to it
 };
 

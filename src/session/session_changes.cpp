@@ -87,6 +87,16 @@ Task<Status> Sessions::patch(SessionId id, json::object patch) {
     drafts.push_back(Draft{"session_info", json::object{{"name", title}}});
     patch.stable_erase("name");
   }
+  // gc counts from then on. Archived again is no news.
+  if (const auto* archived = patch.if_contains("isArchived")) {
+    const auto* row = find(id);
+    const bool on = archived->is_bool() && archived->get_bool();
+    if (!on) {
+      patch["archivedAt"] = nullptr;
+    } else if (row && !row->flag("isArchived")) {
+      patch["archivedAt"] = millis(clock_.now());
+    }
+  }
   if (!patch.empty()) drafts.push_back(draft_meta(std::move(patch)));
   for (auto& draft : drafts) REEF_CO_CHECK(co_await append_to(id, std::move(draft)));
   co_return Ok{};
@@ -182,7 +192,7 @@ Task<Status> Sessions::trash_unshielded(SessionId id) {
   if (const auto cached = cache_.find(id);
       cached != cache_.end() && cached->second.session.use_count() > 1)
     co_return Error(Errc::busy, fmt::format("session {} is in use; wait, or reef kill", id.text()));
-  REEF_CO_CHECK(co_await store_.trash(id));
+  REEF_CO_CHECK(co_await store_.trash(id, clock_.now()));
   forget(id);
   mark_changed(id);
   co_return Ok{};

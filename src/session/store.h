@@ -26,6 +26,11 @@ struct Incoming {
   std::string folder;
 };
 
+struct Trashed {
+  SessionId id;
+  TimePoint since;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -65,9 +70,14 @@ class Store {
   virtual std::string path_of(const SessionId& id) const = 0;
 
   // Takes a session out of all lists, and back.
-  virtual Task<Status> trash(SessionId id) = 0;
+  virtual Task<Status> trash(SessionId id, TimePoint now) = 0;
   virtual Task<Status> restore(SessionId id) = 0;
-  virtual Task<Result<std::vector<SessionId>>> trashed() = 0;
+  virtual Task<Result<std::vector<Trashed>>> trashed() = 0;
+  // Removes a session from the trash for good. Interrupted, it is out of the trash all the same.
+  virtual Task<Status> purge(SessionId id) = 0;
+  // Bytes of everything a session has; 0 for one that is not there. Answers in the order asked.
+  enum class Place : std::uint8_t { sessions, trash };
+  virtual Task<std::vector<std::uint64_t>> measure(std::vector<SessionId> ids, Place place) = 0;
 
   // The catalog's bytes: derived, so appends need not be durable. Empty when there is none.
   virtual Task<Result<std::string>> read_catalog() = 0;

@@ -96,6 +96,8 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "read_session",
                                        "new_session",
                                        "resume_session",
+                                       "collect_garbage",
+                                       "get_usage",
                                        "fork_session",
                                        "rewind_session",
                                        "patch_session",

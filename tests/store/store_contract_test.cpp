@@ -15,6 +15,8 @@ using session::SessionId;
 const std::string kLine = R"({"type":"custom","id":"a","parentId":null,"timestamp":"t"})"
                           "\n";
 
+constexpr TimePoint kWhen{std::chrono::milliseconds(1794779830302)};
+
 struct FsHarness {
   FsHarness() { ::mkdir((folder / "sessions").c_str(), 0700); }
 
@@ -118,14 +120,33 @@ TYPED_TEST(StoreContract, OpenGivesAWholeLastEntryItsNewline) {
 
 TYPED_TEST(StoreContract, TrashTakesASessionOutOfTheListAndBack) {
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
-  ASSERT_TRUE(test::run(this->io, this->store.trash(this->id)));
+  ASSERT_TRUE(test::run(this->io, this->store.trash(this->id, kWhen)));
   EXPECT_TRUE(test::value_of(test::run(this->io, this->store.list())).empty());
-  EXPECT_EQ(test::value_of(test::run(this->io, this->store.trashed())), std::vector{this->id});
+  const auto trashed = test::value_of(test::run(this->io, this->store.trashed()));
+  ASSERT_EQ(trashed.size(), 1U);
+  EXPECT_EQ(trashed[0].id, this->id);
+  EXPECT_EQ(trashed[0].since, kWhen);
   EXPECT_EQ(test::run(this->io, this->store.append(this->id, 2, "y\n")).error().code,
             Errc::not_found);
   ASSERT_TRUE(test::run(this->io, this->store.restore(this->id)));
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), "x\n");
   EXPECT_EQ(test::run(this->io, this->store.restore(this->id)).error().code, Errc::not_found);
+}
+
+TYPED_TEST(StoreContract, PurgeRemovesForGood) {
+  using Place = session::Store::Place;
+  ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
+  EXPECT_EQ(test::run(this->io, this->store.purge(this->id)).error().code, Errc::not_found);
+  EXPECT_EQ(test::run(this->io, this->store.measure({this->id}, Place::sessions)),
+            std::vector<std::uint64_t>{2});
+  EXPECT_EQ(test::run(this->io, this->store.measure({this->id}, Place::trash)),
+            std::vector<std::uint64_t>{0});
+  ASSERT_TRUE(test::run(this->io, this->store.trash(this->id, kWhen)));
+  EXPECT_GE(test::run(this->io, this->store.measure({this->id}, Place::trash)).at(0), 2U);
+  ASSERT_TRUE(test::run(this->io, this->store.purge(this->id)));
+  EXPECT_TRUE(test::value_of(test::run(this->io, this->store.trashed())).empty());
+  EXPECT_EQ(test::run(this->io, this->store.restore(this->id)).error().code, Errc::not_found);
+  EXPECT_EQ(test::run(this->io, this->store.purge(this->id)).error().code, Errc::not_found);
 }
 
 TYPED_TEST(StoreContract, TheCatalogIsEmptyThenAppendedThenReplaced) {

@@ -32,9 +32,16 @@ class WrappedStore : public session::Store {
     return real.rewrite(std::move(id), at, std::move(bytes), std::move(kept_as));
   }
   std::string path_of(const session::SessionId& id) const override { return real.path_of(id); }
-  Task<Status> trash(session::SessionId id) override { return real.trash(std::move(id)); }
+  Task<Status> trash(session::SessionId id, TimePoint now) override {
+    return real.trash(std::move(id), now);
+  }
   Task<Status> restore(session::SessionId id) override { return real.restore(std::move(id)); }
-  Task<Result<std::vector<session::SessionId>>> trashed() override { return real.trashed(); }
+  Task<Result<std::vector<session::Trashed>>> trashed() override { return real.trashed(); }
+  Task<Status> purge(session::SessionId id) override { return real.purge(std::move(id)); }
+  Task<std::vector<std::uint64_t>> measure(std::vector<session::SessionId> ids,
+                                           Place place) override {
+    return real.measure(std::move(ids), place);
+  }
   Task<Result<std::string>> read_catalog() override { return real.read_catalog(); }
   Task<Status> append_catalog(std::string bytes) override {
     return real.append_catalog(std::move(bytes));

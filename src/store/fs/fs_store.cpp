@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "session/reader.h"
+#include "store/fs/tree.h"
 
 namespace reef::store {
 namespace {
@@ -14,6 +15,9 @@ namespace {
 constexpr std::string_view kFile = "/session.jsonl";
 constexpr std::string_view kNewFile = "/session.jsonl.new";
 constexpr std::string_view kTornSuffix = ".torn";
+// When it came into the trash: one line, ISO 8601.
+constexpr std::string_view kTrashedAt = "/trashed-at";
+constexpr std::string_view kGoing = ".going-";
 // More appends at once than this share a sync of the file system: measured, it is cheaper from
 // here.
 constexpr std::size_t kDirectMax = 4;
@@ -417,11 +421,17 @@ std::string FsStore::path_of(const session::SessionId& id) const {
   return file(id);
 }
 
-Task<Status> FsStore::trash(session::SessionId id) {
+Task<Status> FsStore::trash(session::SessionId id, TimePoint now) {
   auto work = [&]() -> Status {
     REEF_CHECK(make_directories(files_, home_ + "/trash"));
     if (files_.stat_path(trash_folder(id)))
       return Error(Errc::conflict, fmt::format("trash/{} exists already", id.text()));
+    // A full disk must not keep anything out of the trash: without it, the folder itself knows.
+    if (const auto noted = replace_atomically(files_, folder(id) + std::string(kTrashedAt),
+                                              format_iso(now) + "\n");
+        !noted)
+      log::warn("session {}: the time of its removal is not kept: {}", id.text(),
+                noted.error().what);
     REEF_CHECK(files_.rename(folder(id), trash_folder(id)));
     REEF_CHECK(files_.sync_directory(home_ + "/trash"));
     return files_.sync_directory(home_ + "/sessions");
@@ -436,21 +446,66 @@ Task<Status> FsStore::restore(session::SessionId id) {
     if (files_.stat_path(folder(id)))
       return Error(Errc::conflict, fmt::format("session '{}' exists", id.text()));
     REEF_CHECK(files_.rename(trash_folder(id), folder(id)));
+    static_cast<void>(files_.remove(folder(id) + std::string(kTrashedAt)).ok());
     REEF_CHECK(files_.sync_directory(home_ + "/sessions"));
     return files_.sync_directory(home_ + "/trash");
   };
   co_return co_await pool_.run(work);
 }
 
-Task<Result<std::vector<session::SessionId>>> FsStore::trashed() {
-  auto work = [this]() -> Result<std::vector<session::SessionId>> {
-    std::vector<session::SessionId> ids;
+TimePoint FsStore::trashed_at(const session::SessionId& id) {
+  if (auto text = read_all(files_, trash_folder(id) + std::string(kTrashedAt))) {
+    while (!text->empty() && text->back() == '\n') text->pop_back();
+    if (const auto time = parse_iso(*text)) return *time;
+  }
+  return changed_at(trash_folder(id));
+}
+
+Task<Result<std::vector<session::Trashed>>> FsStore::trashed() {
+  auto work = [this]() -> Result<std::vector<session::Trashed>> {
+    std::vector<session::Trashed> out;
     const auto names = files_.list(home_ + "/trash");
-    if (!names && names.error().code == Errc::not_found) return ids;
+    if (!names && names.error().code == Errc::not_found) return out;
     if (!names) return names.error();
-    for (const auto& name : *names)
-      if (auto id = session::SessionId::parse(name)) ids.push_back(*std::move(id));
-    return ids;
+    for (const auto& name : *names) {
+      if (auto id = session::SessionId::parse(name)) {
+        const auto since = trashed_at(*id);
+        out.push_back(session::Trashed{*std::move(id), since});
+      } else if (name.starts_with(kGoing)) {
+        // A crash came between.
+        const auto done = remove_tree(home_ + "/trash/" + name);
+        if (!done) log::warn("{}", done.error().what);
+      }
+    }
+    return out;
+  };
+  co_return co_await pool_.run(work);
+}
+
+Task<Status> FsStore::purge(session::SessionId id) {
+  auto work = [&]() -> Status {
+    // A name that is no session id: nobody sees it half removed.
+    auto aside = fmt::format("{}/trash/{}{}", home_, kGoing, id.text());
+    for (int n = 2; files_.stat_path(aside); ++n)
+      aside = fmt::format("{}/trash/{}{}-{}", home_, kGoing, id.text(), n);
+    const auto moved = files_.rename(trash_folder(id), aside);
+    if (!moved && moved.error().code == Errc::not_found)
+      return Error(Errc::not_found, fmt::format("no session '{}' in the trash", id.text()));
+    REEF_CHECK(moved);
+    REEF_CHECK(files_.sync_directory(home_ + "/trash"));
+    return remove_tree(aside);
+  };
+  co_return co_await pool_.run(work);
+}
+
+Task<std::vector<std::uint64_t>> FsStore::measure(std::vector<session::SessionId> ids,
+                                                  Place place) {
+  auto work = [&] {
+    std::vector<std::uint64_t> out;
+    out.reserve(ids.size());
+    for (const auto& id : ids)
+      out.push_back(tree_bytes(place == Place::trash ? trash_folder(id) : folder(id)));
+    return out;
   };
   co_return co_await pool_.run(work);
 }

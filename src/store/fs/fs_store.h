@@ -34,9 +34,12 @@ class FsStore final : public session::Store {
   Task<Status> rewrite(session::SessionId id, std::uint64_t at, std::string bytes,
                        std::string kept_as) override;
   std::string path_of(const session::SessionId& id) const override;
-  Task<Status> trash(session::SessionId id) override;
+  Task<Status> trash(session::SessionId id, TimePoint now) override;
   Task<Status> restore(session::SessionId id) override;
-  Task<Result<std::vector<session::SessionId>>> trashed() override;
+  Task<Result<std::vector<session::Trashed>>> trashed() override;
+  Task<Status> purge(session::SessionId id) override;
+  Task<std::vector<std::uint64_t>> measure(std::vector<session::SessionId> ids,
+                                           Place place) override;
   Task<Result<std::string>> read_catalog() override;
   Task<Status> append_catalog(std::string bytes) override;
   Task<Status> replace_catalog(std::string bytes) override;
@@ -47,6 +50,7 @@ class FsStore final : public session::Store {
  private:
   Result<session::Row> refresh_one(session::Refresh request);
   std::string trash_folder(const session::SessionId& id) const;
+  TimePoint trashed_at(const session::SessionId& id);
   std::string catalog() const;
 
   struct Batch;

@@ -114,18 +114,37 @@ std::string MemStore::path_of(const session::SessionId& id) const {
   return id.text();
 }
 
-Task<Status> MemStore::trash(session::SessionId id) {
-  co_return move_between(transcripts_, trash_, id);
+Task<Status> MemStore::trash(session::SessionId id, TimePoint now) {
+  REEF_CO_CHECK(move_between(transcripts_, trash_, id));
+  trashed_at_[id] = now;
+  co_return Ok{};
 }
 
 Task<Status> MemStore::restore(session::SessionId id) {
   co_return move_between(trash_, transcripts_, id);
 }
 
-Task<Result<std::vector<session::SessionId>>> MemStore::trashed() {
-  std::vector<session::SessionId> ids;
-  for (const auto& [id, bytes] : trash_) ids.push_back(id);
-  co_return ids;
+Task<Result<std::vector<session::Trashed>>> MemStore::trashed() {
+  std::vector<session::Trashed> out;
+  for (const auto& [id, bytes] : trash_) out.push_back(session::Trashed{id, trashed_at_[id]});
+  co_return out;
+}
+
+Task<Status> MemStore::purge(session::SessionId id) {
+  if (trash_.erase(id) == 0)
+    co_return Error(Errc::not_found, fmt::format("no session '{}' in the trash", id.text()));
+  co_return Ok{};
+}
+
+Task<std::vector<std::uint64_t>> MemStore::measure(std::vector<session::SessionId> ids,
+                                                   Place place) {
+  const auto& from = place == Place::trash ? trash_ : transcripts_;
+  std::vector<std::uint64_t> out;
+  for (const auto& id : ids) {
+    const auto found = from.find(id);
+    out.push_back(found == from.end() ? 0 : found->second.size());
+  }
+  co_return out;
 }
 
 Task<Result<std::string>> MemStore::read_catalog() {

@@ -20,9 +20,12 @@ class MemStore final : public session::Store {
   Task<Status> rewrite(session::SessionId id, std::uint64_t at, std::string bytes,
                        std::string kept_as) override;
   std::string path_of(const session::SessionId& id) const override;
-  Task<Status> trash(session::SessionId id) override;
+  Task<Status> trash(session::SessionId id, TimePoint now) override;
   Task<Status> restore(session::SessionId id) override;
-  Task<Result<std::vector<session::SessionId>>> trashed() override;
+  Task<Result<std::vector<session::Trashed>>> trashed() override;
+  Task<Status> purge(session::SessionId id) override;
+  Task<std::vector<std::uint64_t>> measure(std::vector<session::SessionId> ids,
+                                           Place place) override;
   Task<Result<std::string>> read_catalog() override;
   Task<Status> append_catalog(std::string bytes) override;
   Task<Status> replace_catalog(std::string bytes) override;
@@ -33,6 +36,7 @@ class MemStore final : public session::Store {
  private:
   std::map<session::SessionId, std::string> transcripts_;
   std::map<session::SessionId, std::string> trash_;
+  std::map<session::SessionId, TimePoint> trashed_at_;
   std::string catalog_;
 };
 

@@ -1,0 +1,67 @@
+// Tokens and cost, from the rows alone.
+
+#include "session/usage.h"
+
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+constexpr std::size_t kLinesPerMessage = 1000;
+
+void fill(protocol::UsageRow& out, const std::string& name, const session::TokenTotals& totals) {
+  out.set_name(name);
+  out.set_input_tokens(totals.input);
+  out.set_output_tokens(totals.output);
+  out.set_cache_read_tokens(totals.cache_read);
+  out.set_cache_creation_tokens(totals.cache_write);
+  out.set_cost_usd(totals.cost);
+  out.set_replies(totals.replies);
+}
+
+Result<session::UsageQuery> query_from(const protocol::GetUsage& in) {
+  session::UsageQuery query;
+  REEF_TRY(query.by, session::usage_by_from(in.by()));
+  if (!in.after().empty()) {
+    REEF_TRY(query.from_day, session::day_from(in.after()));
+  }
+  if (!in.before().empty()) {
+    REEF_TRY(query.before_day, session::day_from(in.before()));
+  }
+  return query;
+}
+
+class UsageStream final : public protocol::MessageStream {
+ public:
+  explicit UsageStream(session::UsageReport report) : report_(std::move(report)) {}
+
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    if (done_) co_return std::nullopt;
+    protocol::ServerMessage message;
+    auto& out = *message.mutable_usage_report();
+    const auto end = std::min(at_ + kLinesPerMessage, report_.lines.size());
+    for (; at_ < end; ++at_)
+      fill(*out.add_rows(), report_.lines[at_].name, report_.lines[at_].totals);
+    done_ = at_ == report_.lines.size();
+    out.set_last(done_);
+    if (done_) fill(*out.mutable_total(), "total", report_.total);
+    co_return message;
+  }
+
+ private:
+  session::UsageReport report_;
+  std::size_t at_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace
+
+protocol::Answer answer_get_usage(Node& node, const protocol::GetUsage& request) {
+  const auto query = query_from(request);
+  if (!query) return protocol::answer_with(query.error());
+  const auto all = node.sessions.list({});
+  if (!all) return protocol::answer_with(all.error());
+  return std::make_unique<UsageStream>(session::add_up_usage(all->rows, *query));
+}
+
+}  // namespace reef::server
