@@ -57,7 +57,7 @@ Task<void> ImportJob::run() {
         ids_.insert_or_assign(std::string(origin), row->id);
   const auto trashed = co_await house_.store.trashed();
   if (trashed)
-    for (const auto& id : *trashed) taken_.insert(id.text());
+    for (const auto& session : *trashed) taken_.insert(session.id.text());
 
   Status prepared = Ok{};
   co_await run_on(
