@@ -59,6 +59,8 @@ struct ImportOptions {
   bool yes = false;
 };
 int run_import(const Context& context, const ImportOptions& options);
+int run_backup(const Context& context, const std::string& path, bool force);
+int run_restore_backup(const Context& context, const std::string& path, bool merge);
 int run_kill(const Context& context, const std::string& agent, const std::string& sender);
 int run_reload(const Context& context);
 int run_stop(const Context& context);

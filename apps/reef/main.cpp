@@ -191,13 +191,25 @@ int main(int argc, char** argv) {
                       "reef export 261115-swift-river --to html page.html\n"
                       "  reef export --all --to markdown notes/");
   exports->add_option("ID", exporting.ids, "Session ids; the last word may be the path");
-  exports->add_option("--to", exporting.format, "pi, markdown, ndjson")
+  exports->add_option("--to", exporting.format, "pi, clawdbot, markdown, ndjson, html")
       ->type_name("FORMAT")
       ->required();
   exports->add_option("-o,--output", exporting.path, "A file or folder (default: stdout)")
       ->type_name("PATH");
   exports->add_flag("--all", exporting.all, "Every session, into a folder");
   exports->add_flag("--force", exporting.force, "Replace files that exist");
+
+  std::string archive;
+  bool archive_force = false, merge = false;
+  auto* backup = add(app, flags, "backup", "Pack everything that cannot be derived into one file",
+                     "reef backup reef-2026-11-15.tar.zst");
+  backup->add_option("FILE", archive, "The archive to write, a .tar.zst")->required();
+  backup->add_flag("--force", archive_force, "Replace a file that exists");
+  auto* restore_backup =
+      add(app, flags, "restore-backup", "Unpack a backup into a home without daemon",
+          "reef --home ~/.reef restore-backup reef-2026-11-15.tar.zst");
+  restore_backup->add_option("FILE", archive, "What `reef backup` wrote")->required();
+  restore_backup->add_flag("--merge", merge, "Add what is missing to a home that has sessions");
 
   ChatOptions sending;
   std::string send_message;
@@ -263,6 +275,8 @@ int main(int argc, char** argv) {
   if (fsck->parsed()) return run_fsck(context, repair);
   if (gc->parsed()) return run_gc(context, garbage);
   if (usage_command->parsed()) return run_usage(context, usage_query);
+  if (backup->parsed()) return run_backup(context, archive, archive_force);
+  if (restore_backup->parsed()) return run_restore_backup(context, archive, merge);
   if (exports->parsed()) return run_export(context, exporting);
   if (send->parsed()) {
     sending.message = send_message;

@@ -4,8 +4,10 @@
 //
 //   exchange.h   Intake, Outlet, Writer     this file
 //   formats.h    make_writer                every format sessions can be written in
+//   home_files.h HomeFiles                  what a backup holds
 //   outline.h    outline                    a transcript in the order people read it
 //   spool.h      Spool                      an Outlet that waits for its reader
+//   tar.h        tar_header, TarReader      archives
 //
 // Readers and writers know formats, not where sessions live; they run on any thread, one at a time
 // on each seam.

@@ -9,8 +9,10 @@ namespace {
 
 constexpr Format kFormats[] = {
     {"pi", true, false, &pi_writer},
+    {"clawdbot", false, false, &clawdbot_writer},
     {"markdown", true, false, &markdown_writer},
     {"ndjson", true, true, &ndjson_writer},
+    {"html", true, false, &html_writer},
 };
 
 }  // namespace

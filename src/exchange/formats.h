@@ -22,7 +22,9 @@ std::span<const Format> formats();
 Result<const Format*> find_format(std::string_view name);
 
 std::unique_ptr<Writer> pi_writer(Outlet& outlet);
+std::unique_ptr<Writer> clawdbot_writer(Outlet& outlet);
 std::unique_ptr<Writer> markdown_writer(Outlet& outlet);
 std::unique_ptr<Writer> ndjson_writer(Outlet& outlet);
+std::unique_ptr<Writer> html_writer(Outlet& outlet);
 
 }  // namespace reef::exchange

@@ -71,6 +71,8 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_history(node, message.get_conversation_history());
     case M::kExportSessions:
       return answer_export(node, message.export_sessions());
+    case M::kBackup:
+      return answer_backup(node);
     case M::kInstallPlugin:
     case M::kUninstallPlugin:
     case M::kListPlugins:

@@ -8,7 +8,8 @@
 //   retention.cpp        collect garbage
 //   usage.cpp            tokens and cost
 //   conversations.cpp    CrabTalk's lists and history
-//   exports.cpp          export, backup
+//   exports.cpp          export
+//   backups.cpp          backup
 //   imports.cpp          import, find imports, cancel import
 //
 // Loop thread only.
@@ -73,6 +74,7 @@ protocol::Answer answer_export(Node& node, const protocol::ExportSessions& reque
 protocol::Answer answer_import(Node& node, const protocol::ImportSessions& request);
 protocol::Answer answer_find_imports(Node& node, const protocol::FindImports& request);
 protocol::Answer answer_cancel_import(Node& node);
+protocol::Answer answer_backup(Node& node);
 
 // What the groups share.
 void fill(protocol::SessionRow& out, const session::Row& row);

@@ -206,7 +206,7 @@ class Streams(Case):
         while True:
             reply = link.recv()
             self.assertEqual(reply.tag, FILE_PIECE, reply)
-            if reply.body.int(6):
+            if reply.body.int(7):
                 return files, reply.body
             if reply.body.str(1):
                 path = reply.body.str(1)
@@ -221,7 +221,7 @@ class Streams(Case):
             link.send(request(EXPORT_SESSIONS, {1: "pi", 2: "big"}))
             files, summary = self.read_pieces(link)
         self.assertEqual(list(files.values()), [data])
-        self.assertEqual((summary.int(7), summary.int(8), summary.int(9)), (1, 1, len(data)))
+        self.assertEqual((summary.int(8), summary.int(9), summary.int(10)), (1, 1, len(data)))
 
     def test_a_client_that_leaves_changes_nothing(self):
         data = session("big", *(user_entry(f"u{i}", f"u{i - 1}" if i else "e1", f"{i} " + "x" * 10000)

@@ -114,7 +114,8 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "import_sessions",
                                        "find_imports",
                                        "cancel_import",
-                                       "export_sessions"};
+                                       "export_sessions",
+                                       "backup"};
   const std::set<std::string> gone = {"install_plugin", "uninstall_plugin", "list_plugins",
                                       "search_plugins", "start_service",    "stop_service",
                                       "service_logs",   "get_config"};

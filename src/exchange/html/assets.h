@@ -1,0 +1,11 @@
+// What the page brings along: page.css and page.js, embedded when Reef is built.
+#pragma once
+
+#include <string_view>
+
+namespace reef::exchange::html {
+
+extern const std::string_view kPageCss;
+extern const std::string_view kPageJs;
+
+}  // namespace reef::exchange::html
