@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import stat
 import subprocess
 import tarfile
@@ -207,17 +208,23 @@ class Restore(Case):
         self.assertEqual(new.read("memory/cook.md"), "salt\n")
 
     def test_a_damaged_archive_changes_nothing(self):
-        _, archive = self.backed_up()
+        old, archive = self.backed_up()
         with open(archive, "rb") as source:
             data = source.read()
         new = self.home(start=False)
         bad = os.path.join(new.base, "bad.tar.zst")
-        cuts = [0, 1, 10, len(data) // 2, len(data) - 5, len(data) - 1]
-        for broken in [data[:n] for n in cuts] + [data[:n] + bytes([data[n] ^ 0x40]) + data[n + 1:]
-                                                  for n in range(5, len(data), max(1, len(data) // 20))]:
+        cuts = [data[:n] for n in (0, 1, 10, len(data) // 2, len(data) - 5, len(data) - 1)]
+        flips = [data[:n] + bytes([data[n] ^ 0x40]) + data[n + 1:] for n in range(5, len(data), max(1, len(data) // 20))]
+        for broken in cuts + flips:
             with open(bad, "wb") as out:
                 out.write(broken)
             done = new.reef("restore-backup", bad)
+            if broken in flips and done.code == 0:
+                # Some bits say nothing about the content, which has a checksum: then all of it must be right.
+                self.assertEqual(snapshot(new), snapshot(old))
+                shutil.rmtree(new.path)
+                os.mkdir(new.path)
+                continue
             self.assertEqual(done.code, 1, done)
             self.assertRegex(done.err, r"\Areef: restore-backup: [^\n]+\n\Z")
             self.assertEqual(self.everything(new), {})
