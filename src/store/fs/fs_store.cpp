@@ -326,8 +326,9 @@ Task<Result<session::Tail>> FsStore::open(session::SessionId id) {
 }
 
 Task<Status> FsStore::append(session::SessionId id, std::uint64_t at, std::string bytes) {
-  // The lone writer never waits for others.
-  if (direct_ >= kDirectMax)
+  // The lone writer never waits for others. Many do not mix with it: a sync of one file makes the
+  // batches wait for the disk once more.
+  if (direct_ >= kDirectMax || batches_running_ > 0)
     co_return co_await append_in_batch(std::move(id), at, std::move(bytes));
   struct Counted {
     std::size_t& count;
