@@ -131,6 +131,7 @@ class Conversation {
     session::EntryId id;
     std::optional<TimePoint> time;
     json::object fields;
+    bool settled = false;  // it said all of itself
   };
   struct Event {
     session::EntryId id;
@@ -254,10 +255,9 @@ Result<std::string> Conversation::compaction(json::object line, Extra extra, std
 }
 
 Status Conversation::event(json::object line, std::string id) {
-  if (held_ && json::find_string(line, "event") == "done") {
+  if (held_ && !held_->settled && json::find_string(line, "event") == "done") {
     auto& message = held_->fields["message"].get_object();
-    if (json::find_string(message, "role") == "assistant" &&
-        json::find_string(message, "provider") == kProvider) {
+    if (json::find_string(message, "role") == "assistant") {
       message["model"] = json::find_string(line, "model").value_or("");
       if (const auto time = time_from(line.if_contains("ts"))) held_->time = time;
     }
@@ -282,7 +282,7 @@ void Conversation::message(json::object line, Extra extra, std::string id,
   // Who spoke, when it was not the conversation's own agent.
   if (auto guest = take_text(line, "agent"); !guest.empty()) fields["agent"] = std::move(guest);
   if (!extra.there && !line.empty()) fields["crabtalk"] = std::move(line);
-  held_ = Held{feed_.claim(std::move(id)), time, std::move(fields)};
+  held_ = Held{feed_.claim(std::move(id)), time, std::move(fields), extra.there};
 }
 
 // Our message; what it has no place for stays in `message`.
@@ -335,7 +335,7 @@ json::object Conversation::native(json::object& message, Extra& extra) {
   if (role == "tool") {
     const auto call = take_text(message, "tool_call_id");
     auto tool = take_text(message, "name");
-    if (tool.empty())
+    if (tool.empty() && !extra.there)
       if (const auto known = tools_.find(std::string_view(call)); known != tools_.end())
         tool = known->second;
     out = json::object{{"role", "toolResult"}, {"toolCallId", call}, {"toolName", tool}};
@@ -417,6 +417,7 @@ Head Reader::head_of(const Kept& kept, json::object& meta, TimePoint modified) {
   if (const auto* more = json::find_object(extra.more, "meta")) {
     head.meta = believable_meta(*more);
     head.cwd = json::find_string(extra.more, "cwd").value_or("");
+    meta.erase("summary");  // it is also where it was said
   } else {
     std::string agent(json::find_string(meta, "agent").value_or(slug ? slug->agent : ""));
     std::string sender(json::find_string(meta, "created_by").value_or(slug ? slug->sender : ""));

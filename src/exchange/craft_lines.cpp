@@ -254,7 +254,8 @@ Result<std::string> CraftSession::line(json::object line, std::string_view seed)
   const auto type = std::string(
       json::find_string(line, "type").value_or(json::find_string(line, "role").value_or("")));
   const bool own = continues || !extra.id.empty() || json::find_bool(extra.more, "orphan");
-  if (own && (type == "user" || type == "assistant" || type == "tool" || type == "plan")) {
+  if (own && (type == "user" || type == "assistant" || type == "tool" || type == "plan" ||
+              type == "error")) {
     REEF_CHECK(add_own(std::move(line), std::move(extra)));
     return wrong;
   }
@@ -353,7 +354,7 @@ Status CraftSession::add_own(json::object line, Extra extra) {
 
   if (!group_) {
     group_.emplace(Group{extra.id, time, {}, std::move(extra), {}});
-    if (type != "tool") group_->parts.text = take_words(line, "content");
+    if (type == "assistant" || type == "plan") group_->parts.text = take_words(line, "content");
   }
   if (type == "tool") group_->parts.calls.push_back(call_of(line));
   if (result) group_->results.push_back(*std::move(result));

@@ -4,6 +4,10 @@
 //
 //   exchange.h   Intake, Outlet, Writer     this file
 //   formats.h    make_writer                every format sessions can be written in
+//   crabtalk.h   read_crabtalk, its writer  CrabTalk
+//   craft.h      read_craft, its writers    Craft Agents
+//   source.h     LineReader, time_from      files and clocks of others
+//   feed.h       Feed, to_foreign           entries in, and what is added to foreign lines
 //   home_files.h HomeFiles                  what a backup holds
 //   outline.h    outline                    a transcript in the order people read it
 //   spool.h      Spool                      an Outlet that waits for its reader

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "exchange/crabtalk.h"
+#include "exchange/craft.h"
 
 namespace reef::exchange {
 namespace {
 
 constexpr Format kFormats[] = {
     {"pi", true, false, &pi_writer},
+    {"crabtalk", true, false, &crabtalk_writer},
+    {"craft", false, false, &craft_writer},
+    {"craft-bundle", true, false, &craft_bundle_writer},
     {"clawdbot", false, false, &clawdbot_writer},
     {"markdown", true, false, &markdown_writer},
     {"ndjson", true, true, &ndjson_writer},

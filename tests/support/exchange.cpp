@@ -91,7 +91,7 @@ std::string MemoryIntake::Session::bytes() const {
   header.time = head.created;
   header.cwd = head.cwd;
   auto out = session::header_line(header);
-  const session::EntryId about{"about"};
+  const session::EntryId about{"about this session"};
   out += session::entry_line(
       session::make_entry(session::draft_meta(meta), about, std::nullopt, head.created));
   for (const auto& entry : entries) {
