@@ -1,0 +1,98 @@
+// Makes one segment out of others: the memory segment when it is written down, several files when
+// they are merged. Runs in steps on any thread, over sources nobody changes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "search/memory_segment.h"
+#include "search/segment.h"
+
+namespace reef::search {
+
+// Which documents of a segment are gone.
+struct Tombstones {
+  std::vector<std::uint64_t> bits;  // empty: none
+  std::uint32_t count = 0;
+
+  bool has(std::uint32_t document) const {
+    const auto word = document / 64;
+    return word < bits.size() && (bits[word] >> (document % 64) & 1) != 0;
+  }
+  // False when it was there already.
+  bool add(std::uint32_t document);
+};
+
+// One of the two.
+struct Source {
+  std::shared_ptr<const MemorySegment> memory;
+  std::shared_ptr<const Segment> file;
+
+  std::uint32_t size() const { return memory ? memory->size() : file->size(); }
+  DocumentRow row(std::uint32_t document) const {
+    return memory ? memory->row(document) : file->row(document);
+  }
+  Lengths lengths() const { return memory ? memory->lengths() : file->lengths(); }
+};
+
+class Build {
+ public:
+  static constexpr std::uint32_t kGone = UINT32_MAX;
+
+  struct Input {
+    Source source;
+    Tombstones deleted;  // as they were when the work was planned
+  };
+
+  Build(Files& files, std::string path, std::vector<Input> inputs, std::vector<float> weights);
+  ~Build();
+
+  // Does about `postings` postings' worth; true when the segment is written and durable. After an
+  // error the build is over and its file is gone.
+  Result<bool> step(std::size_t postings);
+
+  const std::string& path() const { return path_; }
+  std::span<const Input> inputs() const { return inputs_; }
+  // The new number of a document of an input, or kGone.
+  std::uint32_t renumbered(std::size_t input, std::uint32_t document) const {
+    return renumbered_[input][document];
+  }
+  // 0: nothing was left to write, and there is no file.
+  std::uint32_t documents() const { return documents_; }
+  std::uint64_t bytes() const { return bytes_; }  // of the finished file
+  // Groups of the new segment, ascending.
+  const std::vector<std::uint32_t>& groups() const { return groups_; }
+
+ private:
+  class Terms;
+  struct Item {
+    std::uint32_t document = 0;
+    std::uint32_t payload = 0;
+    std::string_view positions;
+  };
+
+  Status start();
+  Status add_next_term(std::size_t& work);
+
+  Files& files_;
+  std::string path_;
+  std::vector<Input> inputs_;
+  std::vector<float> weights_;
+  std::vector<std::vector<std::uint32_t>> renumbered_;
+  std::vector<std::uint32_t> groups_;
+  std::uint32_t documents_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::optional<SegmentWriter> writer_;
+  std::vector<Terms> terms_;
+  std::vector<Postings> read_;
+  std::vector<Item> items_;
+  Postings merged_;
+  Stemmer stemmer_;
+};
+
+}  // namespace reef::search

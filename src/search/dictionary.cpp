@@ -1,0 +1,125 @@
+#include "search/dictionary.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace reef::search {
+
+void DictionaryWriter::add(std::string_view key, std::string_view value) {
+  std::size_t shared = 0;
+  if (size_ % Dictionary::kEntriesPerBlock == 0) {
+    put_fixed(offsets_, static_cast<std::uint32_t>(bytes_.size()));
+  } else {
+    const auto most = std::min(key.size(), last_.size());
+    while (shared < most && key[shared] == last_[shared]) ++shared;
+  }
+  REEF_ASSERT(size_ == 0 || std::string_view(last_) < key);
+  put_varint(bytes_, shared);
+  put_varint(bytes_, key.size() - shared);
+  bytes_.append(key.substr(shared));
+  put_varint(bytes_, value.size());
+  bytes_.append(value);
+  last_.assign(key);
+  ++size_;
+}
+
+std::string_view Dictionary::block(std::uint32_t number) const {
+  const auto offset = [this](std::uint32_t n) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, offsets_.data() + std::size_t{n} * 4, 4);
+    return value;
+  };
+  const std::string_view place = offsets_.substr(std::size_t{number} * 4, 8);
+  if (file_ && !file_->check(place)) return {};
+  const std::size_t from = offset(number);
+  const std::size_t to = number + 1 < blocks() ? offset(number + 1) : bytes_.size();
+  if (from > to || to > bytes_.size()) {
+    if (file_) file_->mark_damaged();
+    return {};
+  }
+  const auto out = bytes_.substr(from, to - from);
+  return file_ && !file_->check(out) ? std::string_view() : out;
+}
+
+std::string_view Dictionary::first_key(std::uint32_t number) const {
+  ByteReader in(block(number));
+  static_cast<void>(in.varint());
+  return in.take(in.varint());
+}
+
+// The last block whose first key is not after `key`.
+std::uint32_t Dictionary::block_of(std::string_view key) const {
+  std::uint32_t low = 0;
+  std::uint32_t high = blocks();
+  while (high - low > 1) {
+    const auto middle = low + (high - low) / 2;
+    if (first_key(middle) <= key)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+std::optional<std::string_view> Dictionary::find(std::string_view key) const {
+  if (blocks() == 0) return std::nullopt;
+  auto walk = walk_from_block(block_of(key));
+  while (walk.next()) {
+    const auto order = std::string_view(walk.key()).compare(key);
+    if (order == 0) return walk.value();
+    if (order > 0) break;
+  }
+  return std::nullopt;
+}
+
+Dictionary::Walk Dictionary::walk_from_block(std::uint32_t number) const {
+  Walk out;
+  out.dictionary_ = this;
+  out.ordinal_ = number * kEntriesPerBlock;
+  return out;
+}
+
+Dictionary::Walk Dictionary::walk_from(std::string_view key) const {
+  if (blocks() == 0) return walk_from_block(0);
+  auto out = walk_from_block(block_of(key));
+  for (auto before = out; out.next(); before = out)
+    if (std::string_view(out.key()) >= key) return before;
+  return out;
+}
+
+Dictionary::Walk Dictionary::walk_at(std::uint32_t ordinal) const {
+  auto out = walk_from_block(ordinal / kEntriesPerBlock);
+  for (std::uint32_t n = 0; n < ordinal % kEntriesPerBlock; ++n)
+    if (!out.next()) break;
+  return out;
+}
+
+bool Dictionary::Walk::next() {
+  if (!dictionary_ || ordinal_ >= dictionary_->size_) return false;
+  if (ordinal_ % kEntriesPerBlock == 0 || at_.at() == nullptr) {
+    if (ordinal_ / kEntriesPerBlock >= dictionary_->blocks()) return false;
+    at_ = ByteReader(dictionary_->block(ordinal_ / kEntriesPerBlock));
+    key_.clear();
+  }
+  const auto shared = at_.varint();
+  const auto suffix = at_.take(at_.varint());
+  value_ = at_.take(at_.varint());
+  if (!at_.ok() || shared > key_.size()) {
+    if (dictionary_->file_) dictionary_->file_->mark_damaged();
+    ordinal_ = dictionary_->size_;
+    return false;
+  }
+  key_.resize(shared);
+  key_.append(suffix);
+  ++ordinal_;
+  return true;
+}
+
+std::string_view Dictionary::Walk::passed() const {
+  if (!dictionary_ || at_.at() == nullptr) return {};
+  const auto* from = dictionary_->bytes_.data();
+  return {from, static_cast<std::size_t>(reinterpret_cast<const char*>(at_.at()) - from)};
+}
+
+}  // namespace reef::search

@@ -1,0 +1,84 @@
+// Sorted keys with small values, compressed by what neighbours share, searched where they lie.
+//
+//   bytes   := block*                  16 entries each
+//   entry   := varint shared, varint suffix bytes, suffix, varint value bytes, value
+//   offsets := u32 per block
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "search/checked_file.h"
+#include "search/packing.h"
+
+namespace reef::search {
+
+class DictionaryWriter {
+ public:
+  // Keys ascend.
+  void add(std::string_view key, std::string_view value);
+  std::uint32_t size() const { return size_; }
+  const std::string& bytes() const { return bytes_; }
+  const std::string& offsets() const { return offsets_; }
+
+ private:
+  std::string bytes_;
+  std::string offsets_;
+  std::string last_;
+  std::uint32_t size_ = 0;
+};
+
+class Dictionary {
+ public:
+  static constexpr std::uint32_t kEntriesPerBlock = 16;
+
+  Dictionary() = default;
+  // Checks what it reads with `file`, to which the bytes belong.
+  Dictionary(const CheckedFile* file, std::string_view bytes, std::string_view offsets,
+             std::uint32_t size)
+      : file_(file), bytes_(bytes), offsets_(offsets), size_(size) {}
+
+  std::uint32_t size() const { return size_; }
+  std::optional<std::string_view> find(std::string_view key) const;
+
+  // Walks entries in order. At the end, or where the bytes are damaged, `next` gives false.
+  class Walk {
+   public:
+    Walk() = default;
+    bool next();
+    const std::string& key() const { return key_; }
+    std::string_view value() const { return value_; }
+    std::uint32_t ordinal() const { return ordinal_ - 1; }
+    // What has been read and will not be again.
+    std::string_view passed() const;
+
+   private:
+    friend class Dictionary;
+    const Dictionary* dictionary_ = nullptr;
+    std::uint32_t ordinal_ = 0;  // of the entry after the current one
+    ByteReader at_;
+    std::string key_;
+    std::string_view value_;
+  };
+  Walk walk() const { return walk_from_block(0); }
+  // From the first key that is not before `key`: `next` must be called and gives it.
+  Walk walk_from(std::string_view key) const;
+  // `next` gives the entry with this number.
+  Walk walk_at(std::uint32_t ordinal) const;
+
+ private:
+  Walk walk_from_block(std::uint32_t block) const;
+  std::string_view block(std::uint32_t number) const;
+  std::string_view first_key(std::uint32_t block) const;
+  std::uint32_t block_of(std::string_view key) const;
+  std::uint32_t blocks() const { return static_cast<std::uint32_t>(offsets_.size() / 4); }
+
+  const CheckedFile* file_ = nullptr;
+  std::string_view bytes_;
+  std::string_view offsets_;
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace reef::search

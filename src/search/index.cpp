@@ -1,0 +1,524 @@
+#include "search/index.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/assert.h"
+
+namespace reef::search {
+namespace {
+
+constexpr std::string_view kManifest = "manifest";
+constexpr std::string_view kSuffix = ".seg";
+constexpr std::size_t kGroupNameBytesMax = 255;
+// What one step of a job handles: some milliseconds.
+constexpr std::size_t kStepPostings = 200'000;
+// Segments up to this size count as the smallest.
+constexpr std::uint32_t kTierDocuments = 2048;
+// One of so many documents deleted: the segment is written anew.
+constexpr std::uint32_t kDeletedShare = 4;
+
+}  // namespace
+
+Result<bool> Job::step() {
+  if (done_) return true;
+  REEF_TRY(done_, build_->step(kStepPostings));
+  return done_;
+}
+
+Index::Index(Files& files, std::string directory, IndexOptions options)
+    : files_(files), directory_(std::move(directory)), options_(std::move(options)) {
+  REEF_ASSERT(options_.weights.size() <= kFieldsMax);
+  for (const auto weight : options_.weights) REEF_ASSERT(weight > 0);
+  new_memory();
+}
+
+Index::~Index() = default;
+
+void Index::new_memory() {
+  memory_segment_ = std::make_shared<MemorySegment>();
+  memory_ = Part{};
+  memory_.source.memory = memory_segment_;
+}
+
+std::string Index::path_of(std::uint64_t number) const {
+  return fmt::format("{}/{}{}", directory_, number, kSuffix);
+}
+
+// --- opening ---
+
+Result<Index::Opened> Index::open(Files& files, std::string directory, IndexOptions options) {
+  REEF_CHECK(make_directories(files, directory));
+  Opened out;
+  out.index.reset(new Index(files, std::move(directory), std::move(options)));
+  REEF_CHECK(out.index->load(out.problems));
+  return out;
+}
+
+Status Index::load(std::vector<std::string>& problems) {
+  REEF_TRY(const auto names, files_.list(directory_));
+  const auto path = directory_ + "/" + std::string(kManifest);
+  if (std::find(names.begin(), names.end(), kManifest) == names.end()) return discard_all(names);
+  REEF_TRY(const auto bytes, read_all(files_, path));
+  auto manifest = read_manifest(bytes);
+  if (!manifest) {
+    problems.push_back(manifest.error().what);
+    return discard_all(names);
+  }
+  next_segment_ = manifest->next_segment;
+  groups_.resize(manifest->next_group);
+  for (auto& group : manifest->groups) {
+    by_name_.emplace(group.name, group.number);
+    groups_[group.number] = {std::move(group.name), group.covered, true, group.covered};
+  }
+  std::vector<std::string> kept{std::string(kManifest)};
+  std::vector<std::uint32_t> lost;
+  for (auto& segment : manifest->segments) {
+    auto opened = open_segment(segment);
+    if (opened) {
+      kept.push_back(fmt::format("{}{}", segment.number, kSuffix));
+      continue;
+    }
+    // A disk that fails is no reason to throw an index away.
+    if (opened.error().code != Errc::corrupt && opened.error().code != Errc::not_found)
+      return opened;
+    problems.push_back(opened.error().what);
+    lost.insert(lost.end(), segment.groups.begin(), segment.groups.end());
+    manifest_stale_ = true;
+  }
+  for (const auto group : lost) remove_group(group);
+  for (const auto& name : names)
+    if (std::find(kept.begin(), kept.end(), name) == kept.end())
+      REEF_CHECK(files_.remove(directory_ + "/" + name));
+  return Ok{};
+}
+
+Status Index::discard_all(const std::vector<std::string>& names) {
+  for (const auto& name : names) REEF_CHECK(files_.remove(directory_ + "/" + name));
+  return Ok{};
+}
+
+Status Index::open_segment(ManifestSegment& segment) {
+  REEF_TRY(auto file, CheckedFile::open(files_, path_of(segment.number), segment.bytes));
+  REEF_TRY(auto opened, Segment::open(std::move(file)));
+  if (opened->size() != segment.documents)
+    return Error(Errc::corrupt, path_of(segment.number) + " is another segment");
+  auto& part = files_parts_.emplace_back();
+  part.number = segment.number;
+  part.bytes = segment.bytes;
+  part.source.file = std::move(opened);
+  part.deleted = std::move(segment.deleted);
+  part.groups = segment.groups;
+  return Ok{};
+}
+
+// --- groups ---
+
+std::uint32_t Index::group(std::string_view name) {
+  REEF_ASSERT(!name.empty() && name.size() <= kGroupNameBytesMax);
+  const auto [at, added] =
+      by_name_.try_emplace(std::string(name), static_cast<std::uint32_t>(groups_.size()));
+  if (added) groups_.push_back({.name = std::string(name)});
+  return at->second;
+}
+
+std::optional<std::uint32_t> Index::find_group(std::string_view name) const {
+  const auto found = by_name_.find(std::string(name));
+  if (found == by_name_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::string_view Index::group_name(std::uint32_t group) const {
+  return group < groups_.size() ? std::string_view(groups_[group].name) : std::string_view();
+}
+
+std::uint64_t Index::covered(std::uint32_t group) const {
+  return group < groups_.size() ? groups_[group].covered : 0;
+}
+
+void Index::set_covered(std::uint32_t group, std::uint64_t covered) {
+  REEF_ASSERT(group < groups_.size() && !groups_[group].name.empty());
+  groups_[group].covered = covered;
+}
+
+std::vector<std::uint32_t> Index::groups() const {
+  std::vector<std::uint32_t> out;
+  out.reserve(by_name_.size());
+  for (std::uint32_t n = 0; n < groups_.size(); ++n)
+    if (!groups_[n].name.empty()) out.push_back(n);
+  return out;
+}
+
+// --- documents ---
+
+void Index::add(const DocumentRow& row, std::span<const FieldText> fields) {
+  REEF_ASSERT(row.group < groups_.size() && !groups_[row.group].name.empty());
+  memory_segment_->add(row, fields, tokenizer_, stemmer_);
+}
+
+std::vector<Index::Part*> Index::parts() {
+  std::vector<Part*> out;
+  for (auto& part : files_parts_) out.push_back(&part);
+  if (frozen_) out.push_back(&*frozen_);
+  out.push_back(&memory_);
+  return out;
+}
+
+void Index::for_parts(const std::function<void(const Part&)>& f) const {
+  for (const auto& part : files_parts_) f(part);
+  if (frozen_) f(*frozen_);
+  f(memory_);
+}
+
+void Index::remove_documents(Part& part, std::uint32_t group, const std::uint64_t* key,
+                             std::size_t& count) {
+  const auto remove = [&](std::uint32_t document) {
+    if (!part.deleted.add(document)) return;
+    ++count;
+    if (part.number != 0) manifest_stale_ = true;
+  };
+  if (part.source.memory) {
+    for (const auto document : part.source.memory->of_group(group))
+      if (!key || part.source.memory->row(document).key == *key) remove(document);
+    return;
+  }
+  const auto& file = *part.source.file;
+  auto [begin, end] = file.of_group(group);
+  if (key) begin = file.lower_bound(begin, end, *key);
+  for (auto document = begin; document < end && (!key || file.key(document) == *key); ++document)
+    remove(document);
+}
+
+std::size_t Index::remove(std::uint32_t group, std::uint64_t key) {
+  std::size_t count = 0;
+  for (auto* part : parts()) remove_documents(*part, group, &key, count);
+  return count;
+}
+
+void Index::remove_group(std::uint32_t group) {
+  if (group >= groups_.size() || groups_[group].name.empty()) return;
+  std::size_t count = 0;
+  for (auto* part : parts()) remove_documents(*part, group, nullptr, count);
+  by_name_.erase(groups_[group].name);
+  if (groups_[group].stored) manifest_stale_ = true;
+  groups_[group] = {};
+}
+
+std::uint64_t Index::documents() const {
+  std::uint64_t out = 0;
+  for_parts([&](const Part& part) { out += part.source.size() - part.deleted.count; });
+  return out;
+}
+
+Statistics Index::statistics() const {
+  Statistics out;
+  for_parts([&](const Part& part) {
+    out += part.source.memory ? part.source.memory->statistics() : part.source.file->statistics();
+  });
+  return out;
+}
+
+void Index::visit_stored(const std::function<void(const DocumentRow&, bool)>& f) const {
+  for_parts([&](const Part& part) {
+    for (std::uint32_t d = 0; d < part.source.size(); ++d)
+      f(part.source.row(d), part.deleted.has(d));
+  });
+}
+
+// --- search ---
+
+Searcher Index::prepare(const Query& query) {
+  std::vector<Unit> units;
+  for (const auto* part : parts()) units.push_back({&part->source, &part->deleted});
+  return {std::move(units), query, options_.weights, stemmer_};
+}
+
+std::vector<Hit> Index::documents_of(std::uint32_t group) const {
+  std::vector<Hit> out;
+  std::uint32_t unit = 0;
+  for_parts([&](const Part& part) {
+    const auto add = [&](std::uint32_t document) {
+      if (!part.deleted.has(document))
+        out.push_back({.unit = unit, .document = document, .row = part.source.row(document)});
+    };
+    if (part.source.memory) {
+      for (const auto document : part.source.memory->of_group(group)) add(document);
+    } else {
+      const auto [begin, end] = part.source.file->of_group(group);
+      for (auto document = begin; document < end; ++document) add(document);
+    }
+    ++unit;
+  });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Hit& a, const Hit& b) { return a.row.key < b.row.key; });
+  return out;
+}
+
+std::vector<Hit> Index::neighbours(const Hit& hit, std::size_t before, std::size_t after) const {
+  std::vector<Hit> lower;
+  std::vector<Hit> higher;
+  std::uint32_t unit = 0;
+  const auto wanted = hit.row.key;
+  for_parts([&](const Part& part) {
+    const auto add = [&](std::vector<Hit>& to, std::uint32_t document) {
+      if (part.deleted.has(document)) return false;
+      to.push_back({.unit = unit, .document = document, .row = part.source.row(document)});
+      return true;
+    };
+    if (part.source.memory) {
+      for (const auto document : part.source.memory->of_group(hit.row.group)) {
+        const auto key = part.source.memory->row(document).key;
+        if (key != wanted) add(key < wanted ? lower : higher, document);
+      }
+    } else {
+      const auto& file = *part.source.file;
+      const auto [begin, end] = file.of_group(hit.row.group);
+      const auto middle = file.lower_bound(begin, end, wanted);
+      std::size_t taken = 0;
+      for (auto d = middle; d > begin && taken < before; --d) taken += add(lower, d - 1) ? 1 : 0;
+      taken = 0;
+      for (auto d = middle; d < end && taken < after; ++d)
+        if (file.key(d) != wanted) taken += add(higher, d) ? 1 : 0;
+    }
+    ++unit;
+  });
+  const auto by_key = [](const Hit& a, const Hit& b) { return a.row.key < b.row.key; };
+  std::stable_sort(lower.begin(), lower.end(), by_key);
+  std::stable_sort(higher.begin(), higher.end(), by_key);
+  if (lower.size() > before)
+    lower.erase(lower.begin(), lower.end() - static_cast<std::ptrdiff_t>(before));
+  if (higher.size() > after) higher.resize(after);
+  lower.insert(lower.end(), higher.begin(), higher.end());
+  return lower;
+}
+
+// --- files ---
+
+bool Index::wants_flush() const {
+  return !flushing_ && (frozen_ || memory_segment_->size() >= options_.memory_documents_max ||
+                        memory_segment_->memory_bytes() >= options_.memory_bytes_max);
+}
+
+bool Index::dirty() const {
+  return frozen_ || memory_segment_->size() > 0 || manifest_stale_ ||
+         std::any_of(groups_.begin(), groups_.end(), [](const Group& group) {
+           return !group.name.empty() && (!group.stored || group.covered != group.stored_covered);
+         });
+}
+
+std::optional<Job> Index::begin_flush() {
+  if (flushing_) return std::nullopt;
+  Job job;
+  // After a failure the frozen documents are tried again; what came later waits for the next flush.
+  const bool again = frozen_.has_value();
+  if (!again && memory_segment_->size() > 0) {
+    frozen_ = std::move(memory_);
+    new_memory();
+  }
+  if (!again) {
+    for (std::uint32_t n = 0; n < groups_.size(); ++n)
+      if (!groups_[n].name.empty() &&
+          (!groups_[n].stored || groups_[n].covered != groups_[n].stored_covered))
+        job.covered_.push_back({n, groups_[n].covered});
+  }
+  std::vector<Build::Input> inputs;
+  if (frozen_) inputs.push_back({frozen_->source, frozen_->deleted});
+  job.number_ = next_segment_++;
+  job.build_ =
+      std::make_unique<Build>(files_, path_of(job.number_), std::move(inputs), options_.weights);
+  flushing_ = true;
+  return job;
+}
+
+std::optional<Job> Index::begin_merge() {
+  if (merging_) return std::nullopt;
+  std::vector<Part*> chosen;
+  std::unordered_map<unsigned, std::vector<Part*>> tiers;
+  for (auto& part : files_parts_) {
+    if (part.source.file->file().damaged()) continue;
+    const auto size = part.source.size();
+    if (part.deleted.count > 0 && part.deleted.count >= size / kDeletedShare) {
+      chosen = {&part};
+      break;
+    }
+    const auto live = size - part.deleted.count;
+    if (live > options_.merge_documents_max) continue;
+    unsigned tier = 0;
+    for (std::uint64_t most = kTierDocuments; live > most; most *= options_.merge_segments) ++tier;
+    tiers[tier].push_back(&part);
+  }
+  if (chosen.empty()) {
+    // The smallest tier that is full: it costs least.
+    unsigned best = UINT32_MAX;
+    for (const auto& [tier, members] : tiers)
+      if (members.size() >= options_.merge_segments && tier < best) best = tier;
+    if (best == UINT32_MAX) return std::nullopt;
+    chosen = tiers[best];
+  }
+  Job job;
+  job.merge_ = true;
+  std::vector<Build::Input> inputs;
+  for (auto* part : chosen) {
+    part->merging = true;
+    job.sources_.push_back(part->number);
+    inputs.push_back({part->source, part->deleted});
+  }
+  job.number_ = next_segment_++;
+  job.build_ =
+      std::make_unique<Build>(files_, path_of(job.number_), std::move(inputs), options_.weights);
+  merging_ = true;
+  return job;
+}
+
+// Documents deleted while the job ran.
+void Index::carry_deletes(const Job& job, std::span<Part* const> sources, Part& into) const {
+  for (std::size_t n = 0; n < sources.size(); ++n) {
+    const auto& now = sources[n]->deleted;
+    if (now.count == job.build_->inputs()[n].deleted.count) continue;
+    for (std::uint32_t d = 0; d < sources[n]->source.size(); ++d) {
+      if (!now.has(d)) continue;
+      if (const auto number = job.build_->renumbered(n, d); number != Build::kGone)
+        into.deleted.add(number);
+    }
+  }
+}
+
+Status Index::install(Job& job) {
+  Part made;
+  if (job.build_->documents() > 0) {
+    REEF_TRY(auto file, CheckedFile::open(files_, job.build_->path(), job.build_->bytes()));
+    REEF_TRY(auto segment, Segment::open(std::move(file)));
+    made.number = job.number_;
+    made.bytes = job.build_->bytes();
+    made.source.file = std::move(segment);
+    made.groups = job.build_->groups();
+  }
+  std::vector<Part*> sources;
+  if (job.merge_) {
+    for (const auto number : job.sources_)
+      for (auto& part : files_parts_)
+        if (part.number == number) sources.push_back(&part);
+    // One was dropped meanwhile: the result would bring its documents back.
+    if (sources.size() != job.sources_.size()) {
+      for (auto* part : sources) part->merging = false;
+      obsolete_.push_back(job.build_->path());
+      return Ok{};
+    }
+  } else if (frozen_) {
+    sources.push_back(&*frozen_);
+  }
+  if (made.number != 0) carry_deletes(job, sources, made);
+  if (job.merge_) {
+    for (const auto* part : sources) obsolete_.push_back(path_of(part->number));
+    std::erase_if(files_parts_, [&](const Part& part) {
+      return std::find(job.sources_.begin(), job.sources_.end(), part.number) != job.sources_.end();
+    });
+  } else {
+    frozen_.reset();
+    for (const auto& [group, covered] : job.covered_) {
+      if (groups_[group].name.empty()) continue;
+      groups_[group].stored = true;
+      groups_[group].stored_covered = covered;
+    }
+  }
+  if (made.number != 0) files_parts_.push_back(std::move(made));
+  manifest_stale_ = true;
+  return Ok{};
+}
+
+Status Index::finish(Job job) {
+  (job.merge_ ? merging_ : flushing_) = false;
+  Status installed = Ok{};
+  if (job.done_)
+    installed = install(job);
+  else
+    installed = Error(Errc::internal, "a job of the index was not done");
+  if (!installed) {
+    if (job.merge_)
+      for (auto& part : files_parts_)
+        if (std::find(job.sources_.begin(), job.sources_.end(), part.number) != job.sources_.end())
+          part.merging = false;
+    if (job.done_) obsolete_.push_back(job.build_->path());
+    return installed;
+  }
+  return write_manifest_file();
+}
+
+Status Index::write_manifest_file() {
+  if (!manifest_stale_) return Ok{};
+  Manifest manifest;
+  manifest.next_segment = next_segment_;
+  manifest.next_group = static_cast<std::uint32_t>(groups_.size());
+  for (const auto& part : files_parts_)
+    manifest.segments.push_back(
+        {part.number, part.bytes, part.source.size(), part.deleted, part.groups});
+  for (std::uint32_t n = 0; n < groups_.size(); ++n)
+    if (groups_[n].stored)
+      manifest.groups.push_back({n, groups_[n].stored_covered, groups_[n].name});
+  // The names of the segments must be durable before the manifest speaks of them.
+  REEF_CHECK(files_.sync_directory(directory_));
+  REEF_CHECK(replace_atomically(files_, directory_ + "/" + std::string(kManifest),
+                                write_manifest(manifest)));
+  manifest_stale_ = false;
+  for (const auto& path : obsolete_)
+    static_cast<void>(files_.remove(path).ok());  // what stays is removed by the next open
+  obsolete_.clear();
+  return Ok{};
+}
+
+Status Index::flush() {
+  if (flushing_) return Error(Errc::busy, "the index is being written already");
+  while (dirty()) {
+    auto job = begin_flush();
+    for (;;) {
+      auto done = job->step();
+      if (!done) {
+        static_cast<void>(finish(*std::move(job)).ok());  // says only that it failed
+        return std::move(done).error().with("write the index");
+      }
+      if (*done) break;
+    }
+    REEF_CHECK(finish(*std::move(job)));
+  }
+  return Ok{};
+}
+
+bool Index::damaged() const {
+  return std::any_of(files_parts_.begin(), files_parts_.end(),
+                     [](const Part& part) { return part.source.file->file().damaged(); });
+}
+
+std::vector<std::string> Index::drop_damaged() {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& part : files_parts_)
+    if (part.source.file->file().damaged()) numbers.push_back(part.number);
+  return numbers.empty() ? std::vector<std::string>() : drop(numbers);
+}
+
+std::vector<std::string> Index::drop(const std::vector<std::uint64_t>& numbers) {
+  std::vector<std::uint32_t> lost;
+  for (const auto& part : files_parts_) {
+    if (std::find(numbers.begin(), numbers.end(), part.number) == numbers.end()) continue;
+    lost.insert(lost.end(), part.groups.begin(), part.groups.end());
+    obsolete_.push_back(path_of(part.number));
+  }
+  std::erase_if(files_parts_, [&](const Part& part) {
+    return std::find(numbers.begin(), numbers.end(), part.number) != numbers.end();
+  });
+  std::vector<std::string> names;
+  for (const auto group : lost) {
+    if (const auto name = group_name(group); !name.empty()) names.emplace_back(name);
+    remove_group(group);
+  }
+  manifest_stale_ = true;
+  return names;
+}
+
+std::uint64_t Index::file_bytes() const {
+  std::uint64_t out = 0;
+  for (const auto& part : files_parts_) out += part.bytes;
+  return out;
+}
+
+}  // namespace reef::search

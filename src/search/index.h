@@ -1,0 +1,172 @@
+// A persistent full-text index in one directory. One thread at a time, its owner's; only the steps
+// of jobs run elsewhere.
+//
+// Documents belong to groups. What changes about a group (status, labels) stays with the caller and
+// comes in as a filter; what is fixed about a document (time, role) is stored with it.
+//
+// Documents are searchable once added and durable once a flush is finished. After a crash the
+// caller reads again what lies after the covered number of each group, and groups the index does
+// not know.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/files.h"
+#include "search/manifest.h"
+#include "search/searcher.h"
+
+namespace reef::search {
+
+struct IndexOptions {
+  std::vector<float> weights;  // of the fields, at most kFieldsMax; all above 0
+  // Then a flush is wanted.
+  std::size_t memory_bytes_max = 24 * 1024 * 1024;
+  std::uint32_t memory_documents_max = 16 * 1024;
+  // So many segments of about one size become one; larger ones than the last are left alone.
+  std::size_t merge_segments = 6;
+  std::uint32_t merge_documents_max = 4 * 1024 * 1024;
+};
+
+// Work on files, planned and finished by the index, done on any thread in between.
+class Job {
+ public:
+  // A bounded piece of work; true when there is no more. After an error the job is over.
+  Result<bool> step();
+
+ private:
+  friend class Index;
+  struct Covered {
+    std::uint32_t group;
+    std::uint64_t covered;
+  };
+  std::unique_ptr<Build> build_;
+  bool merge_ = false;
+  bool done_ = false;
+  std::uint64_t number_ = 0;            // of the new segment
+  std::vector<std::uint64_t> sources_;  // of a merge
+  std::vector<Covered> covered_;        // of a flush
+};
+
+class Index {
+ public:
+  struct Opened {
+    std::unique_ptr<Index> index;
+    // What was damaged or of another version and had to be dropped; groups are missing then and the
+    // caller adds them again, as it does with any group the index does not know.
+    std::vector<std::string> problems;
+  };
+  // Makes the directory when it is missing. Files that are not part of the index are removed.
+  static Result<Opened> open(Files& files, std::string directory, IndexOptions options);
+  ~Index();
+
+  // --- groups ---
+  // The number of a group, a new one when there is none. Names are at most 255 bytes.
+  std::uint32_t group(std::string_view name);
+  std::optional<std::uint32_t> find_group(std::string_view name) const;
+  std::string_view group_name(std::uint32_t group) const;  // empty: no such group
+  std::uint64_t covered(std::uint32_t group) const;
+  // What the caller will be told after a restart, once a flush that starts after this call is done.
+  void set_covered(std::uint32_t group, std::uint64_t covered);
+  std::vector<std::uint32_t> groups() const;
+
+  // --- documents ---
+  // At most one text per field; texts that are too long are indexed up to kWordsMax words. A key
+  // may be used more than once.
+  void add(const DocumentRow& row, std::span<const FieldText> fields);
+  // How many there were.
+  std::size_t remove(std::uint32_t group, std::uint64_t key);
+  void remove_group(std::uint32_t group);
+  std::uint64_t documents() const;  // without deleted ones
+
+  // --- search ---
+  // Good until the index changes; `query` is copied.
+  Searcher prepare(const Query& query);
+  // The nearest documents of the same group by key, up to so many on each side, in order.
+  std::vector<Hit> neighbours(const Hit& hit, std::size_t before, std::size_t after) const;
+  // All of a group, in the order of keys.
+  std::vector<Hit> documents_of(std::uint32_t group) const;
+  // Everything the statistics cover, deleted documents included.
+  void visit_stored(const std::function<void(const DocumentRow&, bool deleted)>& f) const;
+  Statistics statistics() const;
+
+  // --- files ---
+  bool wants_flush() const;
+  // Something would be lost or read again after a restart.
+  bool dirty() const;
+  // Plans writing down what is in memory; nothing while one is under way.
+  std::optional<Job> begin_flush();
+  // Plans a merge when there is one to do; nothing while one is under way.
+  std::optional<Job> begin_merge();
+  // Puts the job's result in place, also that of a failed one. On an error everything stays
+  // searchable and the next flush tries again.
+  Status finish(Job job);
+  // All of it here and now.
+  Status flush();
+  // Drops segments found damaged while searching or merging, with all documents of their groups.
+  // Returns the names of these groups: they are unknown now.
+  std::vector<std::string> drop_damaged();
+  bool damaged() const;
+
+  std::uint64_t file_bytes() const;
+  std::size_t file_count() const { return files_parts_.size(); }
+
+ private:
+  struct Part {
+    std::uint64_t number = 0;  // 0: in memory
+    std::uint64_t bytes = 0;
+    Source source;
+    Tombstones deleted;
+    std::vector<std::uint32_t> groups;
+    bool merging = false;
+  };
+  struct Group {
+    std::string name;  // empty: gone
+    std::uint64_t covered = 0;
+    bool stored = false;  // in a finished flush
+    std::uint64_t stored_covered = 0;
+  };
+
+  Index(Files& files, std::string directory, IndexOptions options);
+  Status load(std::vector<std::string>& problems);
+  Status discard_all(const std::vector<std::string>& names);
+  Status open_segment(ManifestSegment& segment);
+  void new_memory();
+  std::string path_of(std::uint64_t number) const;
+  void for_parts(const std::function<void(const Part&)>& f) const;
+  std::vector<Part*> parts();
+  void remove_documents(Part& part, std::uint32_t group, const std::uint64_t* key,
+                        std::size_t& count);
+  Status install(Job& job);
+  void carry_deletes(const Job& job, std::span<Part* const> sources, Part& into) const;
+  Status write_manifest_file();
+  std::vector<std::string> drop(const std::vector<std::uint64_t>& numbers);
+
+  Files& files_;
+  std::string directory_;
+  IndexOptions options_;
+  Tokenizer tokenizer_;
+  Stemmer stemmer_;
+
+  std::vector<Part> files_parts_;
+  std::optional<Part> frozen_;  // being written down
+  Part memory_;
+  std::shared_ptr<MemorySegment> memory_segment_;  // of memory_
+  bool flushing_ = false;
+  bool merging_ = false;
+  bool manifest_stale_ = false;
+  std::vector<std::string> obsolete_;  // files the next manifest does not need any more
+
+  std::vector<Group> groups_;
+  std::unordered_map<std::string, std::uint32_t> by_name_;
+  std::uint64_t next_segment_ = 1;
+};
+
+}  // namespace reef::search

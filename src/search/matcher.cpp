@@ -1,0 +1,96 @@
+#include "search/matcher.h"
+
+#include <algorithm>
+
+namespace reef::search {
+
+Matcher::Matcher(const Clause& clause, float weight, std::vector<Leaf> leaves,
+                 const FieldScales& scales, Lengths lengths)
+    : phrase_(clause.kind == Clause::Kind::phrase),
+      weight_(weight),
+      scales_(&scales),
+      lengths_(lengths),
+      leaves_(std::move(leaves)) {
+  for (const auto& leaf : leaves_) {
+    const auto most = weight_ * leaf.weight * leaf.cursor.bound();
+    bound_ = phrase_ && bound_ > 0 ? std::min(bound_, most) : std::max(bound_, most);
+  }
+}
+
+std::uint32_t Matcher::seek(std::uint32_t target) {
+  if (leaves_.empty()) return document_ = Cursor::kEnd;
+  if (!phrase_) {
+    auto first = Cursor::kEnd;
+    for (auto& leaf : leaves_) first = std::min(first, leaf.cursor.seek(target));
+    return document_ = first;
+  }
+  for (std::size_t same = 0; same < leaves_.size();) {
+    const auto found = leaves_[same].cursor.seek(target);
+    if (found == Cursor::kEnd) return document_ = Cursor::kEnd;
+    if (found == target) {
+      ++same;
+    } else {
+      target = found;
+      same = 0;
+    }
+  }
+  return document_ = target;
+}
+
+bool Matcher::confirm() {
+  if (!phrase_) return true;
+  const auto of = lengths_.of(document_);
+  counts_.fill(0);
+  positions_.resize(leaves_.size());
+  for (std::size_t i = 0; i < leaves_.size(); ++i)
+    if (!leaves_[i].cursor.positions(positions_[i])) return false;
+  bool any = false;
+  std::vector<std::size_t> at(leaves_.size(), 0);
+  std::size_t field = 0;
+  std::uint32_t field_end = of.fields > 0 ? of.words[0] : 0;
+  std::uint32_t last = UINT32_MAX;
+  for (const auto start : positions_[0]) {
+    if (start == last) continue;  // a word and its part at one place
+    last = start;
+    bool here = true;
+    for (std::size_t i = 1; i < leaves_.size() && here; ++i) {
+      const auto wanted = start + static_cast<std::uint32_t>(i);
+      auto& place = at[i];
+      while (place < positions_[i].size() && positions_[i][place] < wanted) ++place;
+      here = place < positions_[i].size() && positions_[i][place] == wanted;
+    }
+    if (!here) continue;
+    while (field + 1 < of.fields && start >= field_end) {
+      field_end += kFieldGap + of.words[field + 1];
+      ++field;
+    }
+    ++counts_[field];
+    any = true;
+  }
+  return any;
+}
+
+float Matcher::score() {
+  if (phrase_) return weight_ * scales_->impact(lengths_.of(document_), counts_);
+  float best = 0;
+  for (auto& leaf : leaves_)
+    if (leaf.cursor.seek(document_) == document_)
+      best = std::max(best, leaf.weight * weight_ *
+                                scales_->impact(lengths_, document_, leaf.cursor.payload()));
+  return best;
+}
+
+float Matcher::bound(std::uint32_t from, std::uint32_t to) {
+  float most = 0;
+  for (auto& leaf : leaves_)
+    most = std::max(most, leaf.weight * weight_ * leaf.cursor.bound(from, to));
+  return most;
+}
+
+std::uint32_t Matcher::next_at_least() const {
+  auto first = Cursor::kEnd;
+  for (const auto& leaf : leaves_) first = std::min(first, leaf.cursor.next_at_least());
+  return first;
+}
+
+}  // namespace reef::search

@@ -1,0 +1,63 @@
+// One clause of a query in one segment: which documents match, and what that is worth.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "search/cursor.h"
+#include "search/query.h"
+
+namespace reef::search {
+
+class Matcher {
+ public:
+  struct Leaf {
+    Cursor cursor;
+    float weight = 1;  // of a related form less than of the word itself
+  };
+
+  // `weight` is the clause's idf times its own weight.
+  Matcher(const Clause& clause, float weight, std::vector<Leaf> leaves, const FieldScales& scales,
+          Lengths lengths);
+
+  bool empty() const { return leaves_.empty(); }
+  // The first document at or after `target` that has the word, or all words of the phrase.
+  std::uint32_t seek(std::uint32_t target);
+  // Whether the document `seek` gave really matches: phrases are looked at here.
+  bool confirm();
+  // After both.
+  float score();
+
+  float bound() const { return bound_; }
+  float bound(std::uint32_t from, std::uint32_t to);
+  std::uint32_t next_at_least() const;
+
+  // Writes the score of every document in [from, to) to scores[document - from], where it is larger
+  // than what is there. f(document - from) is called for each. Not for phrases.
+  template <class F>
+  void visit(std::uint32_t from, std::uint32_t to, float* scores, F&& f) {
+    for (auto& leaf : leaves_) {
+      const float weight = leaf.weight * weight_;
+      leaf.cursor.visit(from, to, [&](std::uint32_t document, std::uint32_t payload) {
+        const float score = weight * scales_->impact(lengths_, document, payload);
+        auto& place = scores[document - from];
+        place = place < score ? score : place;
+        f(document - from);
+      });
+    }
+  }
+
+ private:
+  bool phrase_ = false;
+  float weight_ = 0;
+  float bound_ = 0;
+  const FieldScales* scales_;
+  Lengths lengths_;
+  std::vector<Leaf> leaves_;
+  std::uint32_t document_ = 0;
+  std::array<std::uint32_t, kFieldsPerDocumentMax> counts_{};  // of the confirmed phrase
+  std::vector<std::vector<std::uint32_t>> positions_;
+};
+
+}  // namespace reef::search

@@ -1,0 +1,290 @@
+#include "search/memory_segment.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/assert.h"
+#include "search/packing.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace reef::search {
+namespace {
+
+// A piece ends with the place of the next one.
+constexpr std::uint32_t kLinkBytes = 4;
+constexpr std::uint32_t kPieceBytesMin = 16;
+constexpr std::uint32_t kPieceBytesMax = 4096;
+
+std::uint32_t hash_of(std::string_view text) {
+  return static_cast<std::uint32_t>(XXH3_64bits(text.data(), text.size()));
+}
+
+}  // namespace
+
+MemorySegment::MemorySegment() : slots_(1024) {}
+
+std::size_t MemorySegment::memory_bytes() const {
+  return rows_.capacity() * sizeof(DocumentRow) + lengths_.capacity() * 8 + vocabulary_.capacity() +
+         terms_.capacity() * (sizeof(Term) + 4) + slots_.capacity() * 4 + stems_.size() * 96 +
+         pool_.capacity();
+}
+
+std::uint32_t MemorySegment::find(std::string_view text) const {
+  const auto hash = hash_of(text);
+  const auto mask = slots_.size() - 1;
+  for (std::size_t slot = hash & mask;; slot = (slot + 1) & mask) {
+    const auto entry = slots_[slot];
+    if (entry == 0) return kNoTerm;
+    if (hashes_[entry - 1] == hash && this->text(entry - 1) == text) return entry - 1;
+  }
+}
+
+std::uint32_t MemorySegment::find_or_add(std::string_view text, Stemmer& stemmer) {
+  const auto hash = hash_of(text);
+  const auto mask = slots_.size() - 1;
+  std::size_t slot = hash & mask;
+  for (;; slot = (slot + 1) & mask) {
+    const auto entry = slots_[slot];
+    if (entry == 0) break;
+    if (hashes_[entry - 1] == hash && this->text(entry - 1) == text) return entry - 1;
+  }
+  const auto id = static_cast<std::uint32_t>(terms_.size());
+  slots_[slot] = id + 1;
+  auto& term = terms_.emplace_back();
+  term.text = static_cast<std::uint32_t>(vocabulary_.size());
+  term.size = static_cast<std::uint32_t>(text.size());
+  vocabulary_.append(text);
+  hashes_.push_back(hash);
+  if (Stemmer::applies(text)) stems_[std::string(stemmer.stem(text))].push_back(id);
+  if (terms_.size() * 2 > slots_.size()) grow_slots();
+  return id;
+}
+
+void MemorySegment::grow_slots() {
+  slots_.assign(slots_.size() * 2, 0);
+  const auto mask = slots_.size() - 1;
+  for (std::size_t id = 0; id < hashes_.size(); ++id) {
+    std::size_t slot = hashes_[id] & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = static_cast<std::uint32_t>(id) + 1;
+  }
+}
+
+std::span<const std::uint32_t> MemorySegment::with_stem(std::string_view stem) const {
+  const auto found = stems_.find(std::string(stem));
+  if (found == stems_.end()) return {};
+  return found->second;
+}
+
+const std::vector<std::uint32_t>& MemorySegment::sorted() const {
+  const auto known = sorted_.size();
+  if (known == terms_.size()) return sorted_;
+  const auto before = [this](std::uint32_t a, std::uint32_t b) { return text(a) < text(b); };
+  sorted_.resize(terms_.size());
+  for (auto id = known; id < sorted_.size(); ++id) sorted_[id] = static_cast<std::uint32_t>(id);
+  const auto middle = sorted_.begin() + static_cast<std::ptrdiff_t>(known);
+  std::sort(middle, sorted_.end(), before);
+  std::inplace_merge(sorted_.begin(), middle, sorted_.end(), before);
+  return sorted_;
+}
+
+std::vector<std::uint32_t> MemorySegment::sort_terms() const {
+  std::vector<std::uint32_t> out(terms_.size());
+  for (std::size_t id = 0; id < out.size(); ++id) out[id] = static_cast<std::uint32_t>(id);
+  std::sort(out.begin(), out.end(),
+            [this](std::uint32_t a, std::uint32_t b) { return text(a) < text(b); });
+  return out;
+}
+
+std::span<const std::uint32_t> MemorySegment::of_group(std::uint32_t group) const {
+  const auto found = groups_.find(group);
+  if (found == groups_.end()) return {};
+  return found->second;
+}
+
+std::uint32_t MemorySegment::add(const DocumentRow& row, std::span<const FieldText> fields,
+                                 Tokenizer& tokenizer, Stemmer& stemmer) {
+  REEF_ASSERT(!fields.empty() && fields.size() <= kFieldsPerDocumentMax);
+  const auto document = size();
+  std::array<const FieldText*, kFieldsPerDocumentMax> order{};
+  for (std::size_t i = 0; i < fields.size(); ++i) order[i] = &fields[i];
+  std::sort(order.begin(), order.begin() + fields.size(),
+            [](const auto* a, const auto* b) { return a->field < b->field; });
+
+  occurrences_.clear();
+  touched_.clear();
+  std::array<std::uint32_t, kFieldsPerDocumentMax> words{};
+  std::array<std::uint32_t, kFieldsPerDocumentMax> begins{};  // position of the field's first word
+  std::uint32_t base = 0;
+  std::uint32_t mask = 0;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    REEF_ASSERT(order[i]->field < kFieldsMax && (mask >> order[i]->field) == 0);
+    mask |= 1U << order[i]->field;
+    begins[i] = base;
+    for (const auto& token : tokenizer.tokenize(order[i]->text)) {
+      const auto id = find_or_add(tokenizer.term(token), stemmer);
+      occurrences_.push_back({id, base + token.position});
+      if (terms_[id].pending++ == 0) touched_.push_back(id);
+    }
+    words[i] = tokenizer.words();
+    base += words[i] + kFieldGap;
+    statistics_.with_field[order[i]->field] += 1;
+    statistics_.words[order[i]->field] += words[i];
+  }
+  statistics_.documents += 1;
+
+  // Occurrences by term, positions in order.
+  positions_.resize(occurrences_.size());
+  starts_.resize(touched_.size());
+  std::uint32_t start = 0;
+  for (std::size_t n = 0; n < touched_.size(); ++n) {
+    auto& term = terms_[touched_[n]];
+    starts_[n] = start;
+    start += std::exchange(term.pending, start);
+  }
+  for (const auto& occurrence : occurrences_)
+    positions_[terms_[occurrence.term].pending++] = occurrence.position;
+
+  std::array<std::uint32_t, kFieldsPerDocumentMax> counts{};
+  for (std::size_t n = 0; n < touched_.size(); ++n) {
+    auto& term = terms_[touched_[n]];
+    const auto end = std::exchange(term.pending, 0);
+    auto* first = positions_.data() + starts_[n];
+    const auto total = end - starts_[n];
+    if (fields.size() == 1) {
+      counts[0] = std::min(total, kCountMax);
+      write_posting(document, term, counts[0], {first, counts[0]});
+      continue;
+    }
+    // Where a field has more than can be counted, its later positions are left out.
+    const auto most = count_max(fields.size());
+    counts.fill(0);
+    std::size_t field = 0;
+    std::uint32_t kept = 0;
+    for (std::uint32_t p = 0; p < total; ++p) {
+      while (field + 1 < fields.size() && first[p] >= begins[field + 1]) ++field;
+      if (counts[field] == most) continue;
+      ++counts[field];
+      first[kept++] = first[p];
+    }
+    write_posting(document, term, encode_counts(std::span(counts).first(fields.size())),
+                  {first, kept});
+  }
+
+  rows_.push_back(row);
+  groups_[row.group].push_back(document);
+  if (fields.size() == 1) {
+    lengths_.push_back((std::uint32_t{order[0]->field} << 16) | words[0]);
+  } else {
+    lengths_.push_back(kManyFields | static_cast<std::uint32_t>(table_.size()));
+    table_.push_back(static_cast<std::uint16_t>(mask));
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      table_.push_back(static_cast<std::uint16_t>(words[i]));
+  }
+  return document;
+}
+
+void MemorySegment::write_posting(std::uint32_t document, Term& term, std::uint32_t payload,
+                                  std::span<const std::uint32_t> positions) {
+  posting_.clear();
+  const auto gap = term.df == 0 ? document : document - term.last_document - 1;
+  put_varint(posting_, gap);
+  put_varint(posting_, payload);
+  std::uint32_t before = 0;
+  for (const auto position : positions) {
+    put_varint(posting_, position - before);
+    before = position;
+  }
+  append(term, posting_);
+  term.last_document = document;
+  ++term.df;
+}
+
+std::uint32_t MemorySegment::new_piece(std::uint32_t bytes) {
+  REEF_ASSERT(pool_.size() + bytes < UINT32_MAX);
+  const auto at = static_cast<std::uint32_t>(pool_.size());
+  pool_.resize(pool_.size() + bytes);
+  return at;
+}
+
+void MemorySegment::append(Term& term, std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (term.at == term.end) {
+      const auto size = term.piece == 0 ? kPieceBytesMin : std::min(term.piece * 2, kPieceBytesMax);
+      const auto at = new_piece(size);
+      if (term.piece == 0)
+        term.first = at;
+      else
+        std::memcpy(pool_.data() + term.end, &at, kLinkBytes);
+      term.at = at;
+      term.end = at + size - kLinkBytes;
+      term.piece = size;
+    }
+    const auto part = std::min<std::size_t>(bytes.size(), term.end - term.at);
+    std::memcpy(pool_.data() + term.at, bytes.data(), part);
+    term.at += static_cast<std::uint32_t>(part);
+    bytes.remove_prefix(part);
+  }
+}
+
+MemorySegment::Reader::Reader(const MemorySegment& segment, std::uint32_t term)
+    : segment_(&segment) {
+  const auto& entry = segment.terms_[term];
+  left_ = entry.df;
+  at_ = entry.first;
+  piece_ = kPieceBytesMin;
+  end_ = at_ + piece_ - kLinkBytes;
+}
+
+std::uint8_t MemorySegment::Reader::byte() {
+  if (at_ == end_) {
+    std::uint32_t next = 0;
+    std::memcpy(&next, segment_->pool_.data() + end_, kLinkBytes);
+    piece_ = std::min(piece_ * 2, kPieceBytesMax);
+    at_ = next;
+    end_ = at_ + piece_ - kLinkBytes;
+  }
+  return segment_->pool_[at_++];
+}
+
+std::uint32_t MemorySegment::Reader::varint() {
+  std::uint32_t value = 0;
+  for (unsigned shift = 0;; shift += 7) {
+    const auto next = byte();
+    value |= static_cast<std::uint32_t>(next & 0x7F) << shift;
+    if (next < 0x80) return value;
+  }
+}
+
+bool MemorySegment::Reader::next() {
+  for (; positions_ > 0; --positions_) static_cast<void>(varint());
+  if (left_ == 0) return false;
+  --left_;
+  document_ += varint() + 1;  // starts at the largest number, so that the first one wraps to 0
+  payload_ = varint();
+  if ((segment_->lengths_[document_] & kManyFields) == 0) {
+    positions_ = payload_;
+  } else {
+    const auto of = segment_->lengths().of(document_);
+    std::array<std::uint32_t, kFieldsPerDocumentMax> counts{};
+    decode_counts(payload_, std::span(counts).first(of.fields));
+    positions_ = 0;
+    for (const auto count : counts) positions_ += count;
+  }
+  return true;
+}
+
+void MemorySegment::Reader::take_positions(std::string& out) {
+  for (; positions_ > 0; --positions_) {
+    std::uint8_t next = 0;
+    do {
+      next = byte();
+      out.push_back(static_cast<char>(next));
+    } while (next >= 0x80);
+  }
+}
+
+}  // namespace reef::search

@@ -1,0 +1,142 @@
+// The documents added last, searchable at once, until they are written to a file. Single owner, one
+// thread at a time; once frozen it does not change and any thread may read it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "search/scoring.h"
+#include "search/stemmer.h"
+#include "search/tokenizer.h"
+
+namespace reef::search {
+
+// What is known of a document besides its words.
+struct DocumentRow {
+  std::uint32_t group = 0;
+  std::uint64_t key = 0;
+  std::int64_t time_ms = 0;
+  std::uint32_t facets = 0;
+};
+
+struct FieldText {
+  std::uint8_t field = 0;
+  std::string_view text;
+};
+
+// Phrases do not reach from one field of a document into the next.
+inline constexpr std::uint32_t kFieldGap = 64;
+
+class MemorySegment {
+ public:
+  static constexpr std::uint32_t kNoTerm = UINT32_MAX;
+
+  struct Term {
+    std::uint32_t text = 0;  // into the vocabulary's bytes
+    std::uint32_t size = 0;
+    std::uint32_t df = 0;
+    std::uint32_t last_document = 0;
+    std::uint32_t first = 0;    // chain of postings: where it starts,
+    std::uint32_t at = 0;       // where the next byte goes,
+    std::uint32_t end = 0;      // and where the current piece ends
+    std::uint32_t piece = 0;    // its size
+    std::uint32_t pending = 0;  // occurrences in the document being added
+  };
+
+  // Reads a chain of postings from its start.
+  class Reader {
+   public:
+    Reader() = default;
+    Reader(const MemorySegment& segment, std::uint32_t term);
+    // False at the end.
+    bool next();
+    std::uint32_t document() const { return document_; }
+    std::uint32_t payload() const { return payload_; }
+    // The positions of the current posting, as delta-coded bytes. Once per posting.
+    void take_positions(std::string& out);
+
+   private:
+    std::uint8_t byte();
+    std::uint32_t varint();
+
+    const MemorySegment* segment_ = nullptr;
+    std::uint32_t left_ = 0;  // postings
+    std::uint32_t at_ = 0;
+    std::uint32_t end_ = 0;
+    std::uint32_t piece_ = 0;
+    std::uint32_t document_ = UINT32_MAX;
+    std::uint32_t payload_ = 0;
+    std::uint32_t positions_ = 0;  // not yet passed
+  };
+
+  MemorySegment();
+
+  // At most one text per field and kFieldsPerDocumentMax texts. Returns the document's number.
+  std::uint32_t add(const DocumentRow& row, std::span<const FieldText> fields, Tokenizer& tokenizer,
+                    Stemmer& stemmer);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(rows_.size()); }
+  const DocumentRow& row(std::uint32_t document) const { return rows_[document]; }
+  Lengths lengths() const { return {lengths_, table_}; }
+  const Statistics& statistics() const { return statistics_; }
+  std::size_t memory_bytes() const;
+
+  std::size_t term_count() const { return terms_.size(); }
+  std::string_view text(std::uint32_t term) const {
+    return {vocabulary_.data() + terms_[term].text, terms_[term].size};
+  }
+  const Term& term(std::uint32_t term) const { return terms_[term]; }
+  std::uint32_t find(std::string_view text) const;
+  // All terms with this stem.
+  std::span<const std::uint32_t> with_stem(std::string_view stem) const;
+  // All terms in byte order. The first keeps what it sorted and is for the owner; the second is for
+  // any thread.
+  const std::vector<std::uint32_t>& sorted() const;
+  std::vector<std::uint32_t> sort_terms() const;
+
+  // Documents of a group in the order they were added.
+  std::span<const std::uint32_t> of_group(std::uint32_t group) const;
+
+ private:
+  struct Occurrence {
+    std::uint32_t term;
+    std::uint32_t position;
+  };
+
+  std::uint32_t find_or_add(std::string_view text, Stemmer& stemmer);
+  void grow_slots();
+  void write_posting(std::uint32_t document, Term& term, std::uint32_t payload,
+                     std::span<const std::uint32_t> positions);
+  void append(Term& term, std::string_view bytes);
+  std::uint32_t new_piece(std::uint32_t bytes);
+
+  std::vector<DocumentRow> rows_;
+  std::vector<std::uint32_t> lengths_;
+  std::vector<std::uint16_t> table_;
+  Statistics statistics_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> groups_;
+
+  std::string vocabulary_;
+  std::vector<Term> terms_;
+  std::vector<std::uint32_t> hashes_;  // of terms_
+  std::vector<std::uint32_t> slots_;   // open addressing: term + 1, 0 is free
+  std::unordered_map<std::string, std::vector<std::uint32_t>> stems_;
+  mutable std::vector<std::uint32_t> sorted_;
+
+  std::vector<std::uint8_t> pool_;  // pieces of chains
+
+  // Of the document being added.
+  std::vector<Occurrence> occurrences_;
+  std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> positions_;
+  std::vector<std::uint32_t> starts_;
+  std::string posting_;
+};
+
+}  // namespace reef::search

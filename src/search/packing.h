@@ -1,0 +1,134 @@
+// Numbers in few bytes. Readers never leave the bytes they are given, whatever these say.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reef::search {
+
+static_assert(std::endian::native == std::endian::little, "index files are little endian");
+
+// --- variable length ---
+
+inline void put_varint(std::string& out, std::uint64_t value) {
+  while (value >= 0x80) {
+    out.push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out.push_back(static_cast<char>(value));
+}
+
+// A place in bytes; after a failed read everything reads as zero and `ok` is false.
+class ByteReader {
+ public:
+  ByteReader() = default;
+  explicit ByteReader(std::string_view bytes)
+      : at_(reinterpret_cast<const std::uint8_t*>(bytes.data())), end_(at_ + bytes.size()) {}
+
+  bool ok() const { return ok_; }
+  std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
+  const std::uint8_t* at() const { return at_; }
+  void skip(std::size_t bytes) { static_cast<void>(take(bytes)); }
+
+  std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      if (at_ == end_) return fail();
+      const std::uint8_t byte = *at_++;
+      value |= std::uint64_t{byte & 0x7FU} << shift;
+      if (byte < 0x80) return value;
+    }
+    return fail();
+  }
+  std::uint32_t varint32() { return static_cast<std::uint32_t>(varint()); }
+
+  template <class T>
+  T fixed() {
+    T value{};
+    const auto bytes = take(sizeof(T));
+    if (!bytes.empty()) std::memcpy(&value, bytes.data(), sizeof(T));
+    return value;
+  }
+
+  std::string_view take(std::size_t bytes) {
+    if (left() < bytes) {
+      fail();
+      return {};
+    }
+    const auto* from = at_;
+    at_ += bytes;
+    return {reinterpret_cast<const char*>(from), bytes};
+  }
+
+ private:
+  std::uint64_t fail() {
+    ok_ = false;
+    at_ = end_;
+    return 0;
+  }
+
+  const std::uint8_t* at_ = nullptr;
+  const std::uint8_t* end_ = nullptr;
+  bool ok_ = true;
+};
+
+template <class T>
+void put_fixed(std::string& out, T value) {
+  char bytes[sizeof(T)];
+  std::memcpy(bytes, &value, sizeof(T));
+  out.append(bytes, sizeof(T));
+}
+
+// --- blocks of 128 small numbers: most in few bits, the rest patched ---
+
+inline constexpr std::size_t kBlock = 128;
+// Unpacking may look this far past the packed bytes; every file ends with more.
+inline constexpr std::size_t kSlack = 8;
+
+void put_block(std::string& out, const std::uint32_t* values);
+// Fills 128 values; false when the bytes do not hold them. kSlack bytes after `in` must be
+// readable.
+bool get_block(ByteReader& in, std::uint32_t* values);
+
+// --- columns: any number of 64-bit values, random access ---
+
+std::string pack_column(const std::vector<std::uint64_t>& values);
+
+class Column {
+ public:
+  Column() = default;
+  // `bytes` must have kSlack readable bytes behind them.
+  Column(std::string_view bytes, std::size_t count) : bytes_(bytes), count_(count) {}
+
+  // 0 where the bytes make no sense.
+  std::uint64_t at(std::size_t i) const {
+    const auto frame = i / kBlock;
+    if (i >= count_ || (frame + 1) * kFrameBytes > bytes_.size()) return 0;
+    const char* head = bytes_.data() + frame * kFrameBytes;
+    std::uint64_t base = 0;
+    std::uint32_t offset = 0;
+    std::memcpy(&base, head, sizeof base);
+    std::memcpy(&offset, head + 8, sizeof offset);
+    const auto bits = static_cast<std::uint8_t>(head[12]);
+    if (bits == 0) return base;
+    const auto bit = (i % kBlock) * bits;
+    const auto byte = std::size_t{offset} + bit / 8;
+    if (byte >= bytes_.size() || bits > 64) return 0;
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes_.data() + byte, sizeof value);
+    if (bits == 64) return base + value;
+    return base + ((value >> (bit % 8)) & ((std::uint64_t{1} << bits) - 1));
+  }
+
+  static constexpr std::size_t kFrameBytes = 16;
+
+ private:
+  std::string_view bytes_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace reef::search

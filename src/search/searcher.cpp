@@ -1,0 +1,448 @@
+#include "search/searcher.h"
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+namespace reef::search {
+namespace {
+
+// A related form ("painted" for "painting"), or a longer word for a prefix.
+constexpr float kFormWeight = 0.8F;
+// A prefix looks at this many terms of a segment and takes the most frequent of them.
+constexpr std::size_t kPrefixTermsRead = 8192;
+constexpr std::size_t kPrefixTermsMax = 128;
+// Documents scored together.
+constexpr std::uint32_t kWindow = 2048;
+// Bounds are computed in another order than scores: nothing within this of the worst hit is passed
+// over.
+constexpr float kSlackFactor = 1.00001F;
+// Single groups are looked for one by one while they are few.
+constexpr std::size_t kSingleGroupsMax = 256;
+
+}  // namespace
+
+void GroupSet::add(std::uint32_t group) {
+  if (has(group)) return;
+  if (bits_.size() <= group / 64) bits_.resize(group / 64 + 1);
+  bits_[group / 64] |= std::uint64_t{1} << (group % 64);
+  members_.push_back(group);
+}
+
+bool better(const Hit& a, const Hit& b) {
+  return std::tie(b.score, b.row.time_ms, a.row.group, a.row.key, a.document) <
+         std::tie(a.score, a.row.time_ms, b.row.group, b.row.key, b.document);
+}
+
+// The best hits so far; the worst of them is the price of entry.
+class Searcher::Top {
+ public:
+  Top(std::size_t limit, std::size_t per_group_max)
+      : limit_(limit), per_group_max_(per_group_max) {}
+
+  float threshold() const { return hits_.size() < limit_ ? 0 : hits_.front().score; }
+
+  void offer(Hit hit) {
+    if (per_group_max_ > 0) {
+      auto& count = groups_[hit.row.group];
+      if (count >= per_group_max_) {
+        auto worst = hits_.end();
+        for (auto at = hits_.begin(); at != hits_.end(); ++at)
+          if (at->row.group == hit.row.group && (worst == hits_.end() || better(*worst, *at)))
+            worst = at;
+        if (worst == hits_.end() || !better(hit, *worst)) return;
+        *worst = hit;
+        std::make_heap(hits_.begin(), hits_.end(), better);
+        return;
+      }
+      if (hits_.size() == limit_ && !better(hit, hits_.front())) return;
+      ++count;
+    }
+    if (hits_.size() < limit_) {
+      hits_.push_back(hit);
+      std::push_heap(hits_.begin(), hits_.end(), better);
+      return;
+    }
+    if (!better(hit, hits_.front())) return;
+    std::pop_heap(hits_.begin(), hits_.end(), better);
+    if (per_group_max_ > 0) --groups_[hits_.back().row.group];
+    hits_.back() = hit;
+    std::push_heap(hits_.begin(), hits_.end(), better);
+  }
+
+  std::vector<Hit> take() {
+    std::sort(hits_.begin(), hits_.end(), better);
+    return std::move(hits_);
+  }
+
+ private:
+  std::size_t limit_;
+  std::size_t per_group_max_;
+  std::vector<Hit> hits_;  // a heap, the worst in front
+  std::unordered_map<std::uint32_t, std::size_t> groups_;
+};
+
+// One segment of one search.
+struct Searcher::Plan {
+  std::uint32_t unit = 0;
+  const Unit* where = nullptr;
+  const Filter* filter = nullptr;
+  std::vector<Matcher> matchers;                                // one per clause
+  std::vector<std::size_t> optional;                            // numbers of clauses
+  std::vector<std::size_t> required;                            //
+  std::vector<std::size_t> excluded;                            //
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;  // of documents to look at
+
+  bool allowed(std::uint32_t document, DocumentRow& row) const {
+    if (where->deleted && where->deleted->has(document)) return false;
+    row = where->source->row(document);
+    if (filter->groups && !filter->groups->has(row.group)) return false;
+    if (row.time_ms < filter->time_from_ms || row.time_ms >= filter->time_to_ms) return false;
+    return !filter->accept || filter->accept(row);
+  }
+  bool is_excluded(std::uint32_t document) {
+    return std::any_of(excluded.begin(), excluded.end(), [&](std::size_t c) {
+      return matchers[c].seek(document) == document && matchers[c].confirm();
+    });
+  }
+};
+
+Searcher::Searcher(std::vector<Unit> units, Query query, std::span<const float> weights,
+                   Stemmer& stemmer)
+    : units_(std::move(units)), query_(std::move(query)), stemmer_(stemmer) {
+  if (query_.clauses.size() > kClausesMax) query_.clauses.resize(kClausesMax);
+  for (auto& clause : query_.clauses)
+    if (clause.kind == Clause::Kind::phrase && clause.occur == Clause::Occur::optional)
+      clause.occur = Clause::Occur::required;
+  Statistics all;
+  for (const auto& unit : units_)
+    all +=
+        unit.source->memory ? unit.source->memory->statistics() : unit.source->file->statistics();
+  scales_ = FieldScales(weights, all);
+  found_.resize(units_.size());
+  for (std::size_t u = 0; u < units_.size(); ++u)
+    for (const auto& clause : query_.clauses) found_[u].push_back(find(units_[u], clause));
+  for (std::size_t c = 0; c < query_.clauses.size(); ++c) {
+    const auto& clause = query_.clauses[c];
+    std::vector<std::uint64_t> df(clause.terms.size());
+    for (const auto& unit : found_)
+      for (const auto& found : unit[c]) df[found.word] += found.df;
+    float sum = 0;
+    for (const auto count : df) sum += idf(all.documents, count);
+    weights_.push_back(sum * clause.weight);
+  }
+}
+
+std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clause) {
+  std::vector<Found> out;
+  const auto* memory = unit.source->memory.get();
+  const auto* file = unit.source->file.get();
+  const auto add_memory = [&](std::uint32_t term, float weight, std::size_t word) {
+    out.push_back({{}, term, memory->term(term).df, weight, word});
+  };
+  const auto add_file = [&](const std::optional<TermEntry>& entry, float weight, std::size_t word) {
+    if (entry) out.push_back({*entry, 0, entry->df, weight, word});
+  };
+  const auto add_exact = [&](std::string_view term, float weight, std::size_t word) {
+    if (file) return add_file(file->find(term), weight, word);
+    if (const auto id = memory->find(term); id != MemorySegment::kNoTerm)
+      add_memory(id, weight, word);
+  };
+
+  if (clause.kind == Clause::Kind::phrase) {
+    for (std::size_t word = 0; word < clause.terms.size(); ++word)
+      add_exact(clause.terms[word], 1, word);
+    return out;
+  }
+  const std::string_view term = clause.terms[0];
+  add_exact(term, 1, 0);
+  if (clause.kind == Clause::Kind::prefix) {
+    std::size_t read = 0;
+    const auto exact = out.size();
+    if (file) {
+      auto walk = file->vocabulary().walk_from(term);
+      while (read++ < kPrefixTermsRead && walk.next() && walk.key().starts_with(term))
+        if (walk.key() != term) add_file(file->entry(walk.value()), kFormWeight, 0);
+    } else {
+      const auto& sorted = memory->sorted();
+      auto at = std::lower_bound(
+          sorted.begin(), sorted.end(), term,
+          [&](std::uint32_t id, std::string_view text) { return memory->text(id) < text; });
+      for (; read++ < kPrefixTermsRead && at != sorted.end() && memory->text(*at).starts_with(term);
+           ++at)
+        if (memory->text(*at) != term) add_memory(*at, kFormWeight, 0);
+    }
+    if (out.size() > kPrefixTermsMax) {
+      std::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(exact), out.end(),
+                       [](const Found& a, const Found& b) { return a.df > b.df; });
+      out.resize(kPrefixTermsMax);
+    }
+    return out;
+  }
+  if (!clause.forms || !Stemmer::applies(term)) return out;
+  const std::string stem(stemmer_.stem(term));
+  if (memory) {
+    for (const auto id : memory->with_stem(stem))
+      if (memory->text(id) != term) add_memory(id, kFormWeight, 0);
+    return out;
+  }
+  const auto relatives = file->with_stem(stem);
+  for (const auto number : relatives) {
+    auto walk = file->vocabulary().walk_at(number);
+    if (walk.next() && walk.key() != term) add_file(file->entry(walk.value()), kFormWeight, 0);
+  }
+  // A stem without an entry stands for itself.
+  if (relatives.empty() && stem != term && Stemmer::applies(stem) && stemmer_.stem(stem) == stem)
+    add_exact(stem, kFormWeight, 0);
+  return out;
+}
+
+std::vector<Matcher> Searcher::matchers(std::size_t u, bool with_excluded) {
+  const auto& source = *units_[u].source;
+  const float growth =
+      source.file ? scales_.growth_from(source.file->scales()) * kSlackFactor : 1.0F;
+  std::vector<Matcher> out;
+  for (std::size_t c = 0; c < query_.clauses.size(); ++c) {
+    const auto& clause = query_.clauses[c];
+    std::vector<Matcher::Leaf> leaves;
+    const auto& found = found_[u][c];
+    const bool phrase = clause.kind == Clause::Kind::phrase;
+    const bool wanted = with_excluded || clause.occur != Clause::Occur::excluded;
+    // A phrase needs all its words.
+    if (wanted && (!phrase || found.size() == clause.terms.size())) {
+      leaves.reserve(found.size());
+      for (const auto& term : found)
+        leaves.push_back(
+            {source.file ? Cursor(*source.file, term.entry, growth)
+                         : Cursor(*source.memory, term.memory_term, scales_.impact_max(), phrase),
+             term.weight});
+    }
+    out.emplace_back(clause, weights_[c], std::move(leaves), scales_, source.lengths());
+  }
+  return out;
+}
+
+std::vector<Hit> Searcher::best(const Filter& filter, std::size_t limit,
+                                std::size_t per_group_max) {
+  if (limit == 0 || query_.clauses.empty()) return {};
+  Top top(limit, per_group_max);
+  // Large segments first: what they find lets most of the small ones be passed over.
+  std::vector<std::uint32_t> order(units_.size());
+  for (std::uint32_t u = 0; u < order.size(); ++u) order[u] = u;
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return units_[a].source->size() > units_[b].source->size();
+  });
+  for (const auto u : order) run(u, filter, top);
+  return top.take();
+}
+
+void Searcher::run(std::uint32_t u, const Filter& filter, Top& top) {
+  Plan plan;
+  plan.unit = u;
+  plan.where = &units_[u];
+  plan.filter = &filter;
+  bool missing = false;
+  for (std::size_t c = 0; c < query_.clauses.size(); ++c) {
+    const bool none = found_[u][c].empty();
+    switch (query_.clauses[c].occur) {
+      case Clause::Occur::optional:
+        if (!none) plan.optional.push_back(c);
+        break;
+      case Clause::Occur::required:
+        missing = missing || none;
+        plan.required.push_back(c);
+        break;
+      case Clause::Occur::excluded:
+        if (!none) plan.excluded.push_back(c);
+        break;
+    }
+  }
+  if (missing || (plan.optional.empty() && plan.required.empty())) return;
+
+  const auto& source = *plan.where->source;
+  if (filter.groups && source.file && filter.groups->members().size() <= kSingleGroupsMax) {
+    for (const auto group : filter.groups->members())
+      if (const auto range = source.file->of_group(group); range.first < range.second)
+        plan.ranges.push_back(range);
+    std::sort(plan.ranges.begin(), plan.ranges.end());
+  } else {
+    plan.ranges.emplace_back(0, source.size());
+  }
+  if (plan.ranges.empty()) return;
+  plan.matchers = matchers(u, true);
+  if (plan.required.empty())
+    run_any(plan, top);
+  else
+    run_all(plan, top);
+}
+
+// Any of the clauses will do. Windows of documents; in each, clauses that cannot lift a document
+// over the threshold together are not read but only asked about the candidates of the others.
+void Searcher::run_any(Plan& plan, Top& top) {
+  const auto count = plan.optional.size();
+  std::vector<float> scores(count * kWindow);
+  std::vector<std::uint8_t> seen(kWindow);
+  std::vector<std::uint16_t> touched(kWindow + 1);
+  std::vector<std::uint16_t> candidates;
+  std::vector<float> bounds(count);
+  std::vector<std::size_t> order(count);  // by bound, ascending
+  std::vector<float> own(count);
+  const auto matcher = [&](std::size_t n) -> Matcher& { return plan.matchers[plan.optional[n]]; };
+  float total = 0;
+  for (std::size_t n = 0; n < count; ++n) total += matcher(n).bound();
+
+  for (const auto& [begin, end] : plan.ranges) {
+    for (auto from = begin; from < end;) {
+      const auto to = std::min(end - from > kWindow ? from + kWindow : end, end);
+      const auto threshold = top.threshold();
+      if (total * kSlackFactor < threshold) return;
+      float sum = 0;
+      for (std::size_t n = 0; n < count; ++n) {
+        bounds[n] = matcher(n).bound(from, to);
+        order[n] = n;
+        sum += bounds[n];
+      }
+      if (sum == 0 || sum * kSlackFactor < threshold) {
+        // Nothing is known of where the next window worth reading starts, unless all cursors stand.
+        auto next = Cursor::kEnd;
+        if (sum == 0)
+          for (std::size_t n = 0; n < count; ++n) next = std::min(next, matcher(n).next_at_least());
+        from = sum == 0 ? std::max(to, std::min(next, end)) : to;
+        continue;
+      }
+      std::sort(order.begin(), order.end(),
+                [&](std::size_t a, std::size_t b) { return bounds[a] < bounds[b]; });
+      std::size_t asked = 0;  // order[0, asked) are only asked
+      float rest = 0;
+      while (asked + 1 < count && (rest + bounds[order[asked]]) * kSlackFactor < threshold)
+        rest += bounds[order[asked++]];
+
+      std::size_t touched_count = 0;
+      for (auto k = asked; k < count; ++k) {
+        const auto n = order[k];
+        if (bounds[n] == 0) continue;
+        matcher(n).visit(from, to, scores.data() + n * kWindow, [&](std::uint32_t place) {
+          touched[touched_count] = static_cast<std::uint16_t>(place);
+          touched_count += 1U - seen[place];
+          seen[place] = 1;
+        });
+      }
+      candidates.clear();
+      for (std::size_t i = 0; i < touched_count; ++i) {
+        const auto place = touched[i];
+        float score = rest;
+        for (auto k = asked; k < count; ++k) score += scores[order[k] * kWindow + place];
+        if (score * kSlackFactor >= threshold) candidates.push_back(place);
+      }
+      if (asked > 0 || !plan.excluded.empty()) std::sort(candidates.begin(), candidates.end());
+      for (const auto place : candidates) {
+        const auto document = from + place;
+        float most = rest;
+        for (std::size_t n = 0; n < count; ++n) own[n] = scores[n * kWindow + place];
+        for (const auto score : own) most += score;
+        if (most * kSlackFactor < top.threshold()) continue;
+        Hit hit{.unit = plan.unit, .document = document};
+        if (!plan.allowed(document, hit.row)) continue;
+        for (auto k = asked; k-- > 0;) {
+          const auto n = order[k];
+          most -= bounds[n];
+          if (matcher(n).seek(document) == document) most += own[n] = matcher(n).score();
+          if (most * kSlackFactor < top.threshold()) break;
+        }
+        if (most * kSlackFactor < top.threshold()) continue;
+        if (plan.is_excluded(document)) continue;
+        // In the order of the query, so that equal documents have equal scores.
+        for (std::size_t n = 0; n < count; ++n) {
+          hit.score += own[n];
+          if (own[n] > 0) hit.matched |= 1U << plan.optional[n];
+        }
+        top.offer(hit);
+      }
+      for (std::size_t i = 0; i < touched_count; ++i) {
+        const auto place = touched[i];
+        seen[place] = 0;
+        for (auto k = asked; k < count; ++k) scores[order[k] * kWindow + place] = 0;
+      }
+      from = to;
+    }
+  }
+}
+
+// Some clauses must match: their common documents one by one.
+void Searcher::run_all(Plan& plan, Top& top) {
+  std::sort(plan.required.begin(), plan.required.end(), [&](std::size_t a, std::size_t b) {
+    const auto cost = [&](std::size_t c) {
+      std::uint64_t df = 0;
+      for (const auto& found : found_[plan.unit][c]) df += found.df;
+      return df;
+    };
+    return cost(a) < cost(b);
+  });
+  float optional_most = 0;
+  for (const auto c : plan.optional) optional_most += plan.matchers[c].bound();
+  for (const auto& [begin, end] : plan.ranges) {
+    for (auto from = begin; from < end;) {
+      auto document = from;
+      bool all = true;
+      for (const auto c : plan.required) {
+        const auto found = plan.matchers[c].seek(document);
+        if (found != document && c != plan.required[0]) all = false;
+        document = found;
+        if (!all || document >= end) break;
+      }
+      if (document >= end) break;
+      if (!all) {
+        from = document;
+        continue;
+      }
+      from = document + 1;
+      float most = optional_most;
+      for (const auto c : plan.required) most += plan.matchers[c].bound(document, document + 1);
+      if (most * kSlackFactor < top.threshold()) continue;
+      Hit hit{.unit = plan.unit, .document = document};
+      if (!plan.allowed(document, hit.row)) continue;
+      if (!std::all_of(plan.required.begin(), plan.required.end(),
+                       [&](std::size_t c) { return plan.matchers[c].confirm(); }))
+        continue;
+      if (plan.is_excluded(document)) continue;
+      for (std::size_t c = 0; c < plan.matchers.size(); ++c) {
+        if (query_.clauses[c].occur == Clause::Occur::excluded) continue;
+        auto& matcher = plan.matchers[c];
+        if (matcher.empty()) continue;
+        if (query_.clauses[c].occur == Clause::Occur::optional &&
+            matcher.seek(document) != document)
+          continue;
+        hit.score += matcher.score();
+        hit.matched |= 1U << c;
+      }
+      top.offer(hit);
+    }
+  }
+}
+
+void Searcher::score(std::span<Hit> documents) {
+  std::vector<Hit*> order;
+  for (auto& hit : documents) order.push_back(&hit);
+  std::sort(order.begin(), order.end(), [](const Hit* a, const Hit* b) {
+    return std::tie(a->unit, a->document) < std::tie(b->unit, b->document);
+  });
+  std::vector<Matcher> here;
+  std::uint32_t unit = UINT32_MAX;
+  for (auto* hit : order) {
+    hit->score = 0;
+    hit->matched = 0;
+    if (hit->unit >= units_.size()) continue;
+    if (unit != hit->unit) {
+      unit = hit->unit;
+      here = matchers(unit, false);
+    }
+    for (std::size_t c = 0; c < here.size(); ++c) {
+      if (here[c].empty() || here[c].seek(hit->document) != hit->document || !here[c].confirm())
+        continue;
+      hit->score += here[c].score();
+      hit->matched |= 1U << c;
+    }
+  }
+}
+
+}  // namespace reef::search

@@ -1,0 +1,91 @@
+// Runs one query over segments: the best documents first, without scoring the others. Belongs to
+// one search; the segments must not change meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "search/build.h"
+#include "search/matcher.h"
+#include "search/query.h"
+
+namespace reef::search {
+
+// A set of groups, by number.
+class GroupSet {
+ public:
+  void add(std::uint32_t group);
+  bool has(std::uint32_t group) const {
+    return group / 64 < bits_.size() && (bits_[group / 64] >> (group % 64) & 1) != 0;
+  }
+  const std::vector<std::uint32_t>& members() const { return members_; }
+
+ private:
+  std::vector<std::uint64_t> bits_;
+  std::vector<std::uint32_t> members_;  // in the order they were added
+};
+
+// What a document must be like to count; tested inside the search.
+struct Filter {
+  const GroupSet* groups = nullptr;  // null: all
+  std::int64_t time_from_ms = std::numeric_limits<std::int64_t>::min();
+  std::int64_t time_to_ms = std::numeric_limits<std::int64_t>::max();  // not included
+  std::function<bool(const DocumentRow&)> accept;                      // asked last; empty: all
+};
+
+struct Unit {
+  const Source* source = nullptr;
+  const Tombstones* deleted = nullptr;
+};
+
+struct Hit {
+  std::uint32_t unit = 0;      // segment and document: good until the index changes
+  std::uint32_t document = 0;  //
+  float score = 0;
+  std::uint32_t matched = 0;  // a bit per clause of the query
+  DocumentRow row;
+};
+
+// Higher scores first, then newer documents, then groups and keys in order.
+bool better(const Hit& a, const Hit& b);
+
+class Searcher {
+ public:
+  Searcher(std::vector<Unit> units, Query query, std::span<const float> weights, Stemmer& stemmer);
+
+  // The best `limit` documents; with `per_group_max`, at most that many of each group.
+  std::vector<Hit> best(const Filter& filter, std::size_t limit, std::size_t per_group_max);
+  // Fills in score and matched of these documents, for example neighbours of a hit. They may be in
+  // any order; filters and exclusions do not count.
+  void score(std::span<Hit> documents);
+
+ private:
+  struct Found {  // a term of a clause in a segment
+    TermEntry entry;
+    std::uint32_t memory_term = 0;
+    std::uint32_t df = 0;
+    float weight = 1;
+    std::size_t word = 0;  // of a phrase
+  };
+  class Top;
+  struct Plan;
+
+  std::vector<Found> find(const Unit& unit, const Clause& clause);
+  std::vector<Matcher> matchers(std::size_t unit, bool with_excluded);
+  void run(std::uint32_t unit, const Filter& filter, Top& top);
+  void run_any(Plan& plan, Top& top);
+  void run_all(Plan& plan, Top& top);
+
+  std::vector<Unit> units_;
+  Query query_;
+  Stemmer& stemmer_;
+  FieldScales scales_;
+  std::vector<float> weights_;                          // per clause: idf times weight
+  std::vector<std::vector<std::vector<Found>>> found_;  // unit, clause
+};
+
+}  // namespace reef::search

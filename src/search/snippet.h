@@ -1,0 +1,27 @@
+// The part of a text that shows why it was found. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "search/query.h"
+
+namespace reef::search {
+
+struct Snippet {
+  std::string_view text;    // of the text it was cut from, whole characters
+  std::size_t offset = 0;   // where it begins there
+  bool cut_before = false;  // something was left out
+  bool cut_after = false;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      matches;  // [begin, end) in `text`, ascending
+};
+
+// At most `bytes_max` bytes around the place where most of the query's words stand together; the
+// start of the text when none does.
+Snippet make_snippet(std::string_view text, const Query& query, std::size_t bytes_max);
+
+}  // namespace reef::search

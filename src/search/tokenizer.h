@@ -1,0 +1,75 @@
+// Text to terms, the same way for documents and for queries. Owned by whoever indexes or searches,
+// one thread at a time; it keeps its buffers from call to call.
+//
+//   fooBar_baz       -> foobar_baz, foo, bar, baz            an identifier, whole and by part
+//   src/io/bar.cpp   -> src, io, bar, cpp, bar.cpp, src/io/bar.cpp
+//   1.2.3, E0425, reef-bench, std::vector, a@b.org            likewise
+//   Café, ＡＢＣ      -> cafe, abc                              case, width and accents folded
+//   東京都            -> 東京, 京都, 都                         scripts without spaces: pairs
+//   Anna's, don't    -> anna, dont
+//
+// A position is counted for every run of letters, digits and underscores. What is derived from a
+// run shares its position, so phrases work on the runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reef::search {
+
+// Longer runs are cut to this, longer compounds are indexed by part only.
+inline constexpr std::size_t kTermBytesMax = 64;
+// What follows in a text is not indexed; callers split longer texts into several documents.
+inline constexpr std::uint32_t kWordsMax = 65'000;
+
+struct Token {
+  enum class Kind : std::uint8_t {
+    word,   // a run, or a pair of a script without spaces: has a position of its own
+    part,   // of the identifier at this position
+    whole,  // several runs joined, starting at this position
+  };
+  std::uint32_t at = 0;     // into the tokenizer's bytes
+  std::uint32_t begin = 0;  // in the text
+  std::uint32_t end = 0;
+  std::uint32_t position = 0;
+  std::uint16_t size = 0;
+  Kind kind = Kind::word;
+  bool joined = false;  // a word or part inside a compound that is there as a whole as well
+  bool pair = false;    // of a script without spaces; also the single character that ends a run
+};
+
+class Tokenizer {
+ public:
+  // Valid until the next call; so is what `term` gives.
+  const std::vector<Token>& tokenize(std::string_view text);
+  std::string_view term(const Token& token) const { return {bytes_.data() + token.at, token.size}; }
+  // Positions used by the last text.
+  std::uint32_t words() const { return words_; }
+  bool truncated() const { return truncated_; }
+
+ private:
+  struct Run {
+    std::uint32_t at = 0;
+    std::uint32_t size = 0;
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+  };
+
+  void scan_pairs(std::string_view text, std::size_t& i);
+  void scan_compound(std::string_view text, std::size_t& i);
+  bool scan_run(std::string_view text, std::size_t& i, Run& run);
+  void emit_run(const Run& run, bool joined);
+  void emit(Token::Kind kind, std::uint32_t at, std::size_t size, std::uint32_t begin,
+            std::uint32_t end, std::uint32_t position, bool joined);
+
+  std::string bytes_;
+  std::vector<Token> tokens_;
+  std::vector<std::uint32_t> cuts_;   // where the parts of the current run begin
+  std::vector<Token> compound_runs_;  // scratch of scan_compound
+  std::uint32_t words_ = 0;
+  bool truncated_ = false;
+};
+
+}  // namespace reef::search
