@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "memory_commands.h"
 #include "protocol/protocol.h"
 
 namespace {
@@ -241,6 +242,8 @@ int main(int argc, char** argv) {
   auto* stop =
       add(app, flags, "stop", "Stop the daemon; running turns are finished first", "reef stop");
 
+  const MemoryCommands memory(app, flags.json);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -292,6 +295,7 @@ int main(int argc, char** argv) {
     }
     return run_import(context, importing);
   }
+  if (memory.parsed()) return memory.run(context);
   if (kill->parsed()) return run_kill(context, kill_agent, kill_sender);
   if (reload->parsed()) return run_reload(context);
   if (stop->parsed()) return run_stop(context);

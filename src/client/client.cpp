@@ -26,6 +26,10 @@ bool is_last(const protocol::ServerMessage& message) {
       return message.garbage_report().last();
     case M::kUsageReport:
       return message.usage_report().last();
+    case M::kMemoryList:
+      return message.memory_list().last();
+    case M::kMemoryData:
+      return message.memory_data().last();
     case M::kFilePiece:
       return message.file_piece().last();
     case M::kAgentEvent:
@@ -232,6 +236,56 @@ Task<Result<Client::Transcript>> Client::read_session(std::string id) {
     const auto& data = answer->session_data();
     if (data.has_session()) transcript.row = data.session();
     transcript.bytes += data.data();
+  }
+}
+
+Task<Result<protocol::MemoryList>> Client::memories(protocol::ClientMessage message) {
+  REEF_CO_TRY(auto stream, co_await open(std::move(message)));
+  protocol::MemoryList list;
+  for (;;) {
+    REEF_CO_TRY(auto answer, co_await stream.next(options_.answer_timeout));
+    if (!answer) co_return list;
+    if (!answer->has_memory_list()) co_return unexpected(*answer);
+    list.MergeFrom(answer->memory_list());
+  }
+}
+
+Task<Result<protocol::MemoryEntry>> Client::memory_entry(protocol::ClientMessage message) {
+  REEF_CO_TRY(auto answer,
+              co_await request(std::move(message), Repeat::never, options_.answer_timeout));
+  if (!answer.has_memory_info()) co_return unexpected(answer);
+  co_return answer.memory_info().entry();
+}
+
+Task<Result<std::string>> Client::read_memory(std::string agent) {
+  protocol::ClientMessage message;
+  message.mutable_read_memory()->set_agent(std::move(agent));
+  REEF_CO_TRY(auto stream, co_await open(std::move(message)));
+  std::string bytes;
+  for (;;) {
+    REEF_CO_TRY(auto answer, co_await stream.next(options_.answer_timeout));
+    if (!answer) co_return bytes;
+    if (!answer->has_memory_data()) co_return unexpected(*answer);
+    bytes += answer->memory_data().data();
+  }
+}
+
+Task<Result<std::uint64_t>> Client::load_memory(std::string agent, std::string load,
+                                                std::string bytes) {
+  constexpr std::size_t kPartBytes = 4U << 20;
+  for (std::size_t at = 0;; at += kPartBytes) {
+    protocol::ClientMessage message;
+    auto& part = *message.mutable_load_memory();
+    part.set_agent(agent);
+    part.set_load(load);
+    part.set_offset(at);
+    part.set_data(bytes.substr(at, kPartBytes));
+    part.set_last(at + kPartBytes >= bytes.size());
+    const bool last = part.last();
+    REEF_CO_TRY(const auto answer,
+                co_await request(std::move(message), Repeat::never, options_.answer_timeout));
+    if (last && answer.has_memory_loaded()) co_return answer.memory_loaded().entries();
+    if (last || !answer.has_pong()) co_return unexpected(answer);
   }
 }
 

@@ -90,6 +90,13 @@ class Client {
   };
   Task<Result<Transcript>> read_session(std::string id);
 
+  // What agents remember: a list or a recall; those requests that answer with an entry; all of it
+  // as CRMEM, and back (`load` is any name nobody else uses).
+  Task<Result<protocol::MemoryList>> memories(protocol::ClientMessage message);
+  Task<Result<protocol::MemoryEntry>> memory_entry(protocol::ClientMessage message);
+  Task<Result<std::string>> read_memory(std::string agent);
+  Task<Result<std::uint64_t>> load_memory(std::string agent, std::string load, std::string bytes);
+
   // Any request; the typed ones above are made of these.
   Task<Result<Stream>> open(protocol::ClientMessage message);
   enum class Repeat : std::uint8_t {

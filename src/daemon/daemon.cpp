@@ -65,12 +65,14 @@ class Daemon {
         pool_(kPoolThreadsMax),
         store_(files_, pool_, home_.root),
         sessions_(io.get_executor(), store_, clock_, random_),
+        memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
         runtime_(io.get_executor(), sessions_, clock_),
         importer_(exchange::ImportHouse{io.get_executor(), files_, pool_, sessions_, store_,
                                         random_, home_.root}),
         node_{runtime_,
               sessions_,
               store_,
+              memories_,
               pool_,
               home_.root,
               importer_,
@@ -289,6 +291,7 @@ class Daemon {
   Pool pool_;
   store::FsStore store_;
   session::Sessions sessions_;
+  memory::Memories memories_;
   runtime::Runtime runtime_;
   exchange::Importer importer_;
   server::Node node_;

@@ -1,5 +1,7 @@
 #include "memory/memory.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/assert.h"
@@ -101,8 +103,18 @@ struct Memory::Round {
     return Ok{};
   }
 
+  bool replaces_all() const {
+    return std::any_of(batch.begin(), batch.end(), [](const auto& pending) {
+      return std::holds_alternative<Replace>(pending->operation) && pending->outcome->ok();
+    });
+  }
+
   Status write(Files& files, const std::string& path, const Contents& draft) {
     REEF_TRY(const auto bytes, serialize(draft));
+    if (stat && replaces_all()) {
+      REEF_TRY(const auto before, serialize(*contents));
+      REEF_CHECK(write_file(files, path + ".old", before));
+    }
     auto done = write_file(files, path, bytes);
     if (done) {
       contents = std::make_shared<const Contents>(draft);

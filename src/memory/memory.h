@@ -6,6 +6,7 @@
 //   recall.h      Index, Hit                             ranking entries for a question
 //   dump.h        to_tree, from_tree                      Markdown for people, and back
 //   card.h        Card                                   one file of that
+//   uploads.h     Uploads                                memories that come in parts
 //   memory.h      Memory, Memories                       this file
 //
 // Memory and Memories belong to the loop thread; the pool reads, changes and writes. What changes
@@ -24,6 +25,7 @@
 #include "base/pool.h"
 #include "memory/operations.h"
 #include "memory/recall.h"
+#include "memory/uploads.h"
 
 namespace reef::memory {
 
@@ -74,6 +76,7 @@ class Memories {
   Result<std::shared_ptr<Memory>> of(std::string_view agent);
   // Whether there is a file.
   Task<Result<bool>> exists(std::string agent);
+  Uploads& uploads() { return uploads_; }
 
  private:
   struct Cached {
@@ -88,6 +91,7 @@ class Memories {
   const std::string folder_;
   std::map<std::string, Cached, std::less<>> cache_;  // by agent
   std::uint64_t uses_ = 0;
+  Uploads uploads_;
 };
 
 // <agent>.crmem; what a file name must not hold is written as %XX, so that no two agents share one.

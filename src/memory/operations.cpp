@@ -9,11 +9,12 @@
 #include "base/utf8.h"
 
 namespace reef::memory {
-namespace {
 
 Error no_entry(std::string_view name) {
   return Error(Errc::not_found, fmt::format("no entry named '{}'", utf8::excerpt(name)));
 }
+
+namespace {
 
 Result<std::size_t> place_of(const Contents& contents, std::string_view name) {
   const auto found = contents.find(name);

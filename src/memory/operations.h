@@ -55,7 +55,7 @@ struct Remember {
 struct Forget {
   std::string name;
 };
-// Everything at once, as a load does it.
+// Everything at once, as a load does it; a Memory keeps the old file beside the new one.
 struct Replace {
   Contents contents;
 };
@@ -64,6 +64,8 @@ using Operation = std::variant<Add, Write, Rename, Alias, Remove, Remember, Forg
 // Returns the entry as it is then, or was when it is gone; nullptr for Replace. On an error nothing
 // has changed. `now` is Unix seconds.
 Result<EntryPtr> apply(Contents& contents, const Operation& operation, std::uint64_t now);
+
+Error no_entry(std::string_view name);
 
 // What may be a name or an alias from now on; `what` is for the error.
 Status check_name(std::string_view what, std::string_view name);

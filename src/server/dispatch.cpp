@@ -63,6 +63,24 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_find_imports(node, message.find_imports());
     case M::kCancelImport:
       return answer_cancel_import(node);
+    case M::kListMemories:
+      return answer_list_memories(node, message.list_memories());
+    case M::kGetMemory:
+      return answer_get_memory(node, message.get_memory());
+    case M::kRecall:
+      return answer_recall(node, message.recall());
+    case M::kRemember:
+      return answer_remember(node, message.remember());
+    case M::kForget:
+      return answer_forget(node, message.forget());
+    case M::kRenameMemory:
+      return answer_rename_memory(node, message.rename_memory());
+    case M::kAliasMemory:
+      return answer_alias_memory(node, message.alias_memory());
+    case M::kReadMemory:
+      return answer_read_memory(node, message.read_memory());
+    case M::kLoadMemory:
+      return answer_load_memory(node, message.load_memory());
     case M::kListConversations:
       return answer_list_conversations(node, message.list_conversations());
     case M::kListActiveConversations:

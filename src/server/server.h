@@ -7,6 +7,7 @@
 //   session_changes.cpp  new, resume, fork, rewind, patch, label, trash, restore, check
 //   retention.cpp        collect garbage
 //   usage.cpp            tokens and cost
+//   memories.cpp         what agents remember
 //   conversations.cpp    CrabTalk's lists and history
 //   exports.cpp          export
 //   backups.cpp          backup
@@ -21,6 +22,7 @@
 #include "base/pool.h"
 #include "base/result.h"
 #include "exchange/import.h"
+#include "memory/memory.h"
 #include "protocol/protocol.h"
 #include "runtime/runtime.h"
 #include "session/session.h"
@@ -32,6 +34,7 @@ struct Node {
   runtime::Runtime& runtime;
   session::Sessions& sessions;
   session::Store& store;
+  memory::Memories& memories;
   Pool& pool;
   std::string home;  // the folder everything lies in
   exchange::Importer& imports;
@@ -67,6 +70,15 @@ protocol::Answer answer_restore_session(Node& node, const protocol::RestoreSessi
 protocol::Answer answer_check_sessions(Node& node, const protocol::CheckSessions& request);
 protocol::Answer answer_collect_garbage(Node& node, const protocol::CollectGarbage& request);
 protocol::Answer answer_get_usage(Node& node, const protocol::GetUsage& request);
+protocol::Answer answer_list_memories(Node& node, const protocol::ListMemories& request);
+protocol::Answer answer_get_memory(Node& node, const protocol::GetMemory& request);
+protocol::Answer answer_recall(Node& node, const protocol::Recall& request);
+protocol::Answer answer_remember(Node& node, const protocol::Remember& request);
+protocol::Answer answer_forget(Node& node, const protocol::Forget& request);
+protocol::Answer answer_rename_memory(Node& node, const protocol::RenameMemory& request);
+protocol::Answer answer_alias_memory(Node& node, const protocol::AliasMemory& request);
+protocol::Answer answer_read_memory(Node& node, const protocol::ReadMemory& request);
+protocol::Answer answer_load_memory(Node& node, const protocol::LoadMemory& request);
 protocol::Answer answer_list_conversations(Node& node, const protocol::ListConversations& request);
 protocol::Answer answer_active_conversations(Node& node);
 protocol::Answer answer_history(Node& node, const protocol::GetConversationHistory& request);

@@ -63,10 +63,11 @@ class DispatchTest : public testing::Test {
   SeededRandom random{1};
   store::MemStore store;
   test::TempDir folder;
+  PosixFiles files;
   Pool pool{2};
+  memory::Memories memories{io.get_executor(), files, pool, clock, folder / "memory"};
   session::Sessions sessions{io.get_executor(), store, clock, random};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
-  PosixFiles files;
   exchange::Importer imports{exchange::ImportHouse{io.get_executor(), files, pool, sessions, store,
                                                    random, folder.path()}};
   int reloads = 0;
@@ -75,6 +76,7 @@ class DispatchTest : public testing::Test {
   Node node{runtime,
             sessions,
             store,
+            memories,
             pool,
             folder.path(),
             imports,
@@ -107,6 +109,15 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "follow_session",
                                        "restore_session",
                                        "list_trash",
+                                       "list_memories",
+                                       "get_memory",
+                                       "recall",
+                                       "remember",
+                                       "forget",
+                                       "rename_memory",
+                                       "alias_memory",
+                                       "read_memory",
+                                       "load_memory",
                                        "list_conversations",
                                        "list_active_conversations",
                                        "get_conversation_history",
