@@ -35,10 +35,20 @@ int run_resume(const Context& context, const std::string& id,
                const std::optional<std::string>& key);
 int run_fork(const Context& context, const std::string& id, const std::string& at);
 int run_rewind(const Context& context, const std::string& id, const std::string& entry);
-int run_set(const Context& context, const std::string& id, const std::vector<std::string>& fields);
+// The sessions a command is about, when it is not one by its id.
+struct Selection {
+  std::string view, where;
+  bool yes = false;
+
+  bool given() const { return !view.empty() || !where.empty(); }
+};
+// `words` are FIELD=VALUE, LABELS+=... or LABELS-=...; without a selection the first is the id.
+int run_set(const Context& context, const std::vector<std::string>& words,
+            const Selection& selection);
 int run_label(const Context& context, const std::string& id, const std::string& entry,
               const std::string& text);
-int run_rm(const Context& context, const std::string& id);
+int run_rm(const Context& context, const std::optional<std::string>& id,
+           const Selection& selection);
 int run_restore(const Context& context, const std::string& id);
 int run_fsck(const Context& context, bool repair);
 int run_gc(const Context& context, const protocol::CollectGarbage& request);
@@ -61,6 +71,13 @@ struct ImportOptions {
 int run_import(const Context& context, const ImportOptions& options);
 int run_backup(const Context& context, const std::string& path, bool force);
 int run_restore_backup(const Context& context, const std::string& path, bool merge);
+// statuses, labels, views: a request that answers with one of the lists. `said` is what a person
+// reads after a change; without it the list is printed.
+int run_definitions(const Context& context, const std::string& command,
+                    const protocol::ClientMessage& message, const std::string& said);
+// set and rm for many: counts, asks, does it. The message is a PatchSessions or TrashSessions.
+int run_bulk(const Context& context, const std::string& command, protocol::ClientMessage message,
+             const Selection& selection);
 int run_kill(const Context& context, const std::string& agent, const std::string& sender);
 int run_reload(const Context& context);
 int run_stop(const Context& context);

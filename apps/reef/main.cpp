@@ -102,6 +102,10 @@ int main(int argc, char** argv) {
   sessions->add_flag_function(
       "--unread,!--no-unread", [&](std::int64_t n) { query.set_unread(n > 0); }, "Unread ones");
   sessions->add_flag("--trash", listing.trash, "What is in the trash instead");
+  text_option(*sessions, "--view", "What this view holds, from `reef views`",
+              [&](auto v) { query.set_view(v); });
+  text_option(*sessions, "--where", "What this filter holds, docs/organise.md",
+              [&](auto v) { query.set_where(v); });
 
   std::string id;
   const auto with_id = [&](CLI::App* command) {
@@ -143,19 +147,32 @@ int main(int argc, char** argv) {
                              "reef rewind 261115-swift-river 1a2b3c4d"));
   rewind->add_option("ENTRY", entry, "Entry id, from `reef show --tree`")->required();
 
+  Selection selection;
+  const auto with_selection = [&](CLI::App* command) {
+    command->add_option("--where", selection.where, "All that this filter holds")
+        ->type_name("FILTER");
+    command->add_option("--view", selection.view, "All that this view holds")->type_name("VIEW");
+    command->add_flag("-y,--yes", selection.yes, "Do not ask");
+    return command;
+  };
   std::vector<std::string> fields;
-  auto* set =
-      with_id(add(app, flags, "set", "Change a session's metadata",
-                  "reef set 261115-swift-river name='Deploy keys' isFlagged=true labels=ops"));
-  set->add_option("FIELD=VALUE", fields, "What to change; an empty value removes")->required();
+  auto* set = with_selection(add(app, flags, "set", "Change a session's metadata",
+                                 "reef set 261115-swift-river name='Deploy keys' isFlagged=true\n"
+                                 "  reef set --where 'status:done idle>30d' isArchived=true"));
+  set->add_option("ID FIELD=VALUE", fields,
+                  "Session (not with --where), and what to change; an empty value removes, "
+                  "labels+=x and labels-=x add and remove");
 
   auto* label = with_id(add(app, flags, "label", "Bookmark an entry",
                             "reef label 261115-swift-river 1a2b3c4d 'before the change'"));
   label->add_option("ENTRY", entry, "Entry id, from `reef show --tree`")->required();
   label->add_option("TEXT", label_text, "The bookmark; none takes it away");
 
-  auto* rm =
-      with_id(add(app, flags, "rm", "Move a session to the trash", "reef rm 261115-swift-river"));
+  auto* rm = with_selection(add(app, flags, "rm", "Move sessions to the trash",
+                                "reef rm 261115-swift-river\n"
+                                "  reef rm --where 'status:cancelled idle>60d'"));
+  std::optional<std::string> rm_id;
+  rm->add_option("ID", rm_id, "Session id, from `reef sessions`");
   auto* restore = with_id(add(app, flags, "restore", "Take a session out of the trash",
                               "reef restore 261115-swift-river"));
 
@@ -211,6 +228,91 @@ int main(int argc, char** argv) {
           "reef --home ~/.reef restore-backup reef-2026-11-15.tar.zst");
   restore_backup->add_option("FILE", archive, "What `reef backup` wrote")->required();
   restore_backup->add_flag("--merge", merge, "Add what is missing to a home that has sessions");
+
+  reef::protocol::ClientMessage wanted;  // of the definitions' commands
+  std::string said, name;
+  const auto definition = [&](CLI::App* parent, const char* verb, const char* what,
+                              const std::string& example, const char* named) {
+    auto* command = add(*parent, flags, verb, what, example);
+    command->add_option(named, name, named)->required();
+    return command;
+  };
+  const auto change_of = [](const std::string& verb) {
+    if (verb == "add" || verb == "rule") return reef::protocol::DEFINITION_CHANGE_ADD;
+    if (verb == "set") return reef::protocol::DEFINITION_CHANGE_SET;
+    return reef::protocol::DEFINITION_CHANGE_REMOVE;
+  };
+
+  reef::protocol::ChangeStatus status_change;
+  auto* statuses = add(app, flags, "statuses", "Statuses and how many sessions have them",
+                       "reef statuses add blocked --label Blocked --color red");
+  statuses->require_subcommand(0, 1);
+  for (const auto* verb : {"add", "set"}) {
+    auto* command = definition(
+        statuses, verb, *verb == 'a' ? "Add a status" : "Change a status; '' removes a text",
+        std::string("reef statuses ") + verb + " blocked --label Blocked", "ID");
+    text_option(*command, "--label", "What is shown", [&](auto v) { status_change.set_label(v); });
+    text_option(*command, "--category", "open or closed",
+                [&](auto v) { status_change.set_category(v); });
+    text_option(*command, "--color", "For those who show colours",
+                [&](auto v) { status_change.set_color(v); });
+    text_option(*command, "--icon", "A sign", [&](auto v) { status_change.set_icon(v); });
+  }
+  definition(statuses, "rm", "Remove a status; sessions keep the value and show as todo",
+             "reef statuses rm blocked", "ID");
+
+  reef::protocol::ChangeLabel label_change;
+  reef::protocol::ChangeRule rule_change;
+  auto* labels = add(app, flags, "labels", "The tree of labels and how many sessions carry them",
+                     "reef labels add priority --type number");
+  labels->require_subcommand(0, 1);
+  for (const auto* verb : {"add", "set"}) {
+    auto* command =
+        definition(labels, verb, *verb == 'a' ? "Add a label" : "Change a label; '' removes a text",
+                   std::string("reef labels ") + verb + " priority --type number", "ID");
+    text_option(*command, "--name", "What is shown", [&](auto v) { label_change.set_name(v); });
+    text_option(*command, "--parent", "The label it stands below",
+                [&](auto v) { label_change.set_parent(v); });
+    text_option(*command, "--type", "Of its value: string, number, date",
+                [&](auto v) { label_change.set_type(v); });
+    text_option(*command, "--color", "For those who show colours",
+                [&](auto v) { label_change.set_color(v); });
+  }
+  definition(labels, "rm", "Remove a label and its rules; sessions keep what they carry",
+             "reef labels rm priority", "ID");
+  const std::string rule_example = "reef labels rule ticket '\\b(JIRA-[0-9]+)\\b'";
+  for (const auto* verb : {"rule", "unrule"}) {
+    auto* command =
+        definition(labels, verb,
+                   *verb == 'r' ? "Add the label when a message matches (RE2)" : "Take a rule away",
+                   rule_example, "ID");
+    command
+        ->add_option_function<std::string>(
+            "PATTERN", [&](const std::string& v) { rule_change.set_pattern(v); },
+            "Regular expression; (?i) disregards case")
+        ->required();
+    if (*verb == 'r')
+      text_option(*command, "--value", "Of the label; $1 is the first group",
+                  [&](auto v) { rule_change.set_value(v); });
+  }
+
+  reef::protocol::ChangeView view_change;
+  auto* views = add(app, flags, "views", "Views and how many sessions they hold",
+                    "reef views add stale 'status:open idle>2w'");
+  views->require_subcommand(0, 1);
+  auto* view_add = definition(views, "add", "Save a filter",
+                              "reef views add stale 'status:open idle>2w' --name Stale", "ID");
+  view_add
+      ->add_option_function<std::string>(
+          "FILTER", [&](const std::string& v) { view_change.set_filter(v); }, "docs/organise.md")
+      ->required();
+  auto* view_set = definition(views, "set", "Change a saved filter",
+                              "reef views set stale --filter 'status:open idle>3w'", "ID");
+  text_option(*view_set, "--filter", "docs/organise.md",
+              [&](auto v) { view_change.set_filter(v); });
+  for (auto* command : {view_add, view_set})
+    text_option(*command, "--name", "What is shown", [&](auto v) { view_change.set_name(v); });
+  definition(views, "rm", "Remove a saved filter", "reef views rm stale", "ID");
 
   ChatOptions sending;
   std::string send_message;
@@ -271,9 +373,9 @@ int main(int argc, char** argv) {
   if (resume->parsed()) return run_resume(context, id, new_key);
   if (fork->parsed()) return run_fork(context, id, at);
   if (rewind->parsed()) return run_rewind(context, id, entry);
-  if (set->parsed()) return run_set(context, id, fields);
+  if (set->parsed()) return run_set(context, fields, selection);
   if (label->parsed()) return run_label(context, id, entry, label_text);
-  if (rm->parsed()) return run_rm(context, id);
+  if (rm->parsed()) return run_rm(context, rm_id, selection);
   if (restore->parsed()) return run_restore(context, id);
   if (fsck->parsed()) return run_fsck(context, repair);
   if (gc->parsed()) return run_gc(context, garbage);
@@ -281,6 +383,39 @@ int main(int argc, char** argv) {
   if (backup->parsed()) return run_backup(context, archive, archive_force);
   if (restore_backup->parsed()) return run_restore_backup(context, archive, merge);
   if (exports->parsed()) return run_export(context, exporting);
+  for (auto* command : {statuses, labels, views}) {
+    if (!command->parsed()) continue;
+    const auto verbs = command->get_subcommands();
+    const auto verb = verbs.empty() ? std::string() : verbs[0]->get_name();
+    if (!verb.empty()) {
+      const bool removes = verb == "rm" || verb == "unrule";
+      said = name + (removes ? " removed" : verb == "add" ? " added" : " changed");
+    }
+    if (command == statuses && verb.empty()) {
+      wanted.mutable_list_statuses();
+    } else if (command == statuses) {
+      status_change.set_id(name);
+      status_change.set_change(change_of(verb));
+      *wanted.mutable_change_status() = status_change;
+    } else if (command == labels && verb.empty()) {
+      wanted.mutable_list_labels();
+    } else if (command == labels && verb.ends_with("rule")) {
+      rule_change.set_label(name);
+      rule_change.set_change(change_of(verb));
+      *wanted.mutable_change_rule() = rule_change;
+    } else if (command == labels) {
+      label_change.set_id(name);
+      label_change.set_change(change_of(verb));
+      *wanted.mutable_change_label() = label_change;
+    } else if (verb.empty()) {
+      wanted.mutable_list_views();
+    } else {
+      view_change.set_id(name);
+      view_change.set_change(change_of(verb));
+      *wanted.mutable_change_view() = view_change;
+    }
+    return run_definitions(context, command->get_name(), wanted, said);
+  }
   if (send->parsed()) {
     sending.message = send_message;
     sending.command = "send";

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/notify.h"
+#include "base/utf8.h"
 #include "commands.h"
 
 namespace reef::cli {
@@ -76,6 +77,8 @@ std::string duration_text(std::uint64_t seconds) {
 
 Task<Status> print_status(const Context& context, client::Client& client) {
   REEF_CO_TRY(const auto stats, co_await client.stats());
+  json::array problems;
+  for (const auto& problem : stats.problems()) problems.emplace_back(problem);
   if (context.json) {
     print_json(json::object{
         {"running", true},
@@ -90,6 +93,7 @@ Task<Status> print_status(const Context& context, client::Client& client) {
         {"activeConversations", stats.active_conversations()},
         {"connections", stats.connections()},
         {"residentBytes", stats.resident_bytes()},
+        {"problems", problems},
     });
     co_return Ok{};
   }
@@ -102,6 +106,8 @@ Task<Status> print_status(const Context& context, client::Client& client) {
                          stats.active_model()));
   print_line(fmt::format("clients   {}", stats.connections()));
   print_line(fmt::format("memory    {}", human_bytes(stats.resident_bytes())));
+  for (const auto& problem : stats.problems())
+    print_line(fmt::format("problem   {}", utf8::single_line(utf8::printable(problem))));
   co_return Ok{};
 }
 

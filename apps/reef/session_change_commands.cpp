@@ -46,6 +46,44 @@ Task<Status> simple(const Context& context, client::Client& client, protocol::Cl
   co_return Ok{};
 }
 
+// What the words of `set` come to.
+struct FieldChanges {
+  json::object patch;
+  std::vector<std::string> add_labels, remove_labels;
+};
+
+void take_labels(std::vector<std::string>& into, std::string_view list) {
+  while (!list.empty()) {
+    const auto end = list.find(',');
+    if (end != 0) into.emplace_back(list.substr(0, end));
+    list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
+  }
+}
+
+Status take_field(FieldChanges& changes, std::string_view word) {
+  const auto equals = word.find('=');
+  if (equals == std::string_view::npos)
+    return Error(Errc::invalid,
+                 fmt::format("'{}' must look like field=value", utf8::excerpt(word)));
+  const auto name = word.substr(0, equals);
+  const auto value = word.substr(equals + 1);
+  if (name == "labels+" || name == "labels-") {
+    take_labels(name.back() == '+' ? changes.add_labels : changes.remove_labels, value);
+    return Ok{};
+  }
+  REEF_TRY(const auto part, session::patch_from_text(name, value));
+  for (const auto& [field, change] : part) changes.patch[field] = change;
+  return Ok{};
+}
+
+template <class Request>
+void fill(Request& out, const FieldChanges& changes) {
+  const bool labels = !changes.add_labels.empty() || !changes.remove_labels.empty();
+  if (!changes.patch.empty() || !labels) out.set_patch(json::write(changes.patch));
+  for (const auto& label : changes.add_labels) out.add_add_labels(label);
+  for (const auto& label : changes.remove_labels) out.add_remove_labels(label);
+}
+
 Task<Status> fsck(const Context& context, client::Client& client, bool repair) {
   protocol::ClientMessage message;
   message.mutable_check_sessions()->set_repair(repair);
@@ -117,24 +155,29 @@ int run_rewind(const Context& context, const std::string& id, const std::string&
   return run_change(context, "rewind", std::move(message), "{} rewound");
 }
 
-int run_set(const Context& context, const std::string& id, const std::vector<std::string>& fields) {
-  json::object patch;
-  for (const auto& field : fields) {
-    const auto equals = field.find('=');
-    if (equals == std::string::npos) {
-      report("set", Error(Errc::invalid, "'" + field + "' must look like field=value"));
-      return 2;
-    }
-    auto part = session::patch_from_text(field.substr(0, equals), field.substr(equals + 1));
-    if (!part) {
-      report("set", part.error());
-      return 2;
-    }
-    for (const auto& [name, value] : *part) patch[name] = value;
+int run_set(const Context& context, const std::vector<std::string>& words,
+            const Selection& selection) {
+  const bool many = selection.given();
+  const auto wrong = [](const Error& error) {
+    report("set", error);
+    return 2;
+  };
+  if (words.size() < (many ? 1U : 2U))
+    return wrong(
+        Error(Errc::invalid, many ? "say what to change: field=value"
+                                  : "say which session and what to change: ID field=value"));
+  FieldChanges changes;
+  for (auto at = words.begin() + (many ? 0 : 1); at != words.end(); ++at) {
+    const auto taken = take_field(changes, *at);
+    if (!taken) return wrong(taken.error());
   }
   protocol::ClientMessage message;
-  message.mutable_patch_session()->set_id(id);
-  message.mutable_patch_session()->set_patch(json::write(patch));
+  if (many) {
+    fill(*message.mutable_patch_sessions(), changes);
+    return run_bulk(context, "set", std::move(message), selection);
+  }
+  message.mutable_patch_session()->set_id(words[0]);
+  fill(*message.mutable_patch_session(), changes);
   return run_change(context, "set", std::move(message), "{} changed");
 }
 
@@ -147,10 +190,20 @@ int run_label(const Context& context, const std::string& id, const std::string& 
   return run_change(context, "label", std::move(message), "{} changed");
 }
 
-int run_rm(const Context& context, const std::string& id) {
+int run_rm(const Context& context, const std::optional<std::string>& id,
+           const Selection& selection) {
   protocol::ClientMessage message;
-  message.mutable_trash_session()->set_id(id);
-  const auto said = "moved to the trash; reef restore " + id + " brings it back";
+  if (selection.given() == id.has_value()) {
+    report("rm",
+           Error(Errc::invalid, "name one session by its id, or several by --where or --view"));
+    return 2;
+  }
+  if (selection.given()) {
+    message.mutable_trash_sessions();
+    return run_bulk(context, "rm", std::move(message), selection);
+  }
+  message.mutable_trash_session()->set_id(*id);
+  const auto said = "moved to the trash; reef restore " + *id + " brings it back";
   return with_client(context, "rm", Start::if_needed, [&](client::Client& client) {
     return simple(context, client, message, said);
   });

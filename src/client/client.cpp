@@ -32,6 +32,8 @@ bool is_last(const protocol::ServerMessage& message) {
       return message.memory_data().last();
     case M::kFilePiece:
       return message.file_piece().last();
+    case M::kBulkReport:
+      return message.bulk_report().last();
     case M::kAgentEvent:
     case M::kMcpEvent:
       return false;

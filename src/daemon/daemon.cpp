@@ -13,6 +13,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include "base/log.h"
@@ -21,10 +22,12 @@
 #include "base/utf8.h"
 #include "daemon/config.h"
 #include "daemon/home.h"
+#include "daemon/import_definitions.h"
 #include "daemon/systemd.h"
 #include "exchange/import.h"
 #include "model/local/local.h"
 #include "model/scripted/scripted.h"
+#include "organise/organise.h"
 #include "server/server.h"
 #include "store/store.h"
 #include "transport/listener.h"
@@ -66,9 +69,14 @@ class Daemon {
         store_(files_, pool_, home_.root),
         sessions_(io.get_executor(), store_, clock_, random_),
         memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
+        definitions_(io.get_executor(), files_, pool_, home_.root),
+        changes_(io.get_executor(), sessions_, definitions_, pool_),
         runtime_(io.get_executor(), sessions_, clock_),
         importer_(exchange::ImportHouse{io.get_executor(), files_, pool_, sessions_, store_,
-                                        random_, home_.root}),
+                                        random_, home_.root,
+                                        [this](exchange::Definition d) {
+                                          return keep_definition(definitions_, std::move(d));
+                                        }}),
         node_{runtime_,
               sessions_,
               store_,
@@ -76,12 +84,18 @@ class Daemon {
               pool_,
               home_.root,
               importer_,
+              definitions_,
+              changes_,
               [this] { return shielded(reload()); },
               [this] { stop(); },
               [this](protocol::Stats& stats) { fill(stats); }},
         signals_(io),
         stopped_(io.get_executor()),
-        tasks_(io.get_executor(), "daemon") {}
+        tasks_(io.get_executor(), "daemon") {
+    runtime_.on_words([this](const session::SessionId& id, const std::string& words) {
+      changes_.take_words(id, words);
+    });
+  }
 
   // Everything that can go wrong before clients may come.
   Task<Status> start(const Config& config) {
@@ -89,6 +103,7 @@ class Daemon {
     if (const auto cleared = exchange::clear_staging(files_, home_.root); !cleared)
       log::warn("{}", cleared.error().what);
     REEF_CO_CHECK(co_await sessions_.load());
+    static_cast<void>(co_await definitions_.look());
     REEF_CO_TRY(auto setup, make_setup(config));
     runtime_.configure(std::move(setup));
     config_ = config;
@@ -120,6 +135,7 @@ class Daemon {
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
     for (const auto& listener : listeners_) co_await listener->stop();
     co_await importer_.stop();
+    co_await changes_.stop();
     co_await sessions_.stop();
     boost::system::error_code ignored;
     signals_.cancel(ignored);
@@ -267,6 +283,10 @@ class Daemon {
     log::set_level(config.log_level);
     config_ = config;
     log::info("reloaded: {} agent(s)", runtime_.setup().agents.size());
+    const auto defined = co_await definitions_.look();
+    if (!defined->problems.empty())
+      co_return Error(Errc::invalid, fmt::format("reloaded, but {}; the last good one is used",
+                                                 fmt::join(defined->problems, "; ")));
     co_return Ok{};
   }
 
@@ -292,6 +312,8 @@ class Daemon {
   store::FsStore store_;
   session::Sessions sessions_;
   memory::Memories memories_;
+  organise::Definitions definitions_;
+  organise::Changes changes_;
   runtime::Runtime runtime_;
   exchange::Importer importer_;
   server::Node node_;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -65,6 +66,10 @@ class Runtime {
   void configure(std::shared_ptr<const Setup> setup);
   const Setup& setup() const { return *setup_; }
 
+  // Told of a user's words once they are durable; must return at once.
+  using OnWords = std::function<void(const session::SessionId&, const std::string&)>;
+  void on_words(OnWords told) { on_words_ = std::move(told); }
+
   // Queues a turn behind the others of its conversation. Fails at once when it can never run.
   Result<std::shared_ptr<Run>> submit(Message message);
 
@@ -109,6 +114,7 @@ class Runtime {
   session::Sessions& sessions_;
   Clock& clock_;
   std::shared_ptr<const Setup> setup_;
+  OnWords on_words_;
   std::unordered_map<session::Key, std::shared_ptr<Conversation>> conversations_;
   TaskGroup tasks_;
   Notify idle_;

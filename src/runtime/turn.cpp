@@ -160,8 +160,8 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     co_await start_over(std::move(key), run);
     co_return;
   }
-  auto recorded =
-      co_await record_user(key, run, rest.value_or(run.message_.content), rest.has_value());
+  const auto& words = rest ? *rest : run.message_.content;
+  auto recorded = co_await record_user(key, run, words, rest.has_value());
   if (!recorded) {
     log::error("conversation {}: the message could not be saved: {}", key.text(),
                recorded.error().what);
@@ -169,6 +169,7 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     co_return;
   }
   const auto session = *std::move(recorded);
+  if (on_words_) on_words_(session->id(), words);
   events.push(Start{agent.name});
 
   End end;

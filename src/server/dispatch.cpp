@@ -81,6 +81,24 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_read_memory(node, message.read_memory());
     case M::kLoadMemory:
       return answer_load_memory(node, message.load_memory());
+    case M::kListStatuses:
+      return answer_list_statuses(node);
+    case M::kChangeStatus:
+      return answer_change_status(node, message.change_status());
+    case M::kListLabels:
+      return answer_list_labels(node);
+    case M::kChangeLabel:
+      return answer_change_label(node, message.change_label());
+    case M::kChangeRule:
+      return answer_change_rule(node, message.change_rule());
+    case M::kListViews:
+      return answer_list_views(node);
+    case M::kChangeView:
+      return answer_change_view(node, message.change_view());
+    case M::kPatchSessions:
+      return answer_patch_sessions(node, message.patch_sessions());
+    case M::kTrashSessions:
+      return answer_trash_sessions(node, message.trash_sessions());
     case M::kListConversations:
       return answer_list_conversations(node, message.list_conversations());
     case M::kListActiveConversations:

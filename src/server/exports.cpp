@@ -151,7 +151,7 @@ Result<std::vector<session::SessionId>> chosen(Node& node, const protocol::Expor
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(std::move(id));
   }
   if (!ids.empty()) return ids;
-  REEF_TRY(const auto query, query_from(in.query()));
+  REEF_TRY(const auto query, query_from(node.definitions.known(), in.query()));
   REEF_TRY(const auto page, node.sessions.list(query));
   for (const auto* row : page.rows) ids.push_back(row->id);
   return ids;

@@ -5,12 +5,28 @@
 namespace reef::server {
 namespace {
 
-constexpr std::string_view kFeatures[] = {"request_id", "sessions", "shutdown"};
+constexpr std::string_view kFeatures[] = {"request_id", "sessions", "shutdown", "organise"};
 
 Task<protocol::ServerMessage> reload(Node& node) {
   const auto done = co_await node.reload();
   if (!done) co_return protocol::make_error(done.error());
   co_return protocol::make_pong();
+}
+
+Task<protocol::ServerMessage> stats(Node& node) {
+  protocol::ServerMessage message;
+  auto& out = *message.mutable_stats();
+  const auto& setup = node.runtime.setup();
+  out.set_active_conversations(static_cast<std::uint32_t>(node.runtime.active()));
+  out.set_registered_agents(static_cast<std::uint32_t>(setup.agents.size()));
+  if (const auto agent = setup.find("")) out.set_active_model(agent->model);
+  out.set_version(REEF_VERSION);
+  out.set_protocol_version(protocol::kVersion);
+  out.set_sessions(node.sessions.size());
+  const auto defined = co_await node.definitions.look();
+  for (const auto& problem : defined->problems) out.add_problems(problem);
+  node.fill_stats(out);
+  co_return message;
 }
 
 std::string_view replacement_for(protocol::ClientMessage::MsgCase operation) {
@@ -39,17 +55,7 @@ protocol::Answer answer_hello(const protocol::Hello&) {
 }
 
 protocol::Answer answer_stats(Node& node) {
-  protocol::ServerMessage message;
-  auto& stats = *message.mutable_stats();
-  const auto& setup = node.runtime.setup();
-  stats.set_active_conversations(static_cast<std::uint32_t>(node.runtime.active()));
-  stats.set_registered_agents(static_cast<std::uint32_t>(setup.agents.size()));
-  if (const auto agent = setup.find("")) stats.set_active_model(agent->model);
-  stats.set_version(REEF_VERSION);
-  stats.set_protocol_version(protocol::kVersion);
-  stats.set_sessions(node.sessions.size());
-  node.fill_stats(stats);
-  return protocol::answer_with(std::move(message));
+  return protocol::answer_with(stats(node));
 }
 
 protocol::Answer answer_reload(Node& node) {

@@ -12,6 +12,8 @@
 //   exports.cpp          export
 //   backups.cpp          backup
 //   imports.cpp          import, find imports, cancel import
+//   organise.cpp         statuses, labels, rules, views
+//   bulk.cpp             one change for all sessions a filter holds
 //
 // Loop thread only.
 #pragma once
@@ -23,6 +25,7 @@
 #include "base/result.h"
 #include "exchange/import.h"
 #include "memory/memory.h"
+#include "organise/organise.h"
 #include "protocol/protocol.h"
 #include "runtime/runtime.h"
 #include "session/session.h"
@@ -38,6 +41,8 @@ struct Node {
   Pool& pool;
   std::string home;  // the folder everything lies in
   exchange::Importer& imports;
+  organise::Definitions& definitions;
+  organise::Changes& changes;
   // The daemon's own matters.
   std::function<Task<Status>()> reload;
   std::function<void()> shutdown;
@@ -87,11 +92,30 @@ protocol::Answer answer_import(Node& node, const protocol::ImportSessions& reque
 protocol::Answer answer_find_imports(Node& node, const protocol::FindImports& request);
 protocol::Answer answer_cancel_import(Node& node);
 protocol::Answer answer_backup(Node& node);
+protocol::Answer answer_list_statuses(Node& node);
+protocol::Answer answer_change_status(Node& node, const protocol::ChangeStatus& request);
+protocol::Answer answer_list_labels(Node& node);
+protocol::Answer answer_change_label(Node& node, const protocol::ChangeLabel& request);
+protocol::Answer answer_change_rule(Node& node, const protocol::ChangeRule& request);
+protocol::Answer answer_list_views(Node& node);
+protocol::Answer answer_change_view(Node& node, const protocol::ChangeView& request);
+protocol::Answer answer_patch_sessions(Node& node, const protocol::PatchSessions& request);
+protocol::Answer answer_trash_sessions(Node& node, const protocol::TrashSessions& request);
 
 // What the groups share.
-void fill(protocol::SessionRow& out, const session::Row& row);
-Result<session::Query> query_from(const protocol::ListSessions& in);
+void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);
+Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defined,
+                                  const protocol::ListSessions& in);
 // not_found when there is no such session, invalid when it cannot be one.
 Result<session::SessionId> known_session(const Node& node, const std::string& text);
+// A merge patch as JSON, and labels to add and remove.
+Result<organise::Change> change_from(const std::string& patch,
+                                     const google::protobuf::RepeatedPtrField<std::string>& add,
+                                     const google::protobuf::RepeatedPtrField<std::string>& remove);
+// What a view and a filter hold together; either may be empty. Keeps the definitions it was made
+// with.
+using RowFilter = std::function<bool(const session::Row&)>;
+Result<RowFilter> row_filter(std::shared_ptr<const organise::Defined> defined,
+                             const std::string& view, const std::string& where);
 
 }  // namespace reef::server

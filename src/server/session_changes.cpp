@@ -9,7 +9,7 @@ protocol::ServerMessage info_of(Node& node, const session::SessionId& id) {
   const auto* row = node.sessions.find(id);
   if (!row) return protocol::make_error(Error(Errc::not_found, "no session '" + id.text() + "'"));
   protocol::ServerMessage message;
-  fill(*message.mutable_session_info()->mutable_session(), *row);
+  fill(node, *message.mutable_session_info()->mutable_session(), *row);
   return message;
 }
 
@@ -57,12 +57,12 @@ Task<protocol::ServerMessage> rewind_session(Node& node, session::SessionId id, 
   co_return info_of(node, id);
 }
 
-Task<protocol::ServerMessage> patch_session(Node& node, session::SessionId id, std::string text) {
-  auto patch = json::parse(text);
-  if (!patch) co_return protocol::make_error(patch.error());
-  if (!patch->is_object())
-    co_return protocol::make_error(Error(Errc::invalid, "a patch is a JSON object"));
-  const auto done = co_await node.sessions.patch(id, std::move(patch->get_object()));
+Task<protocol::ServerMessage> patch_session(Node& node, session::SessionId id,
+                                            protocol::PatchSession request) {
+  auto change = change_from(request.patch(), request.add_labels(), request.remove_labels());
+  if (!change) co_return protocol::make_error(change.error());
+  const auto done =
+      co_await node.changes.apply(id, *std::move(change), organise::Changes::Same::write);
   if (!done) co_return protocol::make_error(done.error());
   co_return info_of(node, id);
 }
@@ -172,7 +172,7 @@ protocol::Answer answer_rewind_session(Node& node, const protocol::RewindSession
 protocol::Answer answer_patch_session(Node& node, const protocol::PatchSession& request) {
   auto id = known_session(node, request.id());
   if (!id) return protocol::answer_with(id.error());
-  return protocol::answer_with(patch_session(node, *std::move(id), request.patch()));
+  return protocol::answer_with(patch_session(node, *std::move(id), request));
 }
 
 protocol::Answer answer_label_entry(Node& node, const protocol::LabelEntry& request) {

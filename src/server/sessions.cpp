@@ -13,26 +13,48 @@ constexpr std::size_t kDataPerMessage = 256U << 10;
 // How often a followed transcript is looked at although nobody here wrote to it.
 constexpr std::chrono::seconds kFollowStep{1};
 
+// Status and label are held against the definitions, as a filter's are.
+RowFilter with_status_and_label(std::shared_ptr<const organise::Defined> defined, RowFilter filter,
+                                const protocol::ListSessions& in) {
+  if (in.status().empty() && in.label().empty()) return filter;
+  return [defined = std::move(defined), filter = std::move(filter), status = in.status(),
+          label = in.label()](const session::Row& row) {
+    if (!status.empty() && defined->statuses.shown(row.text("sessionStatus")) != status)
+      return false;
+    if (!label.empty() && !organise::has_label(row, label, defined->labels)) return false;
+    return !filter || filter(row);
+  };
+}
+
 // A long list in several messages. Each is found when it is asked for, so that a reader who takes
 // his time holds no copy of the list.
 class RowStream final : public protocol::MessageStream {
  public:
-  RowStream(session::Sessions& sessions, session::Query query)
-      : sessions_(sessions), query_(std::move(query)), left_(query_.limit) {}
+  RowStream(Node& node, protocol::ListSessions request)
+      : node_(node), request_(std::move(request)), left_(request_.limit()) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
+    if (!begun_) {
+      begun_ = true;
+      auto query = query_from(co_await node_.definitions.look(), request_);
+      if (!query) {
+        done_ = true;
+        co_return protocol::make_error(query.error());
+      }
+      query_ = *std::move(query);
+    }
     const bool limited = query_.limit > 0;
     auto part = query_;
     part.limit = limited ? std::min(left_, kRowsPerMessage) : kRowsPerMessage;
-    const auto page = sessions_.list(part);
+    const auto page = node_.sessions.list(part);
     if (!page) {
       done_ = true;
       co_return protocol::make_error(page.error());
     }
     protocol::ServerMessage message;
     auto& list = *message.mutable_session_list();
-    for (const auto* row : page->rows) fill(*list.add_sessions(), *row);
+    for (const auto* row : page->rows) fill(node_, *list.add_sessions(), *row);
     left_ -= std::min(left_, page->rows.size());
     query_.cursor = page->cursor;
     done_ = page->cursor.empty() || (limited && left_ == 0);
@@ -43,9 +65,11 @@ class RowStream final : public protocol::MessageStream {
   }
 
  private:
-  session::Sessions& sessions_;
+  Node& node_;
+  protocol::ListSessions request_;
   session::Query query_;
   std::size_t left_;
+  bool begun_ = false;
   bool done_ = false;
 };
 
@@ -59,9 +83,10 @@ class TranscriptStream final : public protocol::MessageStream {
     protocol::ServerMessage message;
     auto& data = *message.mutable_session_data();
     if (at_ == 0) {
+      static_cast<void>(co_await node_.definitions.look());
       co_await node_.sessions.update(id_);
       if (const auto* row = node_.sessions.find(id_)) {
-        fill(*data.mutable_session(), *row);
+        fill(node_, *data.mutable_session(), *row);
         if (row->flag("hasUnread")) node_.sessions.note(id_, {{"hasUnread", nullptr}});
       }
     }
@@ -125,13 +150,14 @@ Task<protocol::ServerMessage> list_trash(Node& node) {
 
 }  // namespace
 
-Result<session::Query> query_from(const protocol::ListSessions& in) {
+Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defined,
+                                  const protocol::ListSessions& in) {
   session::Query query;
+  REEF_TRY(auto filter, row_filter(defined, in.view(), in.where()));
+  query.where = with_status_and_label(std::move(defined), std::move(filter), in);
   query.agent = in.agent();
   query.sender = in.sender();
   query.key = in.key();
-  query.status = in.status();
-  query.label = in.label();
   query.text = in.text();
   query.source = in.source();
   if (in.has_flagged()) query.flagged = in.flagged();
@@ -152,7 +178,7 @@ Result<session::Query> query_from(const protocol::ListSessions& in) {
   return query;
 }
 
-void fill(protocol::SessionRow& out, const session::Row& row) {
+void fill(const Node& node, protocol::SessionRow& out, const session::Row& row) {
   out.set_id(row.id.text());
   out.set_key(std::string(row.key()));
   out.set_agent(std::string(row.agent()));
@@ -163,7 +189,13 @@ void fill(protocol::SessionRow& out, const session::Row& row) {
   out.set_created_at(format_iso(row.created));
   out.set_updated_at(format_iso(row.updated));
   out.set_bytes(row.bytes);
-  out.set_details(json::write(session::details_of(row)));
+  auto details = session::details_of(row);
+  // A status that is not defined is kept, and shown as todo.
+  const auto stored = row.text("sessionStatus");
+  const auto shown = node.definitions.known()->statuses.shown(stored);
+  details["sessionStatus"] = shown;
+  if (!stored.empty() && stored != shown) details["storedStatus"] = stored;
+  out.set_details(json::write(details));
 }
 
 Result<session::SessionId> known_session(const Node& node, const std::string& text) {
@@ -173,9 +205,7 @@ Result<session::SessionId> known_session(const Node& node, const std::string& te
 }
 
 protocol::Answer answer_list_sessions(Node& node, const protocol::ListSessions& request) {
-  auto query = query_from(request);
-  if (!query) return protocol::answer_with(query.error());
-  return std::make_unique<RowStream>(node.sessions, *std::move(query));
+  return std::make_unique<RowStream>(node, request);
 }
 
 protocol::Answer answer_read_session(Node& node, const protocol::ReadSession& request) {

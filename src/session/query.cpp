@@ -8,22 +8,6 @@
 #include "base/utf8.h"
 
 namespace reef::session {
-namespace {
-
-bool has_label(const Row& row, std::string_view wanted) {
-  const auto* labels = json::find_array(row.meta, "labels");
-  if (!labels) return false;
-  return std::any_of(labels->begin(), labels->end(), [&](const json::value& label) {
-    if (!label.is_string()) return false;
-    const std::string_view text = label.get_string();
-    // `priority` finds `priority::2` as well.
-    return text == wanted ||
-           (text.starts_with(wanted) && text.substr(wanted.size()).starts_with("::"));
-  });
-}
-
-}  // namespace
-
 Result<Query::Sort> sort_from(std::string_view name) {
   if (name.empty() || name == "updated") return Query::Sort::updated;
   if (name == "created") return Query::Sort::created;
@@ -39,11 +23,6 @@ bool matches(const Query& query, const Row& row) {
   if (!query.sender.empty() && row.sender() != query.sender) return false;
   if (!query.key.empty() && row.key() != query.key) return false;
   if (!query.source.empty() && row.text("source") != query.source) return false;
-  if (!query.status.empty()) {
-    const auto status = row.text("sessionStatus");
-    if ((status.empty() ? "todo" : status) != query.status) return false;
-  }
-  if (!query.label.empty() && !has_label(row, query.label)) return false;
   if (query.flagged && row.flag("isFlagged") != *query.flagged) return false;
   if (query.archived && row.flag("isArchived") != *query.archived) return false;
   if (query.unread && row.flag("hasUnread") != *query.unread) return false;
@@ -55,13 +34,13 @@ bool matches(const Query& query, const Row& row) {
         utf8::lower_ascii(row.preview).find(wanted) == std::string::npos)
       return false;
   }
-  return true;
+  return !query.where || query.where(row);
 }
 
 bool takes_all(const Query& query) {
-  return query.agent.empty() && query.sender.empty() && query.key.empty() && query.status.empty() &&
-         query.label.empty() && query.source.empty() && query.text.empty() && !query.flagged &&
-         !query.archived && !query.unread && !query.after && !query.before;
+  return query.agent.empty() && query.sender.empty() && query.key.empty() && query.source.empty() &&
+         query.text.empty() && !query.flagged && !query.archived && !query.unread && !query.after &&
+         !query.before && !query.where;
 }
 
 Listing::Listing(bool ascending, const std::vector<Dated>& times) : ascending_(ascending) {

@@ -1,6 +1,7 @@
 // Lists of sessions: filter, sort, page. Pure functions over rows.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,10 +12,11 @@
 namespace reef::session {
 
 struct Query {
-  std::string agent, sender, key, status, label, source;
+  std::string agent, sender, key, source;
   std::string text;  // in the name or the preview, without regard to ASCII case
   std::optional<bool> flagged, archived, unread;
   std::optional<TimePoint> after, before;  // of the last message
+  std::function<bool(const Row&)> where;   // when set, must hold as well
   enum class Sort : std::uint8_t { updated, created, name, messages };
   Sort sort = Sort::updated;
   bool ascending = false;

@@ -16,8 +16,21 @@ import time
 import unicodedata
 import unittest
 
-from reefbox import (NEW_SESSION, SEND, STREAM, WRITTEN_AT, Home, assistant_entry, bind_entry, binary, entry, environment,
+import reefbox
+from reefbox import (NEW_SESSION, SEND, STREAM, WRITTEN_AT, assistant_entry, bind_entry, binary, entry, environment,
                      header_entry, iso, jsonl, read_lines, request, script, snapshot, texts, turn, user_entry, wait_for)
+
+# What the tests below put on sessions; one that is not defined is refused.
+LABELS = "".join(f'[[label]]\nid = "{label}"\n' for label in ("ops", "priorities", "x", "b", "c", *(f"l{n}" for n in range(5)))) + (
+    '[[label]]\nid = "priority"\ntype = "number"\n[[label]]\nid = "a"\ntype = "string"\n')
+
+
+class Home(reefbox.Home):
+    """A home where those labels are defined."""
+
+    def __init__(self, *args, files=None, **more):
+        super().__init__(*args, files={"labels.toml": LABELS, **(files or {})}, **more)
+
 
 REPLIES = script(*({"text": f"reply {n}"} for n in range(1, 10)))
 HOSTILE = {"dots": "..", "dot": ".", "slash": "/", "absolute": "/etc/passwd", "climbing": "../../etc", "inside": "a/../b",

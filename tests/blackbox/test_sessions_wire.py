@@ -11,9 +11,9 @@ from reefbox import (ACTIVE_LIST, CHECK_REPORT, CHECK_SESSIONS, CONVERSATION_LIS
                      FORK_SESSION, GET_HISTORY, HISTORY, KILL, LABEL_ENTRY, LIST_ACTIVE, LIST_CONVERSATIONS, LIST_SESSIONS,
                      LIST_TRASH, NEW_SESSION, PATCH_SESSION, PONG, READ_SESSION, RESPONSE, RESTORE_SESSION, RESUME_SESSION,
                      REWIND_SESSION, SEND, SESSION_DATA, SESSION_INFO, SESSION_LIST, STREAM, TRASH_LIST, TRASH_SESSION,
-                     WRITTEN_AT, Home, Message, assistant_entry, bind_entry, entry, header_entry, jsonl, message,
+                     WRITTEN_AT, Message, assistant_entry, bind_entry, entry, header_entry, jsonl, message,
                      request, script, snapshot, spoken, texts, turn, user_entry)
-from test_sessions import REPLIES, append_to, bytes_of, changes, entries_of, ids, key_of, tell
+from test_sessions import REPLIES, Home, append_to, bytes_of, changes, entries_of, ids, key_of, tell
 
 BY_ID = (READ_SESSION, RESUME_SESSION, FORK_SESSION, REWIND_SESSION, PATCH_SESSION, TRASH_SESSION, RESTORE_SESSION,
          LABEL_ENTRY, FOLLOW_SESSION, GET_HISTORY, DELETE_CONVERSATION)

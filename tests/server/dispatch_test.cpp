@@ -70,6 +70,8 @@ class DispatchTest : public testing::Test {
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
   exchange::Importer imports{exchange::ImportHouse{io.get_executor(), files, pool, sessions, store,
                                                    random, folder.path()}};
+  organise::Definitions definitions{io.get_executor(), files, pool, folder.path()};
+  organise::Changes changes{io.get_executor(), sessions, definitions, pool};
   int reloads = 0;
   int shutdowns = 0;
   Status reload_result = Ok{};
@@ -80,6 +82,8 @@ class DispatchTest : public testing::Test {
             pool,
             folder.path(),
             imports,
+            definitions,
+            changes,
             [this] { return reload(); },
             [this] { ++shutdowns; },
             [](protocol::Stats& stats) { stats.set_pid(42); }};
@@ -118,6 +122,15 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "alias_memory",
                                        "read_memory",
                                        "load_memory",
+                                       "list_statuses",
+                                       "change_status",
+                                       "list_labels",
+                                       "change_label",
+                                       "change_rule",
+                                       "list_views",
+                                       "change_view",
+                                       "patch_sessions",
+                                       "trash_sessions",
                                        "list_conversations",
                                        "list_active_conversations",
                                        "get_conversation_history",

@@ -1,0 +1,77 @@
+#include "daemon/import_definitions.h"
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+
+namespace reef::daemon {
+namespace {
+
+using organise::Definitions;
+
+std::string text_in(const json::object& body, std::string_view name) {
+  return std::string(json::find_string(body, name).value_or(""));
+}
+
+Result<std::string> with_status(std::string_view text, const exchange::Definition& in) {
+  organise::SessionStatus status;
+  status.id = in.name;
+  status.label = text_in(in.body, "label");
+  status.color = text_in(in.body, "color");
+  status.icon = text_in(in.body, "icon");
+  REEF_TRY(status.closed, organise::closed_from(text_in(in.body, "category")));
+  return organise::add_status(text, status);
+}
+
+// `left_out` becomes what was wrong with the last rule that cannot be one here.
+Result<std::string> with_label(std::string_view text, const exchange::Definition& in,
+                               std::optional<Error>& left_out) {
+  organise::Label label;
+  label.id = in.name;
+  label.name = text_in(in.body, "name");
+  label.parent = text_in(in.body, "parent");
+  label.color = text_in(in.body, "color");
+  const auto type = organise::value_type_from(text_in(in.body, "type"));
+  if (!type)
+    return Error(Errc::invalid, fmt::format("its type '{}' is not string, number or date",
+                                            utf8::excerpt(text_in(in.body, "type"))));
+  label.type = *type;
+  REEF_TRY(auto out, organise::add_label(text, label));
+  const auto* rules = json::find_array(in.body, "rules");
+  if (!rules) return out;
+  for (const auto& item : *rules) {
+    const auto* rule = item.if_object();
+    if (!rule) continue;
+    // Craft's own default disregards case.
+    const auto flags = json::find_string(*rule, "flags").value_or("gi");
+    const bool any_case = flags.find('i') != std::string_view::npos;
+    const auto pattern = (any_case ? "(?i)" : "") + text_in(*rule, "pattern");
+    auto added = organise::put_rule(out, label.id, pattern, text_in(*rule, "value"));
+    if (added) {
+      out = *std::move(added);
+    } else {
+      left_out = std::move(added).error().with("its rule");
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Task<Result<bool>> keep_definition(Definitions& definitions, exchange::Definition definition) {
+  const auto known = co_await definitions.look();
+  if (definition.kind == exchange::Definition::Kind::status) {
+    if (known->statuses.find(definition.name)) co_return false;
+    auto edit = [&](std::string_view text) { return with_status(text, definition); };
+    REEF_CO_CHECK(co_await definitions.change(Definitions::Which::statuses, edit));
+    co_return true;
+  }
+  if (known->labels.find(definition.name)) co_return false;
+  std::optional<Error> left_out;
+  auto edit = [&](std::string_view text) { return with_label(text, definition, left_out); };
+  REEF_CO_CHECK(co_await definitions.change(Definitions::Which::labels, edit));
+  if (left_out) co_return *left_out;
+  co_return true;
+}
+
+}  // namespace reef::daemon

@@ -1,0 +1,220 @@
+#include "organise/definitions.h"
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/shield.h"
+#include "organise/toml_blocks.h"
+
+namespace reef::organise {
+namespace {
+
+// A file system's clock ticks every few milliseconds: within a tick two changes look like one.
+constexpr std::int64_t kYoungNs = 100'000'000;
+constexpr int kEditAttemptsMax = 5;
+
+// One at a time; the others wait for the notice.
+class Turn {
+ public:
+  Turn(bool& taken, Notify& others) : taken_(taken), others_(others) { taken_ = true; }
+  ~Turn() {
+    taken_ = false;
+    others_.notify_all();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  bool& taken_;
+  Notify& others_;
+};
+
+std::string_view text_when_missing(std::size_t which) {
+  return which == 0 ? shipped_statuses() : std::string_view();
+}
+
+}  // namespace
+
+// The outcome of reading the files that changed, made on a pool thread.
+struct Definitions::Reading {
+  struct One {
+    File file;
+    std::optional<Statuses> statuses;
+    std::optional<Labels> labels;
+    std::optional<Views> views;
+    std::vector<std::string> warnings;
+  };
+  std::vector<std::optional<One>> files;  // by Which; nullopt: as it was
+};
+
+Definitions::Definitions(Executor loop, Files& files, Pool& pool, const std::string& home)
+    : files_(files), pool_(pool), turn_(std::move(loop)) {
+  for (const auto* name : {"statuses.toml", "labels.toml", "views.toml"}) {
+    File file;
+    file.path = home + "/" + name;
+    file.name = name;
+    known_files_.push_back(std::move(file));
+  }
+  auto first = std::make_shared<Defined>();
+  std::vector<std::string> ignored;
+  if (auto shipped = parse_statuses(shipped_statuses(), "", ignored))
+    first->statuses = *std::move(shipped);
+  known_ = std::move(first);
+}
+
+Definitions::Stamp Definitions::stamp_of(const std::string& path) const {
+  const auto stat = files_.stat_path(path);
+  if (stat) return Stamp{true, stat->size, stat->modified_ns};
+  // What is there but cannot be looked at is read, and the reason found there.
+  return Stamp{stat.error().code != Errc::not_found, 0, 0};
+}
+
+bool Definitions::is_stale(const File& file) const {
+  return file.young || !file.stamp || *file.stamp != stamp_of(file.path);
+}
+
+Definitions::Reading Definitions::read(std::vector<File> files) const {
+  Reading out;
+  out.files.resize(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!is_stale(files[i])) continue;
+    auto& one = out.files[i].emplace();
+    auto& file = one.file;
+    file = files[i];
+    file.stamp = stamp_of(file.path);
+    const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                            std::chrono::system_clock::now().time_since_epoch())
+                            .count();
+    file.young = file.stamp->there && std::abs(now_ns - file.stamp->modified_ns) < kYoungNs;
+    file.problem.clear();
+    std::string text(text_when_missing(i));
+    if (file.stamp->there) {
+      auto bytes =
+          file.stamp->size > kFileBytesMax
+              ? Result<std::string>(
+                    Error(Errc::too_large, fmt::format("{}: {} bytes are more than the {} it may "
+                                                       "have",
+                                                       file.name, file.stamp->size, kFileBytesMax)))
+              : read_all(files_, file.path);
+      if (!bytes) {
+        file.problem = bytes.error().what;
+        continue;
+      }
+      text = *std::move(bytes);
+    }
+    const auto keep = [&](auto& into, auto parsed) {
+      if (parsed) {
+        into = *std::move(parsed);
+      } else {
+        file.problem = parsed.error().what;
+      }
+    };
+    switch (static_cast<Which>(i)) {
+      case Which::statuses:
+        keep(one.statuses, parse_statuses(text, file.name, one.warnings));
+        break;
+      case Which::labels:
+        keep(one.labels, parse_labels(text, file.name, one.warnings));
+        break;
+      case Which::views:
+        keep(one.views, parse_views(text, file.name, one.warnings));
+        break;
+    }
+  }
+  return out;
+}
+
+Task<std::shared_ptr<const Defined>> Definitions::look() {
+  const auto stale = [this] {
+    for (const auto& file : known_files_)
+      if (is_stale(file)) return true;
+    return false;
+  };
+  if (stale()) {
+    while (looking_) co_await turn_.wait();
+    if (stale()) static_cast<void>(co_await shielded(look_again()));
+  }
+  co_return known_;
+}
+
+Task<Ok> Definitions::look_again() {
+  const Turn turn(looking_, turn_);
+  auto work = [this, files = known_files_] { return read(files); };
+  auto reading = co_await pool_.run(work);
+  auto next = std::make_shared<Defined>(*known_);
+  next->problems.clear();
+  for (std::size_t i = 0; i < known_files_.size(); ++i) {
+    auto& file = known_files_[i];
+    if (auto& one = reading.files[i]) {
+      if (!one->file.problem.empty() && one->file.problem != file.problem)
+        log::warn("{}; the last good one is used", one->file.problem);
+      const bool same = file.stamp == one->file.stamp;
+      if (!same)
+        for (const auto& warning : one->warnings) log::warn("{}", warning);
+      if (!file.problem.empty() && one->file.problem.empty())
+        log::info("{} is good again", file.name);
+      file = std::move(one->file);
+      if (one->statuses) next->statuses = *std::move(one->statuses);
+      if (one->labels) next->labels = *std::move(one->labels);
+      if (one->views) next->views = *std::move(one->views);
+    }
+    if (!file.problem.empty()) next->problems.push_back(file.problem);
+  }
+  known_ = std::move(next);
+  co_return Ok{};
+}
+
+Status Definitions::edit_file(const File& file, Which which, const Edit& edit) const {
+  for (int attempt = 0; attempt < kEditAttemptsMax; ++attempt) {
+    const auto before = stamp_of(file.path);
+    std::string text(text_when_missing(static_cast<std::size_t>(which)));
+    if (before.there) {
+      REEF_TRY(text, read_all(files_, file.path));
+    }
+    std::vector<std::string> ignored;
+    const auto parsed = [&]() -> Status {
+      const auto status = [](const auto& result) -> Status {
+        if (result) return Ok{};
+        return result.error();
+      };
+      switch (which) {
+        case Which::statuses:
+          return status(parse_statuses(text, file.name, ignored));
+        case Which::labels:
+          return status(parse_labels(text, file.name, ignored));
+        case Which::views:
+          return status(parse_views(text, file.name, ignored));
+      }
+      return Ok{};
+    }();
+    if (!parsed)
+      return Error(Errc::conflict, parsed.error().what +
+                                       "; the file is broken and not written over, mend it first");
+    REEF_TRY(const auto after, edit(text));
+    if (after.size() > kFileBytesMax)
+      return Error(Errc::too_large,
+                   fmt::format("{} would have more than {} bytes", file.name, kFileBytesMax));
+    // Somebody saved it meanwhile: on top of that, then.
+    if (stamp_of(file.path) != before) continue;
+    return replace_atomically(files_, file.path, after);
+  }
+  return Error(Errc::busy, file.name + " is being changed by somebody else");
+}
+
+Task<Status> Definitions::change(Which which, Edit edit) {
+  co_return co_await shielded(change_unshielded(which, std::move(edit)));
+}
+
+Task<Status> Definitions::change_unshielded(Which which, Edit edit) {
+  while (changing_) co_await turn_.wait();
+  const Turn turn(changing_, turn_);
+  // A copy: somebody may look meanwhile.
+  const auto file = known_files_[static_cast<std::size_t>(which)];
+  auto work = [&] { return edit_file(file, which, edit); };
+  auto done = co_await pool_.run(work);
+  static_cast<void>(co_await look());
+  co_return done;
+}
+
+}  // namespace reef::organise

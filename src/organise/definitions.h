@@ -1,0 +1,76 @@
+// The three files of a home: statuses.toml, labels.toml, views.toml. Read at the start and whenever
+// somebody has edited one; a broken one is reported and the last good one stays in use. Changes by
+// operation are made one after the other, never over a broken file. Loop thread only; what blocks
+// is done by the pool.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/notify.h"
+#include "base/pool.h"
+#include "organise/labels.h"
+#include "organise/statuses.h"
+#include "organise/views.h"
+
+namespace reef::organise {
+
+// What holds at one moment; never changes.
+struct Defined {
+  Statuses statuses;
+  Labels labels;
+  Views views;
+  std::vector<std::string> problems;  // files that are broken, and where
+};
+
+class Definitions {
+ public:
+  Definitions(Executor loop, Files& files, Pool& pool, const std::string& home);
+
+  // What was last read.
+  std::shared_ptr<const Defined> known() const { return known_; }
+  // Looks whether a file was edited (three stat calls), reads it when it was.
+  Task<std::shared_ptr<const Defined>> look();
+
+  enum class Which : std::uint8_t { statuses, labels, views };
+  // From the text of the file to its text after the change; runs on a pool thread.
+  using Edit = std::function<Result<std::string>(std::string_view)>;
+  // Durable when it returns. conflict when the file is broken.
+  Task<Status> change(Which which, Edit edit);
+
+ private:
+  // What tells one state of a file from another.
+  struct Stamp {
+    bool there = false;
+    std::uint64_t size = 0;
+    std::int64_t modified_ns = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  struct File {
+    std::string path, name;
+    std::optional<Stamp> stamp;  // of what was read
+    bool young = false;          // changed so shortly before that a further change may not show
+    std::string problem;
+  };
+  struct Reading;
+
+  Stamp stamp_of(const std::string& path) const;
+  bool is_stale(const File& file) const;
+  Reading read(std::vector<File> files) const;
+  Status edit_file(const File& file, Which which, const Edit& edit) const;
+  Task<Status> change_unshielded(Which which, Edit edit);
+  Task<Ok> look_again();
+
+  Files& files_;
+  Pool& pool_;
+  std::vector<File> known_files_;  // by Which
+  std::shared_ptr<const Defined> known_;
+  bool changing_ = false;
+  bool looking_ = false;
+  Notify turn_;
+};
+
+}  // namespace reef::organise
