@@ -209,7 +209,9 @@ int main(int argc, char** argv) {
                       "reef export 261115-swift-river --to html page.html\n"
                       "  reef export --all --to markdown notes/");
   exports->add_option("ID", exporting.ids, "Session ids; the last word may be the path");
-  exports->add_option("--to", exporting.format, "pi, clawdbot, markdown, ndjson, html")
+  exports
+      ->add_option("--to", exporting.format,
+                   "pi, crabtalk, craft, craft-bundle, clawdbot, markdown, ndjson, html")
       ->type_name("FORMAT")
       ->required();
   exports->add_option("-o,--output", exporting.path, "A file or folder (default: stdout)")

@@ -152,6 +152,22 @@ class Folders(Case):
         self.ok(home, "export", "one", "--to", "markdown", "-o", os.path.join(self.out, "new/"))
         self.assertEqual(self.files_below(self.out), ["mine.md", "new/one-deploy-keys.md", "one-deploy-keys.md"])
 
+    def test_every_format_has_files_for_everything_and_for_one(self):
+        home = self.with_sessions(one=tree("one"), two=tree("two"))
+        formats = ("pi", "crabtalk", "craft", "craft-bundle", "clawdbot", "markdown", "ndjson", "html")
+        for form in formats:
+            with self.subTest(form):
+                folder = os.path.join(self.out, form)
+                done = self.ok(home, "export", "--all", "--to", form, folder, "--json").json
+                self.assertEqual((done["sessions"], done["files"]), (2, len(self.files_below(folder))))
+                single = home.reef("export", "one", "--to", form)
+                if form in ("craft", "clawdbot"):
+                    self.assertEqual(single.code, 1, single)
+                    self.assertIn("folder", single.err)
+                else:
+                    self.assertEqual(single.code, 0, single)
+                    self.assertIn("first question", single.out)
+
     def test_a_bare_word_at_the_end_is_a_path(self):
         home = self.with_sessions(one=tree("one"))
         done = home.reef("export", "one", "--to", "ndjson", "bare.ndjson", cwd=home.base)
@@ -197,6 +213,22 @@ class Folders(Case):
             self.assertRegex(name, r"\A[a-g](-[a-z0-9-]+)?\.md\Z")
             self.assertLess(len(name), 80)
         self.assertEqual(sorted(os.listdir(home.base)), ["h", "out", "stderr"])
+
+
+class AndBack(Case):
+    def test_what_went_out_as_pi_comes_in_the_same(self):
+        home = self.with_sessions(one=tree("one"), two=tree("two", title=None))
+        self.ok(home, "export", "--all", "--to", "pi", self.out)
+        other = Home()
+        self.addCleanup(other.cleanup)
+        other.start()
+        self.ok(other, "import", "pi", self.out)
+
+        def said(where):
+            lines = self.ok(where, "export", "--all", "--to", "ndjson").out.splitlines()
+            return sorted(([m.get(k) for k in ("title", "time", "role", "text", "thinking", "toolCalls", "toolCallId", "current")]
+                           for m in map(json.loads, lines)), key=json.dumps)
+        self.assertEqual(said(other), said(home))
 
 
 class Streams(Case):

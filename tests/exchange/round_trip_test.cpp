@@ -8,6 +8,8 @@
 #include "exchange/crabtalk.h"
 #include "exchange/craft.h"
 #include "exchange/feed.h"
+#include "exchange/formats.h"
+#include "exchange/pi.h"
 #include "support/exchange.h"
 #include "support/memory_files.h"
 #include "support/random_transcript.h"
@@ -22,14 +24,14 @@ using test::MemoryIntake;
 using test::MemoryOutlet;
 using test::value_of;
 
-struct Format {
+struct Foreign {
   std::string_view name;
   std::unique_ptr<Writer> (*writer)(Outlet&);
   Status (*read)(Files&, const std::string&, Intake&);
   bool one_by_one;  // each file is a source of its own; else the folder is one
 };
 
-constexpr Format kFormats[] = {
+constexpr Foreign kFormats[] = {
     {"crabtalk", &crabtalk_writer, &read_crabtalk, false},
     {"craft", &craft_writer, &read_craft, false},
     {"craft_bundle", &craft_bundle_writer, &read_craft, true},
@@ -75,7 +77,7 @@ json::object essence(const session::Entry& entry) {
   return body;
 }
 
-class RoundTrip : public testing::TestWithParam<Format> {
+class RoundTrip : public testing::TestWithParam<Foreign> {
  protected:
   // Writes all, reads all back.
   std::vector<MemoryIntake::Session> there_and_back(const std::vector<Native>& sessions,
@@ -139,6 +141,31 @@ TEST_P(RoundTrip, AThousandSessionsComeBackAsTheyWere) {
       expect_same(native, *found);
     }
     if (HasFailure()) break;
+  }
+}
+
+// pi's files are ours: not the current branch alone comes back, but every entry as it was.
+TEST(PiExport, EveryEntryOfEveryBranchComesBack) {
+  const auto seed = first_seed();
+  for (int i = 0; i < kSessions && !testing::Test::HasFailure(); ++i) {
+    SCOPED_TRACE(fmt::format("REEF_SEED={}", seed + static_cast<std::uint64_t>(i)));
+    const Native native(test::random_transcript(seed + static_cast<std::uint64_t>(i)), i);
+    MemoryOutlet outlet;
+    value_of(pi_writer(outlet)->add(Exported{native.row, native.transcript, {}, native.bytes}));
+    MemoryFiles disk;
+    for (const auto& [path, bytes] : outlet.files()) disk.put("/out/" + path, bytes);
+    MemoryIntake intake(disk);
+    value_of(read_pi(disk, "/out", intake));
+    ASSERT_EQ(intake.sessions().size(), 1U);
+    const auto& back = intake.sessions()[0];
+    EXPECT_EQ(back.head.created, native.row.created);
+    EXPECT_EQ(back.head.cwd, native.row.cwd);
+    const auto& sent = native.transcript.entries();
+    ASSERT_EQ(back.entries.size(), sent.size());
+    for (std::size_t at = 0; at < sent.size(); ++at) {
+      EXPECT_EQ(back.entries[at].parent, sent[at].parent);
+      EXPECT_EQ(json::value(back.entries[at].body), json::value(sent[at].body)) << at;
+    }
   }
 }
 
