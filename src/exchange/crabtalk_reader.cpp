@@ -116,7 +116,7 @@ json::object usage_from(const json::object& in) {
 class Conversation {
  public:
   Conversation(Intake& intake, const Archives& archives, TimePoint created)
-      : feed_(intake, created), archives_(archives) {}
+      : intake_(intake), feed_(intake, created), archives_(archives) {}
 
   // `place` names the line for ever. `time` is when it was written, if that is known. Returns what
   // is wrong with it, or nothing.
@@ -144,6 +144,7 @@ class Conversation {
   void message(json::object line, Extra extra, std::string id, std::optional<TimePoint> time);
   json::object native(json::object& message, Extra& extra);
 
+  Intake& intake_;
   Feed feed_;
   const Archives& archives_;
   // A message waits for the events of its turn, which tell when it was said and by which model.
@@ -237,7 +238,14 @@ Result<std::string> Conversation::compaction(json::object line, Extra extra, std
                     json::object{{"customType", "crabtalk.compact"}, {"data", std::move(line)}}));
       return fmt::format("its archive '{}' is not in memory.db; what it stands for is kept", name);
     }
-    fields["summary"] = found->second->content;
+    const auto& archive = *found->second;
+    fields["summary"] = archive.content;
+    Definition definition;
+    definition.kind = Definition::Kind::archive;
+    definition.name = archive.name;
+    definition.text = archive.content;
+    definition.body["created_at"] = archive.created_at;
+    REEF_CHECK(intake_.define(std::move(definition)));
   }
   // The replay begins at the marker: nothing before it is kept.
   fields["firstKeptEntryId"] = entry_id.text;
@@ -386,7 +394,6 @@ class Reader {
   Reader(Files& files, Intake& intake, const std::string& root)
       : files_(files), intake_(intake), archives_(read_crabtalk_archives(files, root, intake)) {}
 
-  const Archives& archives() const { return archives_; }
   Status read(const Kept& kept) { return kept.folder ? read_folder(kept) : read_file(kept); }
 
  private:
@@ -658,21 +665,6 @@ Result<std::vector<Kept>> conversations_in(Files& files, const std::string& fold
   return out;
 }
 
-Status define_archives(const Archives& archives, Intake& intake) {
-  std::map<std::uint64_t, memory::EntryPtr> by_id;
-  for (const auto& [name, entry] : archives) by_id[entry->id] = entry;
-  for (const auto& [id, entry] : by_id) {
-    Definition archive;
-    archive.kind = Definition::Kind::archive;
-    archive.name = entry->name;
-    archive.text = entry->content;
-    archive.body["created_at"] = entry->created_at;
-    archive.body["aliases"] = json::array(entry->aliases.begin(), entry->aliases.end());
-    REEF_CHECK(intake.define(std::move(archive)));
-  }
-  return Ok{};
-}
-
 }  // namespace
 
 Status read_crabtalk(Files& files, const std::string& path, Intake& intake) {
@@ -699,7 +691,6 @@ Status read_crabtalk(Files& files, const std::string& path, Intake& intake) {
   Reader reader(files, intake, root);
   if (whole) {
     REEF_CHECK(read_crabtalk_setup(files, root, intake));
-    REEF_CHECK(define_archives(reader.archives(), intake));
   }
   for (const auto& kept : all) {
     if (intake.cancelled()) return Error(Errc::cancelled, "the import was given up");

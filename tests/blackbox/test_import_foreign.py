@@ -1,0 +1,141 @@
+"""CrabTalk's and Craft's sessions through the daemon: in, in again, out and back."""
+
+import json
+import os
+import shutil
+import struct
+import unittest
+
+from reefbox import Home, read_lines, texts
+
+META = {"agent": "crab", "created_by": "alice", "created_at": "2026-04-29T08:01:02.123456789+00:00", "title": "",
+        "updated_at": "2026-04-29T08:05:00.5+00:00", "message_count": 3}
+HEADER = {"id": "260304-keen-otter", "createdAt": 1772600000000, "lastUsedAt": 1772600900000, "name": "Parser speedup",
+          "sessionStatus": "needs-review", "labels": ["code", "priority::2"], "isFlagged": True}
+
+
+def write(path, data):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as out:
+        out.write(data if isinstance(data, bytes) else data.encode())
+
+
+def archive(name, content):
+    """A CRMEM file with one archive."""
+    def text(value):
+        return struct.pack("<I", len(value)) + value.encode()
+    head = b"CRMEM\0" + struct.pack("<IH", 1, 0) + bytes(4)
+    return head + struct.pack("<QI", 2, 1) + struct.pack("<QQI", 1, 1777000000, 1) + text(name) + text(content) + \
+        struct.pack("<I", 0)
+
+
+class ForeignImport(unittest.TestCase):
+    def setUp(self):
+        self.home = self.new_home("h")
+        self.source = os.path.join(self.home.base, "source")
+
+    def new_home(self, name):
+        home = Home(name=name)
+        self.addCleanup(home.cleanup)
+        home.start()
+        return home
+
+    def bring(self, kind, path, home=None):
+        done = (home or self.home).reef("import", kind, path, "--json", timeout=120)
+        self.assertEqual(done.code, 0, done.err)
+        return json.loads(done.out)
+
+    def said(self, session, home=None):
+        shown = json.loads((home or self.home).reef("show", session, "--json").out)
+        return [m for e in shown["entries"] for m in texts([e], "user") + texts([e], "assistant") if m]
+
+    def sessions(self, home=None):
+        return {s["id"]: s for s in json.loads((home or self.home).reef("sessions", "--json").out)}
+
+    def put_crabtalk(self, *lines, slug="crab_alice_1"):
+        folder = f"{self.source}/sessions/{slug}"
+        write(f"{folder}/meta", json.dumps(META))
+        for n, line in enumerate(lines):
+            write(f"{folder}/step-{n + 1:06}", line if isinstance(line, str) else json.dumps(line))
+
+    def put_craft(self, *lines, header=HEADER):
+        write(f"{self.source}/sessions/{header['id']}/session.jsonl",
+              "".join(json.dumps(line) + "\n" for line in (header, *lines)))
+
+    def test_a_crabtalk_home_comes_in_once_and_grows(self):
+        steps = [{"message": {"role": "user", "content": "before"}},
+                 {"archive_name": "crab-alice-1-1", "archived_at": "2026-04-29T08:04:00+00:00"},
+                 {"message": {"role": "user", "content": "after"}}]
+        self.put_crabtalk(*steps)
+        write(f"{self.source}/memory.db", archive("crab-alice-1-1", "They agreed."))
+        write(f"{self.source}/sessions/crab_bob_1.jsonl",
+              json.dumps({**META, "created_by": "bob"}) + '\n{"role":"user","content":"old"}\n{"torn')
+        report = self.bring("crabtalk", self.source)
+        self.assertEqual((report["added"], report["entries"]), (2, 4))
+        self.assertEqual([p["line"] for p in report["problems"]], [3])
+        found = self.sessions()
+        self.assertEqual(set(found), {"crab_alice_1", "crab_bob_1"})
+        self.assertEqual(found["crab_alice_1"]["key"], "agent:crab:alice")
+        self.assertEqual(found["crab_alice_1"]["source"], "crabtalk")
+        self.assertEqual(self.said("crab_alice_1"), ["before", "after"])
+        summaries = [line["summary"] for line in read_lines(self.home.file("sessions/crab_alice_1/session.jsonl"))
+                     if line["type"] == "compaction"]
+        self.assertEqual(summaries, ["They agreed."])
+        self.assertEqual(self.home.read("sessions/crab_alice_1/data/archives/crab-alice-1-1.md"), "They agreed.")
+        again = self.bring("crabtalk", self.source)
+        self.assertEqual((again["added"], again["continued"], again["entries"]), (0, 0, 0))
+        self.put_crabtalk(*steps, {"message": {"role": "assistant", "content": "more"}})
+        grown = self.bring("crabtalk", self.source)
+        self.assertEqual((grown["continued"], grown["entries"]), (1, 1))
+        self.assertEqual(self.said("crab_alice_1"), ["before", "after", "more"])
+        self.assertEqual(self.home.reef("fsck", "--json").code, 0)
+
+    def test_a_craft_workspace_with_its_files(self):
+        folder = f"{self.source}/sessions/{HEADER['id']}"
+        write(f"{folder}/attachments/5b1e_flame.png", b"PNG")
+        os.symlink("/etc/passwd", f"{folder}/attachments/link")
+        self.put_craft(
+            {"id": "m1", "type": "user", "content": "faster", "timestamp": 1772600700000,
+             "attachments": [{"name": "flame.png", "storedPath": "{{SESSION_PATH}}/attachments/5b1e_flame.png"}]},
+            {"id": "m2", "type": "tool", "content": "Running Read...", "timestamp": 1772600710000, "toolName": "Read",
+             "toolUseId": "t1", "toolInput": {"p": 1}, "toolStatus": "completed", "toolResult": "ok"},
+            {"id": "m3", "type": "assistant", "content": "done", "timestamp": 1772600720000})
+        report = self.bring("craft", self.source)
+        self.assertEqual(report["added"], 1)
+        self.assertEqual([os.path.basename(p["path"]) for p in report["problems"]], ["link"])
+        one = self.sessions()[HEADER["id"]]
+        self.assertEqual((one["name"], one["sessionStatus"], one["labels"]),
+                         ("Parser speedup", "needs-review", ["code", "priority::2"]))
+        self.assertEqual(self.said(HEADER["id"]), ["faster", "done"])
+        self.assertEqual(self.home.read(f"sessions/{HEADER['id']}/attachments/5b1e_flame.png"), "PNG")
+        self.assertEqual(self.bring("craft", self.source)["unchanged"], 1)
+        self.assertEqual(self.home.reef("fsck", "--json").code, 0)
+
+    def test_out_of_one_home_and_into_another(self):
+        self.put_craft({"id": "m1", "type": "user", "content": "hello 🦀", "timestamp": 1772600700000},
+                       {"id": "m2", "type": "tool", "toolName": "T", "toolUseId": "t1", "toolInput": {"a": [1, 2.5]},
+                        "toolStatus": "error", "toolResult": "no", "isError": True, "timestamp": 1772600710000},
+                       {"id": "m3", "type": "assistant", "content": "bye", "timestamp": 1772600720000})
+        self.bring("craft", self.source)
+        ours = [line for line in read_lines(self.home.file(f"sessions/{HEADER['id']}/session.jsonl"))
+                if line["type"] == "message"]
+        for kind, to in (("crabtalk", "crabtalk"), ("craft", "craft"), ("craft", "craft-bundle")):
+            with self.subTest(to):
+                out = os.path.join(self.home.base, to)
+                done = self.home.reef("export", "--all", "--to", to, out)
+                self.assertEqual(done.code, 0, done.err)
+                other = self.new_home(f"to-{to}")
+                path = f"{out}/{HEADER['id']}.json" if to == "craft-bundle" else out
+                report = self.bring(kind, path, other)
+                self.assertEqual((report["added"], report["problems"]), (1, []))
+                theirs = [line for line in read_lines(other.file(f"sessions/{HEADER['id']}/session.jsonl"))
+                          if line["type"] == "message"]
+                for line in ours + theirs:
+                    line.pop("parentId", None)
+                self.assertEqual(theirs, ours)
+                self.assertEqual(self.sessions(other)[HEADER["id"]]["name"], "Parser speedup")
+                shutil.rmtree(out)
+
+
+if __name__ == "__main__":
+    unittest.main()
