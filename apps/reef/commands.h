@@ -61,6 +61,15 @@ struct ImportOptions {
 int run_import(const Context& context, const ImportOptions& options);
 int run_backup(const Context& context, const std::string& path, bool force);
 int run_restore_backup(const Context& context, const std::string& path, bool merge);
+struct SearchOptions {
+  std::string query;
+  bool from_stdin = false;
+  bool by_session = false;
+  std::uint32_t limit = 0, offset = 0;
+  std::optional<std::uint32_t> before, after;
+  std::string agent, sender, exclude;
+};
+int run_search(const Context& context, const SearchOptions& options);
 int run_kill(const Context& context, const std::string& agent, const std::string& sender);
 int run_reload(const Context& context);
 int run_stop(const Context& context);

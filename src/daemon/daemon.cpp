@@ -68,12 +68,15 @@ class Daemon {
         runtime_(io.get_executor(), sessions_, clock_),
         importer_(exchange::ImportHouse{io.get_executor(), files_, pool_, sessions_, store_,
                                         random_, home_.root}),
+        recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         node_{runtime_,
               sessions_,
               store_,
               pool_,
               home_.root,
               importer_,
+              recall_,
+              {},
               [this] { return shielded(reload()); },
               [this] { stop(); },
               [this](protocol::Stats& stats) { fill(stats); }},
@@ -87,6 +90,12 @@ class Daemon {
     if (const auto cleared = exchange::clear_staging(files_, home_.root); !cleared)
       log::warn("{}", cleared.error().what);
     REEF_CO_CHECK(co_await sessions_.load());
+    sessions_.set_on_change([this](const session::SessionId& id, bool rewritten) {
+      recall_.changed(id, rewritten);
+    });
+    // Without an index everything else still works.
+    if (const auto opened = co_await recall_.load(); !opened)
+      log::error("index: {}; search does not work", opened.error().what);
     REEF_CO_TRY(auto setup, make_setup(config));
     runtime_.configure(std::move(setup));
     config_ = config;
@@ -119,6 +128,7 @@ class Daemon {
     for (const auto& listener : listeners_) co_await listener->stop();
     co_await importer_.stop();
     co_await sessions_.stop();
+    co_await recall_.stop();
     boost::system::error_code ignored;
     signals_.cancel(ignored);
     tasks_.cancel();
@@ -130,6 +140,7 @@ class Daemon {
   Task<void> abandon() {
     for (const auto& listener : listeners_) co_await listener->stop();
     co_await sessions_.stop();
+    co_await recall_.stop();
     tasks_.cancel();
     co_await tasks_.join();
   }
@@ -291,6 +302,7 @@ class Daemon {
   session::Sessions sessions_;
   runtime::Runtime runtime_;
   exchange::Importer importer_;
+  recall::Recall recall_;
   server::Node node_;
   Config config_;
   // Those that take no more connections stay until the end: their clients do.

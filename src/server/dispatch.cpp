@@ -63,6 +63,10 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_find_imports(node, message.find_imports());
     case M::kCancelImport:
       return answer_cancel_import(node);
+    case M::kSearchSessions:
+      return answer_search_sessions(node, message.search_sessions());
+    case M::kListMessages:
+      return answer_list_messages(node, message.list_messages());
     case M::kListConversations:
       return answer_list_conversations(node, message.list_conversations());
     case M::kListActiveConversations:

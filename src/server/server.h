@@ -11,6 +11,7 @@
 //   exports.cpp          export
 //   backups.cpp          backup
 //   imports.cpp          import, find imports, cancel import
+//   search.cpp           search, list messages
 //
 // Loop thread only.
 #pragma once
@@ -22,6 +23,7 @@
 #include "base/result.h"
 #include "exchange/import.h"
 #include "protocol/protocol.h"
+#include "recall/recall.h"
 #include "runtime/runtime.h"
 #include "session/session.h"
 
@@ -35,6 +37,9 @@ struct Node {
   Pool& pool;
   std::string home;  // the folder everything lies in
   exchange::Importer& imports;
+  recall::Recall& recall;
+  // A test for the terms of a filter; an error says what is wrong with them.
+  std::function<Result<std::function<bool(const session::Row&)>>(const std::string&)> row_filter;
   // The daemon's own matters.
   std::function<Task<Status>()> reload;
   std::function<void()> shutdown;
@@ -75,6 +80,8 @@ protocol::Answer answer_import(Node& node, const protocol::ImportSessions& reque
 protocol::Answer answer_find_imports(Node& node, const protocol::FindImports& request);
 protocol::Answer answer_cancel_import(Node& node);
 protocol::Answer answer_backup(Node& node);
+protocol::Answer answer_search_sessions(Node& node, const protocol::SearchSessions& request);
+protocol::Answer answer_list_messages(Node& node, const protocol::ListMessages& request);
 
 // What the groups share.
 void fill(protocol::SessionRow& out, const session::Row& row);

@@ -69,6 +69,7 @@ class DispatchTest : public testing::Test {
   PosixFiles files;
   exchange::Importer imports{exchange::ImportHouse{io.get_executor(), files, pool, sessions, store,
                                                    random, folder.path()}};
+  recall::Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
   int reloads = 0;
   int shutdowns = 0;
   Status reload_result = Ok{};
@@ -78,6 +79,8 @@ class DispatchTest : public testing::Test {
             pool,
             folder.path(),
             imports,
+            recall,
+            {},
             [this] { return reload(); },
             [this] { ++shutdowns; },
             [](protocol::Stats& stats) { stats.set_pid(42); }};
@@ -96,6 +99,8 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "read_session",
                                        "new_session",
                                        "resume_session",
+                                       "search_sessions",
+                                       "list_messages",
                                        "collect_garbage",
                                        "get_usage",
                                        "fork_session",
