@@ -15,6 +15,7 @@ ALLOWED = {
     "exchange": "memory session base",
     "organise": "session base",
     "search": "base",
+    "recall": "search session base",
     "memory": "search base",
     "mcp": "base",
     "model": "session base",
@@ -22,10 +23,10 @@ ALLOWED = {
     "hooks": "runtime model mcp memory search session base",
     "protocol": "base",
     "transport": "protocol base",
-    "server": "hooks runtime model mcp memory search exchange organise session protocol base",
+    "server": "hooks runtime model mcp memory recall search exchange organise session protocol base",
     "client": "transport protocol base",
     "policy": "client protocol base",
-    "daemon": "policy client server transport protocol hooks runtime model mcp memory search exchange organise "
+    "daemon": "policy client server transport protocol hooks runtime model mcp memory recall search exchange organise "
     "store session base",
 }
 

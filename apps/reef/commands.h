@@ -78,6 +78,15 @@ int run_definitions(const Context& context, const std::string& command,
 // set and rm for many: counts, asks, does it. The message is a PatchSessions or TrashSessions.
 int run_bulk(const Context& context, const std::string& command, protocol::ClientMessage message,
              const Selection& selection);
+struct SearchOptions {
+  std::string query;
+  bool from_stdin = false;
+  bool by_session = false;
+  std::uint32_t limit = 0, offset = 0;
+  std::optional<std::uint32_t> before, after;
+  std::string agent, sender, exclude;
+};
+int run_search(const Context& context, const SearchOptions& options);
 int run_kill(const Context& context, const std::string& agent, const std::string& sender);
 int run_reload(const Context& context);
 int run_stop(const Context& context);

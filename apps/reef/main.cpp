@@ -336,6 +336,25 @@ int main(int argc, char** argv) {
   import_command->add_flag("--dry-run", importing.dry_run, "Only look; write nothing");
   import_command->add_flag("--yes", importing.yes, "Do not ask (auto)");
 
+  SearchOptions searching;
+  std::vector<std::string> search_words;
+  std::string search_group;
+  auto* search = add(app, flags, "search", "Find what was ever said",
+                     "reef search 'what did we decide about the parser'   (or: reef search 'timeout "
+                     "role:tool after:2026-01-01')");
+  search->add_option("QUERY", search_words, "Words; docs/search.md has more")->type_name("WORD");
+  search->add_flag("--stdin", searching.from_stdin, "One question a line on standard input");
+  search->add_option("--limit", searching.limit, "Hits, at most 20 (default 10)")->type_name("N");
+  search->add_option("--offset", searching.offset, "Leave out the first N")->type_name("N");
+  search->add_option("--group", search_group, "session: one hit a session")
+      ->check(CLI::IsMember({"session"}));
+  search->add_option("--before", searching.before, "Messages before each hit")->type_name("N");
+  search->add_option("--after", searching.after, "Messages after each hit")->type_name("N");
+  search->add_option("--agent", searching.agent, "Only sessions of this agent")->type_name("AGENT");
+  search->add_option("--sender", searching.sender, "Only sessions of this sender")
+      ->type_name("SENDER");
+  search->add_option("--exclude", searching.exclude, "A session not to look at")->type_name("ID");
+
   std::string kill_agent;
   std::string kill_sender;
   auto* kill = add(app, flags, "kill", "Cancel what runs in a conversation", "reef kill -s ci");
@@ -433,6 +452,16 @@ int main(int argc, char** argv) {
     return run_import(context, importing);
   }
   if (memory.parsed()) return memory.run(context);
+  if (search->parsed()) {
+    for (const auto& word : search_words)
+      searching.query += (searching.query.empty() ? "" : " ") + word;
+    searching.by_session = !search_group.empty();
+    if (searching.query.empty() && !searching.from_stdin) {
+      std::fprintf(stderr, "reef: usage: search needs a question\nTry: reef search --help\n");
+      return 2;
+    }
+    return run_search(context, searching);
+  }
   if (kill->parsed()) return run_kill(context, kill_agent, kill_sender);
   if (reload->parsed()) return run_reload(context);
   if (stop->parsed()) return run_stop(context);

@@ -77,6 +77,7 @@ class Daemon {
                                         [this](exchange::Definition d) {
                                           return keep_definition(definitions_, std::move(d));
                                         }}),
+        recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         node_{runtime_,
               sessions_,
               store_,
@@ -86,6 +87,7 @@ class Daemon {
               importer_,
               definitions_,
               changes_,
+              recall_,
               [this] { return shielded(reload()); },
               [this] { stop(); },
               [this](protocol::Stats& stats) { fill(stats); }},
@@ -104,6 +106,12 @@ class Daemon {
       log::warn("{}", cleared.error().what);
     REEF_CO_CHECK(co_await sessions_.load());
     static_cast<void>(co_await definitions_.look());
+    sessions_.set_on_change([this](const session::SessionId& id, bool rewritten) {
+      recall_.changed(id, rewritten);
+    });
+    // Without an index everything else still works.
+    if (const auto opened = co_await recall_.load(); !opened)
+      log::error("index: {}; search does not work", opened.error().what);
     REEF_CO_TRY(auto setup, make_setup(config));
     runtime_.configure(std::move(setup));
     config_ = config;
@@ -137,6 +145,7 @@ class Daemon {
     co_await importer_.stop();
     co_await changes_.stop();
     co_await sessions_.stop();
+    co_await recall_.stop();
     boost::system::error_code ignored;
     signals_.cancel(ignored);
     tasks_.cancel();
@@ -148,6 +157,7 @@ class Daemon {
   Task<void> abandon() {
     for (const auto& listener : listeners_) co_await listener->stop();
     co_await sessions_.stop();
+    co_await recall_.stop();
     tasks_.cancel();
     co_await tasks_.join();
   }
@@ -316,6 +326,7 @@ class Daemon {
   organise::Changes changes_;
   runtime::Runtime runtime_;
   exchange::Importer importer_;
+  recall::Recall recall_;
   server::Node node_;
   Config config_;
   // Those that take no more connections stay until the end: their clients do.

@@ -16,6 +16,7 @@ struct Home {
   std::string agents() const { return root + "/agents"; }
   std::string sessions() const { return root + "/sessions"; }
   std::string memory() const { return root + "/memory"; }
+  std::string index() const { return root + "/index"; }
   std::string run() const { return root + "/run"; }
   std::string logs() const { return root + "/logs"; }
   std::string log_file() const { return logs() + "/reefd.log"; }

@@ -62,6 +62,8 @@ class Searcher {
   // Fills in score and matched of these documents, for example neighbours of a hit. They may be in
   // any order; filters and exclusions do not count.
   void score(std::span<Hit> documents);
+  // What each clause of the query is worth: its rarity and its own weight.
+  std::span<const float> clause_weights() const { return weights_; }
 
  private:
   struct Found {  // a term of a clause in a segment

@@ -99,6 +99,10 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_patch_sessions(node, message.patch_sessions());
     case M::kTrashSessions:
       return answer_trash_sessions(node, message.trash_sessions());
+    case M::kSearchSessions:
+      return answer_search_sessions(node, message.search_sessions());
+    case M::kListMessages:
+      return answer_list_messages(node, message.list_messages());
     case M::kListConversations:
       return answer_list_conversations(node, message.list_conversations());
     case M::kListActiveConversations:

@@ -14,6 +14,7 @@
 //   imports.cpp          import, find imports, cancel import
 //   organise.cpp         statuses, labels, rules, views
 //   bulk.cpp             one change for all sessions a filter holds
+//   search.cpp           search, list messages
 //
 // Loop thread only.
 #pragma once
@@ -27,6 +28,7 @@
 #include "memory/memory.h"
 #include "organise/organise.h"
 #include "protocol/protocol.h"
+#include "recall/recall.h"
 #include "runtime/runtime.h"
 #include "session/session.h"
 
@@ -43,6 +45,7 @@ struct Node {
   exchange::Importer& imports;
   organise::Definitions& definitions;
   organise::Changes& changes;
+  recall::Recall& recall;
   // The daemon's own matters.
   std::function<Task<Status>()> reload;
   std::function<void()> shutdown;
@@ -101,6 +104,8 @@ protocol::Answer answer_list_views(Node& node);
 protocol::Answer answer_change_view(Node& node, const protocol::ChangeView& request);
 protocol::Answer answer_patch_sessions(Node& node, const protocol::PatchSessions& request);
 protocol::Answer answer_trash_sessions(Node& node, const protocol::TrashSessions& request);
+protocol::Answer answer_search_sessions(Node& node, const protocol::SearchSessions& request);
+protocol::Answer answer_list_messages(Node& node, const protocol::ListMessages& request);
 
 // What the groups share.
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);

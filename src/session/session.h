@@ -138,6 +138,12 @@ class Sessions {
   // Every row, in no order; `see` must not change anything.
   void each(const std::function<void(const Row&)>& see) const;
   std::size_t size() const { return rows_.size(); }
+  // Every row, in no order; it must not change anything.
+  void visit(const std::function<void(const Row&)>& look) const;
+  // Called when a session came, grew, was changed or went; `rewritten` when its file was made anew.
+  // At most one, set before load(), and never called after stop().
+  using OnChange = std::function<void(const SessionId&, bool rewritten)>;
+  void set_on_change(OnChange on_change) { on_change_ = std::move(on_change); }
   std::optional<SessionId> current(const Key& key) const;
 
   Task<Result<std::shared_ptr<Session>>> open(SessionId id);
@@ -238,6 +244,7 @@ class Sessions {
   bool catalog_damaged_ = false;
   bool flush_planned_ = false;
   bool stopping_ = false;
+  OnChange on_change_;
   Notify appended_;
   TaskGroup tasks_;
 };

@@ -176,6 +176,7 @@ Task<Result<Sessions::Check>> Sessions::check_unshielded(SessionId id, bool repa
   std::vector<Refresh> requests;
   requests.push_back(Refresh{id, std::nullopt});
   co_await refresh(std::move(requests));
+  if (in_file && on_change_ && !stopping_) on_change_(id, true);
   check.repaired = true;
   co_return check;
 }

@@ -197,8 +197,13 @@ Task<Status> Sessions::rescan() {
   co_return Ok{};
 }
 
+void Sessions::visit(const std::function<void(const Row&)>& look) const {
+  for (const auto& [id, row] : rows_) look(row);
+}
+
 void Sessions::mark_changed(const SessionId& id) {
   changed_rows_.insert(id);
+  if (on_change_ && !stopping_) on_change_(id, false);
   plan_flush();
 }
 

@@ -31,6 +31,13 @@ struct Trashed {
   TimePoint since;
 };
 
+// A piece of a transcript.
+struct Range {
+  SessionId id;
+  std::uint64_t from = 0;
+  std::uint64_t size = 0;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -48,6 +55,9 @@ class Store {
   // At most `size` bytes from `from` on, as they are; changes nothing.
   virtual Task<Result<std::string>> read(SessionId id, std::uint64_t from = 0,
                                          std::uint64_t size = UINT64_MAX) = 0;
+
+  // Many pieces, each at most as long as asked; answers in the order asked.
+  virtual Task<std::vector<Result<std::string>>> read_ranges(std::vector<Range> ranges) = 0;
 
   // Prepares for appends and reads what a model needs: a torn last line is set aside, a last entry
   // without newline gets it.

@@ -72,6 +72,7 @@ class DispatchTest : public testing::Test {
                                                    random, folder.path()}};
   organise::Definitions definitions{io.get_executor(), files, pool, folder.path()};
   organise::Changes changes{io.get_executor(), sessions, definitions, pool};
+  recall::Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
   int reloads = 0;
   int shutdowns = 0;
   Status reload_result = Ok{};
@@ -84,6 +85,7 @@ class DispatchTest : public testing::Test {
             imports,
             definitions,
             changes,
+            recall,
             [this] { return reload(); },
             [this] { ++shutdowns; },
             [](protocol::Stats& stats) { stats.set_pid(42); }};
@@ -102,6 +104,8 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "read_session",
                                        "new_session",
                                        "resume_session",
+                                       "search_sessions",
+                                       "list_messages",
                                        "collect_garbage",
                                        "get_usage",
                                        "fork_session",

@@ -18,6 +18,9 @@ class WrappedStore : public session::Store {
                                  std::uint64_t size) override {
     return real.read(std::move(id), from, size);
   }
+  Task<std::vector<Result<std::string>>> read_ranges(std::vector<session::Range> ranges) override {
+    return real.read_ranges(std::move(ranges));
+  }
   Task<Result<session::Tail>> open(session::SessionId id) override {
     return real.open(std::move(id));
   }

@@ -309,15 +309,29 @@ Task<std::vector<Status>> FsStore::take_in(std::vector<session::Incoming> sessio
   co_return co_await pool_.run(work);
 }
 
+Result<std::string> FsStore::read_piece(const session::Range& range) {
+  REEF_TRY(const Fd fd, files_.open(file(range.id), Files::Open::read));
+  REEF_TRY(const auto stat, files_.stat(fd.get()));
+  if (range.from >= stat.size) return std::string();
+  return read_range(files_, fd.get(), range.from, std::min(range.size, stat.size - range.from));
+}
+
 Task<Result<std::string>> FsStore::read(session::SessionId id, std::uint64_t from,
                                         std::uint64_t size) {
-  auto work = [&]() -> Result<std::string> {
-    REEF_TRY(const Fd fd, files_.open(file(id), Files::Open::read));
-    REEF_TRY(const auto stat, files_.stat(fd.get()));
-    if (from >= stat.size) return std::string();
-    return read_range(files_, fd.get(), from, std::min(size, stat.size - from));
-  };
+  auto work = [&] { return read_piece(session::Range{id, from, size}); };
   co_return co_await pool_.run(work);
+}
+
+Task<std::vector<Result<std::string>>> FsStore::read_ranges(std::vector<session::Range> ranges) {
+  std::vector<Result<std::string>> out;
+  if (ranges.empty()) co_return out;
+  auto work = [&] {
+    out.reserve(ranges.size());
+    for (const auto& range : ranges) out.push_back(read_piece(range));
+    return true;
+  };
+  static_cast<void>(co_await pool_.run(work));
+  co_return out;
 }
 
 Task<Result<session::Tail>> FsStore::open(session::SessionId id) {

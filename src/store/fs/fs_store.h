@@ -28,6 +28,7 @@ class FsStore final : public session::Store {
   Task<std::vector<Status>> take_in(std::vector<session::Incoming> sessions) override;
   Task<Result<std::string>> read(session::SessionId id, std::uint64_t from,
                                  std::uint64_t size) override;
+  Task<std::vector<Result<std::string>>> read_ranges(std::vector<session::Range> ranges) override;
   Task<Result<session::Tail>> open(session::SessionId id) override;
   Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override;
   Task<std::vector<Result<session::Row>>> refresh(std::vector<session::Refresh> requests) override;
@@ -53,6 +54,7 @@ class FsStore final : public session::Store {
   TimePoint trashed_at(const session::SessionId& id);
   std::string catalog() const;
 
+  Result<std::string> read_piece(const session::Range& range);
   struct Batch;
   Task<Status> append_in_batch(session::SessionId id, std::uint64_t at, std::string bytes);
   Task<void> run_batch(std::shared_ptr<Batch> batch);

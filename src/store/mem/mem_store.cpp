@@ -70,6 +70,13 @@ Task<Result<std::string>> MemStore::read(session::SessionId id, std::uint64_t fr
   co_return from >= found->second.size() ? std::string() : found->second.substr(from, size);
 }
 
+Task<std::vector<Result<std::string>>> MemStore::read_ranges(std::vector<session::Range> ranges) {
+  std::vector<Result<std::string>> out;
+  for (auto& range : ranges)
+    out.push_back(co_await read(std::move(range.id), range.from, range.size));
+  co_return out;
+}
+
 Task<Result<session::Tail>> MemStore::open(session::SessionId id) {
   const auto found = transcripts_.find(id);
   if (found == transcripts_.end()) co_return missing(id);

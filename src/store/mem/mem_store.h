@@ -14,6 +14,7 @@ class MemStore final : public session::Store {
   Task<std::vector<Status>> take_in(std::vector<session::Incoming> sessions) override;
   Task<Result<std::string>> read(session::SessionId id, std::uint64_t from,
                                  std::uint64_t size) override;
+  Task<std::vector<Result<std::string>>> read_ranges(std::vector<session::Range> ranges) override;
   Task<Result<session::Tail>> open(session::SessionId id) override;
   Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override;
   Task<std::vector<Result<session::Row>>> refresh(std::vector<session::Refresh> requests) override;

@@ -1,0 +1,147 @@
+// search: everything that was ever said.
+
+#include <cstdio>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "commands.h"
+
+namespace reef::cli {
+namespace {
+
+constexpr std::chrono::seconds kTimeout{60};
+
+std::string shown(std::string_view text) {
+  return utf8::single_line(utf8::printable(text));
+}
+
+std::string origin_id(const protocol::SessionRow& row) {
+  const auto details = json::parse(row.details());
+  const auto* object = details ? details->if_object() : nullptr;
+  const auto origin = object ? json::find_string(*object, "origin") : std::nullopt;
+  if (!origin) return "";
+  const auto colon = origin->find(':');
+  return std::string(colon == std::string_view::npos ? *origin : origin->substr(colon + 1));
+}
+
+json::object item_json(const protocol::FoundItem& item) {
+  json::array matches;
+  for (int i = 0; i + 1 < item.matches_size(); i += 2)
+    matches.push_back(json::array{item.matches(i), item.matches(i + 1)});
+  json::object out{{"entry", item.entry()},   {"role", item.role()},
+                   {"index", item.index()},   {"snippet", item.snippet()},
+                   {"truncated", item.truncated()}, {"matches", std::move(matches)},
+                   {"time", item.time()}};
+  if (!item.tool().empty()) out["tool"] = item.tool();
+  return out;
+}
+
+json::object hit_json(const protocol::FoundHit& hit) {
+  const auto& row = hit.session();
+  json::object out{{"session", row.id()},     {"entry", hit.entry()}, {"score", hit.score()},
+                   {"title", row.title()},    {"agent", row.agent()}, {"sender", row.sender()},
+                   {"updatedAt", row.updated_at()}, {"hit", hit.hit()}};
+  if (auto id = origin_id(row); !id.empty()) out["source_id"] = std::move(id);
+  json::array items;
+  for (const auto& item : hit.items()) items.push_back(item_json(item));
+  out["items"] = std::move(items);
+  return out;
+}
+
+json::object results_json(const protocol::SearchResults& results, bool by_session) {
+  json::array hits;
+  for (const auto& hit : results.hits()) hits.push_back(hit_json(hit));
+  return json::object{{by_session ? "sessions" : "hits", std::move(hits)},
+                      {"more", results.more()},
+                      {"microseconds", results.microseconds()}};
+}
+
+// The snippet with its matches bright.
+std::string highlighted(const protocol::FoundItem& item, bool color) {
+  if (!color) return shown(item.snippet());
+  const std::string_view text = item.snippet();
+  std::string out;
+  std::size_t at = 0;
+  for (int i = 0; i + 1 < item.matches_size(); i += 2) {
+    const std::size_t begin = item.matches(i), end = item.matches(i + 1);
+    if (begin < at || end > text.size() || begin > end) break;
+    out += shown(text.substr(at, begin - at));
+    out += "\x1b[1;33m" + shown(text.substr(begin, end - begin)) + "\x1b[0m";
+    at = end;
+  }
+  return out + shown(text.substr(at));
+}
+
+void print_results(const Context& context, const protocol::SearchResults& results) {
+  const auto now = SystemClock().now();
+  const auto bold = context.color() ? "\x1b[1m" : "";
+  const auto faint = context.color() ? "\x1b[2m" : "";
+  const auto plain = context.color() ? "\x1b[0m" : "";
+  if (results.hits().empty()) print_line("nothing found");
+  for (const auto& hit : results.hits()) {
+    const auto& row = hit.session();
+    const auto& item = hit.items(static_cast<int>(hit.hit()));
+    const auto when = parse_iso(item.time()).value_or(now);
+    const auto title = shown(row.title().empty() ? row.preview() : row.title());
+    print_line(fmt::format("{}{}{}  {}{} ago, {}{}", bold, utf8::prefix_chars(title, 60), plain,
+                           faint, short_age(when, now), shown(row.agent()), plain));
+    print_line(fmt::format("  {}: {}{}", shown(item.tool().empty() ? item.role() : item.tool()),
+                           highlighted(item, context.color()), item.truncated() ? "..." : ""));
+    print_line(fmt::format("  {}reef show {}{}", faint, row.id(), plain));
+    print_line("");
+  }
+  if (results.more()) print_line("there is more: --offset N");
+}
+
+Task<Result<protocol::SearchResults>> ask(client::Client& client, protocol::SearchSessions query) {
+  protocol::ClientMessage message;
+  *message.mutable_search_sessions() = std::move(query);
+  REEF_CO_TRY(auto answer, co_await client.request(message, client::Client::Repeat::safe, kTimeout));
+  co_return std::move(*answer.mutable_search_results());
+}
+
+protocol::SearchSessions query_from(const SearchOptions& options) {
+  protocol::SearchSessions query;
+  query.set_query(options.query);
+  query.set_limit(options.limit);
+  query.set_offset(options.offset);
+  query.set_by_session(options.by_session);
+  if (options.before) query.set_context_before(*options.before);
+  if (options.after) query.set_context_after(*options.after);
+  query.set_agent(options.agent);
+  query.set_sender(options.sender);
+  query.set_exclude(options.exclude);
+  return query;
+}
+
+Task<Status> search(const Context& context, client::Client& client, SearchOptions options) {
+  auto query = query_from(options);
+  const auto answer = [&]() -> Task<Status> {
+    REEF_CO_TRY(const auto results, co_await ask(client, query));
+    if (context.json) {
+      print_json(results_json(results, query.by_session()));
+    } else {
+      print_results(context, results);
+    }
+    co_return Ok{};
+  };
+  if (!options.from_stdin) co_return co_await answer();
+  // One question a line, one answer a line.
+  for (std::string line; std::getline(std::cin, line);) {
+    query.set_query(line);
+    REEF_CO_CHECK(co_await answer());
+  }
+  co_return Ok{};
+}
+
+}  // namespace
+
+int run_search(const Context& context, const SearchOptions& options) {
+  return with_client(context, "search", Start::if_needed, [&](client::Client& client) {
+    return search(context, client, options);
+  });
+}
+
+}  // namespace reef::cli

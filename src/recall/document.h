@@ -1,0 +1,61 @@
+// What an entry says that can be searched. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "session/entry.h"
+
+namespace reef::recall {
+
+enum class Role : std::uint8_t { user = 1, assistant, tool, summary, title };
+std::string_view name_of(Role role);
+std::optional<Role> role_from(std::string_view name);
+
+// Fields of the index and how much a word in them counts.
+enum class Field : std::uint8_t { summary, title, user, tool, assistant };
+inline constexpr float kWeights[] = {3.0F, 2.0F, 1.5F, 1.3F, 1.0F};
+
+struct Said {
+  Role role = Role::user;
+  std::string tool;  // the tool's name
+  struct Part {
+    Field field;
+    std::string text;
+  };
+  std::vector<Part> parts;
+
+  std::string text() const;  // all of it, for a person
+};
+
+// nullopt: nothing that could be looked for.
+std::optional<Said> said_in(const session::Entry& entry);
+
+// Chats of several people come with the name in front: "Ann: see you there". A number for it,
+// 0 when there is none; the same for the name alone, whatever its case.
+std::uint32_t speaker_of(std::string_view text);
+std::uint32_t speaker_number(std::string_view name);
+
+// What the index keeps beside the words.
+std::uint32_t facets_of(Role role, std::uint32_t speaker);
+Role role_in(std::uint32_t facets);
+std::uint32_t speaker_in(std::uint32_t facets);
+
+// A document's key: where its line begins, and its number among the session's messages.
+struct Place {
+  static constexpr unsigned kOrdinalBits = 24;
+
+  std::uint64_t offset = 0;
+  std::uint32_t ordinal = 0;
+
+  std::uint64_t key() const { return offset << kOrdinalBits | (ordinal & 0xFFFFFF); }
+  static Place of(std::uint64_t key) {
+    return Place{key >> kOrdinalBits, static_cast<std::uint32_t>(key & 0xFFFFFF)};
+  }
+};
+
+}  // namespace reef::recall

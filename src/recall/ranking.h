@@ -1,0 +1,30 @@
+// What answers a question is often said beside the words that match it: a hit is judged together
+// with what stands around it and with its session.
+#pragma once
+
+#include <vector>
+
+#include "recall/question.h"
+#include "search/index.h"
+
+namespace reef::recall {
+
+struct Ranked {
+  search::Hit hit;
+  double score = 0;
+};
+struct RankedGroup {
+  std::uint32_t group = 0;
+  double score = 0;
+  search::Hit best;
+};
+
+struct Ranking {
+  std::vector<Ranked> hits;         // best first
+  std::vector<RankedGroup> groups;  // best first
+};
+
+// Deterministic. The numbers are explained in docs/search.md.
+Ranking rank(search::Index& index, const Question& question, const search::Filter& filter);
+
+}  // namespace reef::recall

@@ -1,0 +1,29 @@
+#include "recall/reading.h"
+
+namespace reef::recall {
+
+std::optional<Read> read_line(std::string_view line, std::uint64_t offset) {
+  if (line.size() < 2) return std::nullopt;
+  auto parsed = json::parse_lenient(line);
+  if (!parsed || !parsed->is_object()) return std::nullopt;
+  const auto entry = session::entry_from(std::move(parsed->get_object()));
+  if (!entry) return std::nullopt;
+  auto said = said_in(*entry);
+  if (!said) return std::nullopt;
+  return Read{offset, entry->time, entry->id.text, *std::move(said)};
+}
+
+Piece read_piece(std::string_view bytes, std::uint64_t offset) {
+  Piece out;
+  while (!bytes.empty()) {
+    const auto end = bytes.find('\n');
+    if (end == std::string_view::npos) break;
+    if (auto read = read_line(bytes.substr(0, end), offset + out.bytes))
+      out.documents.push_back(*std::move(read));
+    out.bytes += end + 1;
+    bytes.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+}  // namespace reef::recall

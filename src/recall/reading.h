@@ -1,0 +1,30 @@
+// Transcript bytes to what can be searched. Pure; runs on the pool.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recall/document.h"
+
+namespace reef::recall {
+
+struct Read {
+  std::uint64_t offset = 0;  // of the line
+  TimePoint time;
+  std::string entry;
+  Said said;
+};
+
+// One line, without its newline. nullopt: nothing to find in it.
+std::optional<Read> read_line(std::string_view line, std::uint64_t offset);
+
+struct Piece {
+  std::vector<Read> documents;
+  std::uint64_t bytes = 0;  // of whole lines, consumed
+};
+// `bytes` stand at `offset` of the transcript.
+Piece read_piece(std::string_view bytes, std::uint64_t offset);
+
+}  // namespace reef::recall

@@ -1,0 +1,456 @@
+#include "recall/recall.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/shield.h"
+#include "recall/ranking.h"
+#include "recall/reading.h"
+#include "search/snippet.h"
+
+namespace reef::recall {
+namespace {
+
+// Read and parsed at once; a line that is longer is read whole.
+constexpr std::uint64_t kPieceBytes = 1U << 20;
+constexpr std::size_t kReadersMax = 3;
+// Added before others get the loop again.
+constexpr std::size_t kAddAtOnce = 32;
+// How long what is only in memory may stay there: after a crash it is read again.
+constexpr std::chrono::seconds kTidyDelay{10};
+constexpr std::chrono::seconds kTidyPause{60};
+// A window is read as one piece up to here, a line of it alone up to there.
+constexpr std::uint64_t kSpanBytesMax = 256U << 10;
+constexpr std::uint64_t kSlackBytes = 8U << 10;
+constexpr std::uint64_t kLineBytesMax = 16U << 20;
+
+search::IndexOptions index_options() {
+  search::IndexOptions options;
+  options.weights.assign(std::begin(kWeights), std::end(kWeights));
+  return options;
+}
+
+}  // namespace
+
+Recall::Recall(Executor loop, session::Sessions& sessions, session::Store& store, Pool& pool,
+               Files& files, std::string directory)
+    : sessions_(sessions),
+      store_(store),
+      pool_(pool),
+      files_(files),
+      directory_(std::move(directory)),
+      progress_(loop),
+      tidy_wanted_(loop),
+      tasks_(loop, "recall") {}
+
+// ---- keeping up ----
+
+Task<Status> Recall::load() {
+  auto open = [this] { return search::Index::open(files_, directory_, index_options()); };
+  REEF_CO_TRY(auto opened, co_await pool_.run(open));
+  for (const auto& problem : opened.problems) log::warn("index: {}; it is made again", problem);
+  index_ = std::move(opened.index);
+  for (const auto group : index_->groups()) {
+    const auto id = session::SessionId::parse(index_->group_name(group));
+    if (!id || !sessions_.find(*id)) index_->remove_group(group);
+  }
+  sessions_.visit([this](const session::Row& row) { changed(row.id, false); });
+  co_return Ok{};
+}
+
+Task<void> Recall::stop() {
+  stopping_ = true;
+  tasks_.cancel();
+  co_await tasks_.join();
+  if (!index_ || !index_->dirty()) co_return;
+  auto flush = [this] { return index_->flush(); };
+  if (const auto done = co_await pool_.run(flush); !done)
+    log::warn("index: {}; it is brought up to date at the next start", done.error().what);
+}
+
+void Recall::changed(const session::SessionId& id, bool rewritten) {
+  if (!index_ || stopping_) return;
+  const auto* row = sessions_.find(id);
+  if (!row || rewritten) drop_group(id);
+  if (!row) return;
+  const auto group = index_->find_group(id.text());
+  if (group && index_->covered(*group) == row->bytes) return;
+  behind_.insert(id);
+  if (readers_ < kReadersMax) {
+    ++readers_;
+    tasks_.spawn(read_behind());
+  }
+}
+
+void Recall::drop_group(const session::SessionId& id) {
+  const auto group = index_->find_group(id.text());
+  if (!group) return;
+  index_->remove_group(*group);
+  next_ordinals_.erase(*group);
+}
+
+Task<void> Recall::read_behind() {
+  struct Leaving {
+    std::size_t& readers;
+    ~Leaving() { --readers; }
+  } leaving{readers_};
+  // Spawned from the middle of an append: that goes first.
+  co_await yield_to_loop();
+  for (;;) {
+    const auto next = std::find_if(behind_.begin(), behind_.end(),
+                                   [this](const auto& id) { return !busy_.contains(id); });
+    if (next == behind_.end()) break;
+    const auto id = *next;
+    behind_.erase(next);
+    busy_.insert(id);
+    struct Done {
+      Recall& recall;
+      const session::SessionId& id;
+      ~Done() {
+        recall.busy_.erase(id);
+        recall.progress_.notify_all();
+      }
+    } done{*this, id};
+    const auto read = co_await catch_up(id);
+    if (!read && sessions_.find(id))
+      log::warn("index: session {}: {}", id.text(), read.error().what);
+  }
+  plan_tidy();
+}
+
+Task<Status> Recall::catch_up(session::SessionId id) {
+  for (;;) {
+    const auto* row = sessions_.find(id);
+    if (!row) co_return Ok{};
+    const auto known = index_->find_group(id.text());
+    auto covered = known ? index_->covered(*known) : 0;
+    if (row->bytes == covered && known) co_return Ok{};
+    if (row->bytes < covered) {
+      drop_group(id);
+      continue;
+    }
+    auto size = std::min(kPieceBytes, row->bytes - covered);
+    REEF_CO_TRY(auto bytes, co_await store_.read(id, covered, size));
+    // A line longer than a piece.
+    while (bytes.find('\n') == std::string::npos && covered + bytes.size() < row->bytes) {
+      row = sessions_.find(id);
+      if (!row) co_return Ok{};
+      size = std::min(size * 4, row->bytes - covered);
+      REEF_CO_TRY(bytes, co_await store_.read(id, covered, size));
+    }
+    if (covered > 0 && !bytes.empty() && bytes.front() != '{') {
+      // Not the file it was: somebody has written it anew.
+      drop_group(id);
+      continue;
+    }
+    auto parse = [&] { return read_piece(bytes, covered); };
+    const auto piece = co_await pool_.run(parse);
+    if (piece.bytes == 0) co_return Ok{};  // an unfinished line: it comes with the next append
+    if (!sessions_.find(id)) co_return Ok{};
+    const auto group = index_->group(id.text());
+    if (index_->covered(group) != covered) continue;  // dropped meanwhile
+    for (std::size_t i = 0; i < piece.documents.size(); ++i) {
+      add(group, piece.documents[i]);
+      if (i % kAddAtOnce != kAddAtOnce - 1) continue;
+      co_await yield_to_loop();
+      if (index_->find_group(id.text()) != group) break;
+    }
+    if (index_->find_group(id.text()) != group) continue;
+    index_->set_covered(group, covered + piece.bytes);
+    if (index_->wants_flush()) plan_tidy();
+  }
+}
+
+void Recall::add(std::uint32_t group, const Read& read) {
+  const auto& said = read.said;
+  auto& ordinal = next_ordinal(group);
+  if (said.role == Role::title) {
+    // A session has one title.
+    for (const auto& old : index_->documents_of(group))
+      if (role_in(old.row.facets) == Role::title) index_->remove(group, old.row.key);
+  }
+  std::vector<search::FieldText> fields;
+  for (const auto& part : said.parts)
+    fields.push_back(search::FieldText{static_cast<std::uint8_t>(part.field), part.text});
+  if (fields.empty()) return;
+  // At most one text a field: what a message says before and after a call is one.
+  std::vector<std::string> joined;
+  joined.reserve(fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    for (std::size_t j = i + 1; j < fields.size();) {
+      if (fields[j].field != fields[i].field) {
+        ++j;
+        continue;
+      }
+      joined.push_back(fmt::format("{}\n{}", fields[i].text, fields[j].text));
+      fields[i].text = joined.back();
+      fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+  const auto speaker = said.role == Role::user || said.role == Role::assistant
+                           ? speaker_of(said.parts.front().text)
+                           : 0;
+  search::DocumentRow row;
+  row.group = group;
+  row.key = Place{read.offset, ordinal}.key();
+  row.time_ms = read.time.time_since_epoch().count();
+  row.facets = facets_of(said.role, speaker);
+  index_->add(row, fields);
+  if (said.role != Role::title) ++ordinal;
+}
+
+std::uint32_t& Recall::next_ordinal(std::uint32_t group) {
+  const auto [found, is_new] = next_ordinals_.try_emplace(group, 0);
+  if (is_new)
+    for (const auto& document : index_->documents_of(group))
+      if (role_in(document.row.facets) != Role::title)
+        found->second = std::max(found->second, Place::of(document.row.key).ordinal + 1);
+  return found->second;
+}
+
+// ---- files of the index ----
+
+void Recall::plan_tidy() {
+  if (tidying_) {
+    tidy_wanted_.notify_all();
+  } else if (!stopping_) {
+    tidying_ = true;
+    tasks_.spawn(tidy());
+  }
+}
+
+Task<void> Recall::tidy() {
+  struct Leaving {
+    bool& tidying;
+    ~Leaving() { tidying = false; }
+  } leaving{tidying_};
+  co_await yield_to_loop();
+  for (;;) {
+    if (!index_->wants_flush() && index_->dirty())
+      static_cast<void>(
+          co_await tidy_wanted_.wait_until(std::chrono::steady_clock::now() + kTidyDelay));
+    auto job = index_->dirty() ? index_->begin_flush() : std::nullopt;
+    if (!job) job = index_->begin_merge();
+    if (!job) break;
+    const auto done = co_await shielded(run(*std::move(job)));
+    if (!done) {
+      log::warn("index: {}; tried again later", done.error().what);
+      co_await sleep_for(kTidyPause);
+    }
+  }
+}
+
+Task<Status> Recall::run(search::Job job) {
+  for (;;) {
+    auto step = [&job] { return job.step(); };
+    const auto over = co_await pool_.run(step);
+    if (!over || *over) break;
+  }
+  co_return index_->finish(std::move(job));
+}
+
+// ---- search ----
+
+Task<void> Recall::wait_until_caught_up() {
+  std::vector<std::pair<session::SessionId, std::uint64_t>> wanted;
+  const auto want = [&](const session::SessionId& id) {
+    if (const auto* row = sessions_.find(id)) wanted.emplace_back(id, row->bytes);
+  };
+  for (const auto& id : behind_) want(id);
+  for (const auto& id : busy_) want(id);
+  for (;;) {
+    std::erase_if(wanted, [this](const auto& one) {
+      const auto group = index_->find_group(one.first.text());
+      const bool there = group && index_->covered(*group) >= one.second;
+      // Neither waiting nor being read: it could not be read.
+      return there || (!behind_.contains(one.first) && !busy_.contains(one.first));
+    });
+    if (wanted.empty()) co_return;
+    co_await progress_.wait();
+  }
+}
+
+namespace {
+
+// Which groups may be looked at; nullopt: all.
+std::optional<search::GroupSet> groups_for(const session::Sessions& sessions,
+                                           const search::Index& index, const Ask& ask,
+                                           const Question& question, const RowTest& test) {
+  search::GroupSet set;
+  if (!question.session.empty()) {
+    const auto id = session::SessionId::parse(question.session);
+    const auto* row = id ? sessions.find(*id) : nullptr;
+    const auto group = row ? index.find_group(id->text()) : std::nullopt;
+    if (group && (!ask.allowed || ask.allowed(*row)) && (!test || test(*row))) set.add(*group);
+    return set;
+  }
+  if (!ask.allowed && !test) return std::nullopt;
+  sessions.visit([&](const session::Row& row) {
+    if ((ask.allowed && !ask.allowed(row)) || (test && !test(row))) return;
+    if (const auto group = index.find_group(row.id.text())) set.add(*group);
+  });
+  return set;
+}
+
+std::int64_t millis(TimePoint time) {
+  return time.time_since_epoch().count();
+}
+
+}  // namespace
+
+Task<Result<Answer>> Recall::search(Ask ask) {
+  if (!index_) co_return Error(Errc::unavailable, "the index is not open");
+  co_await wait_until_caught_up();
+  auto question = parse_question(ask.query, ask.last_word_is_prefix);
+  RowTest test;
+  if (!question.filter.empty() && ask.filter) {
+    if (auto made = ask.filter(question.filter)) {
+      test = *std::move(made);
+    } else {
+      // Words, then.
+      for (auto& clause : search::parse_query(question.filter).clauses)
+        if (question.words.clauses.size() < search::kClausesMax)
+          question.words.clauses.push_back(std::move(clause));
+    }
+  }
+  const auto groups = groups_for(sessions_, *index_, ask, question, test);
+  search::Filter filter;
+  if (groups) filter.groups = &*groups;
+  if (question.after) filter.time_from_ms = millis(*question.after);
+  if (question.before) filter.time_to_ms = millis(*question.before);
+  const auto excluded = ask.exclude ? index_->find_group(ask.exclude->text()) : std::nullopt;
+  if (excluded || question.role || question.not_role)
+    filter.accept = [&](const search::DocumentRow& row) {
+      const auto role = role_in(row.facets);
+      return row.group != excluded && (!question.role || role == *question.role) &&
+             (!question.not_role || role != *question.not_role);
+    };
+  const auto ranking = rank(*index_, question, filter);
+  if (index_->damaged())
+    for (const auto& name : index_->drop_damaged()) {
+      log::warn("index: session {} is read again: a file of the index was damaged", name);
+      if (const auto id = session::SessionId::parse(name)) changed(*id, true);
+    }
+
+  // The page, as hits with what stands around them; read from the transcripts.
+  const auto limit = std::clamp<std::size_t>(ask.limit, 1, kHitsMax);
+  const auto total = ask.by_session ? ranking.groups.size() : ranking.hits.size();
+  Answer answer;
+  answer.more = total > ask.offset + limit;
+  std::vector<Line> lines;
+  for (auto i = ask.offset; i < std::min(total, ask.offset + limit); ++i) {
+    const auto& hit = ask.by_session ? ranking.groups[i].best : ranking.hits[i].hit;
+    const auto score = ask.by_session ? ranking.groups[i].score : ranking.hits[i].score;
+    auto id = session::SessionId::parse(index_->group_name(hit.row.group));
+    if (!id) continue;
+    const auto before = std::min(ask.before, kWindowMax);
+    const auto after = std::min(ask.after, kWindowMax - before);
+    auto window = index_->neighbours(hit, before, after);
+    const auto place =
+        std::lower_bound(window.begin(), window.end(), hit.row.key,
+                         [](const search::Hit& a, std::uint64_t key) { return a.row.key < key; });
+    const auto at = static_cast<std::size_t>(place - window.begin());
+    window.insert(place, hit);
+    Found found{*id, score, at, {}};
+    found.items.resize(window.size());
+    for (const auto& item : window) lines.push_back(Line{*id, item.row});
+    answer.hits.push_back(std::move(found));
+  }
+  auto items = co_await read_items(lines, question.words, kSnippetBytesMax);
+  std::size_t next = 0;
+  for (auto& hit : answer.hits)
+    for (auto& item : hit.items) item = std::move(items[next++]);
+  co_return answer;
+}
+
+Task<Result<Messages>> Recall::list_messages(session::SessionId id, std::uint64_t offset,
+                                             std::size_t limit, std::size_t bytes_max) {
+  if (!index_) co_return Error(Errc::unavailable, "the index is not open");
+  if (!sessions_.find(id)) co_return session::no_session(id);
+  co_await wait_until_caught_up();
+  Messages out;
+  std::vector<Line> lines;
+  if (const auto group = index_->find_group(id.text())) {
+    auto documents = index_->documents_of(*group);
+    std::erase_if(documents,
+                  [](const search::Hit& hit) { return role_in(hit.row.facets) == Role::title; });
+    out.total = documents.size();
+    for (auto i = offset; i < documents.size() && i - offset < limit; ++i)
+      lines.push_back(Line{id, documents[i].row});
+  }
+  out.items = co_await read_items(lines, {}, bytes_max);
+  co_return out;
+}
+
+namespace {
+
+Item make_item(std::string_view line, const search::DocumentRow& row, const search::Query& query,
+               std::size_t bytes_max) {
+  Item item;
+  item.role = role_in(row.facets);
+  item.index = Place::of(row.key).ordinal;
+  item.time = TimePoint(std::chrono::milliseconds(row.time_ms));
+  const auto read = read_line(line, 0);
+  if (!read) {
+    item.truncated = true;
+    return item;
+  }
+  item.entry = read->entry;
+  item.tool = read->said.tool;
+  const auto text = read->said.text();
+  const auto snippet = search::make_snippet(text, query, bytes_max);
+  item.snippet = std::string(snippet.text);
+  item.matches = snippet.matches;
+  item.truncated = snippet.cut_before || snippet.cut_after;
+  return item;
+}
+
+}  // namespace
+
+Task<std::vector<Item>> Recall::read_items(const std::vector<Line>& lines, search::Query query,
+                                           std::size_t bytes_max) {
+  // What stands together is read together.
+  std::vector<session::Range> ranges;
+  std::vector<std::size_t> range_of;
+  for (const auto& line : lines) {
+    const auto offset = Place::of(line.row.key).offset;
+    const bool joins = !ranges.empty() && ranges.back().id == line.id &&
+                       offset >= ranges.back().from && offset - ranges.back().from < kSpanBytesMax;
+    if (!joins) ranges.push_back(session::Range{line.id, offset, 0});
+    ranges.back().size = offset - ranges.back().from + kSlackBytes;
+    range_of.push_back(ranges.size() - 1);
+  }
+  const auto pieces = co_await store_.read_ranges(ranges);
+  // The line at an offset, when all of it has been read.
+  const auto line_in = [](const Result<std::string>& bytes, std::uint64_t at) {
+    if (!bytes || at >= bytes->size()) return std::optional<std::string_view>();
+    const auto end = bytes->find('\n', at);
+    if (end == std::string::npos) return std::optional<std::string_view>();
+    return std::optional(std::string_view(*bytes).substr(at, end - at));
+  };
+  std::vector<session::Range> longer;
+  std::vector<std::size_t> longer_of(lines.size(), SIZE_MAX);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto offset = Place::of(lines[i].row.key).offset;
+    if (line_in(pieces[range_of[i]], offset - ranges[range_of[i]].from)) continue;
+    longer_of[i] = longer.size();
+    longer.push_back(session::Range{lines[i].id, offset, kLineBytesMax});
+  }
+  const auto alone = co_await store_.read_ranges(longer);
+  auto make = [&] {
+    std::vector<Item> items;
+    items.reserve(lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const auto offset = Place::of(lines[i].row.key).offset;
+      const auto line = longer_of[i] == SIZE_MAX
+                            ? line_in(pieces[range_of[i]], offset - ranges[range_of[i]].from)
+                            : line_in(alone[longer_of[i]], 0);
+      items.push_back(make_item(line.value_or(""), lines[i].row, query, bytes_max));
+    }
+    return items;
+  };
+  co_return co_await pool_.run(make);
+}
+
+}  // namespace reef::recall

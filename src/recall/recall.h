@@ -1,0 +1,137 @@
+// Table of contents of recall/: search over everything that was ever said.
+//
+//   document.h   said_in, Place        what an entry says that can be searched
+//   question.h   parse_question        what was asked
+//   ranking.h    rank                  which entries answer it best
+//   recall.h     Recall                this file: the index of all sessions, kept up to date
+//
+// The index is derived: deleting index/ loses nothing. Loop thread; reading and parsing of
+// transcripts and the work on index files run on the pool.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/files.h"
+#include "base/notify.h"
+#include "base/pool.h"
+#include "base/task_group.h"
+#include "recall/question.h"
+#include "recall/reading.h"
+#include "search/index.h"
+#include "session/session.h"
+
+namespace reef::recall {
+
+inline constexpr std::size_t kHitsMax = 20;
+inline constexpr std::size_t kWindowMax = 16;
+inline constexpr std::size_t kSnippetBytesMax = 1024;
+
+using RowTest = std::function<bool(const session::Row&)>;
+
+struct Ask {
+  std::string query;
+  std::size_t limit = 10;  // at most kHitsMax
+  std::size_t offset = 0;  // of the first hit
+  std::size_t before = 4, after = 4;
+  bool by_session = false;
+  bool last_word_is_prefix = false;
+  std::optional<session::SessionId> exclude;
+  // Which sessions may be found; empty: all. Asked for every session, so it must be quick.
+  RowTest allowed;
+  // Turns the question's terms about sessions into a test; an error means they are words.
+  std::function<Result<RowTest>(const std::string&)> filter;
+};
+
+struct Item {
+  std::string entry;
+  Role role = Role::user;
+  std::string tool;
+  std::uint32_t index = 0;  // number of the message in its session
+  std::string snippet;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> matches;  // byte ranges of the snippet
+  bool truncated = false;
+  TimePoint time;
+};
+
+struct Found {
+  session::SessionId session;
+  double score = 0;
+  std::size_t hit = 0;  // which of the items it is
+  std::vector<Item> items;
+};
+
+struct Answer {
+  std::vector<Found> hits;
+  bool more = false;  // behind these
+};
+
+struct Messages {
+  std::vector<Item> items;
+  std::uint64_t total = 0;
+};
+
+class Recall {
+ public:
+  Recall(Executor loop, session::Sessions& sessions, session::Store& store, Pool& pool,
+         Files& files, std::string directory);
+
+  // Opens the index; what it does not cover is read in the background. A damaged one is made again.
+  Task<Status> load();
+  // Writes down what is only in memory.
+  Task<void> stop();
+
+  // The session grew, was written anew, came or went. Costs nothing worth waiting for.
+  void changed(const session::SessionId& id, bool rewritten);
+
+  // Everything acknowledged before the call is found.
+  Task<Result<Answer>> search(Ask ask);
+  // Messages `offset` and the following of a session, whole up to `bytes_max` each.
+  Task<Result<Messages>> list_messages(session::SessionId id, std::uint64_t offset,
+                                       std::size_t limit, std::size_t bytes_max);
+
+  std::uint64_t documents() const { return index_ ? index_->documents() : 0; }
+
+ private:
+  struct Line {
+    session::SessionId id;
+    search::DocumentRow row;
+  };
+
+  void drop_group(const session::SessionId& id);
+  // Reads what is behind until nothing is; a few run side by side, never two on one session.
+  Task<void> read_behind();
+  Task<Status> catch_up(session::SessionId id);
+  void add(std::uint32_t group, const Read& read);
+  std::uint32_t& next_ordinal(std::uint32_t group);
+  void plan_tidy();
+  // Writes and merges files of the index while there is something to do.
+  Task<void> tidy();
+  Task<Status> run(search::Job job);
+  Task<void> wait_until_caught_up();
+  Task<std::vector<Item>> read_items(const std::vector<Line>& lines, search::Query query,
+                                     std::size_t bytes_max);
+
+  session::Sessions& sessions_;
+  session::Store& store_;
+  Pool& pool_;
+  Files& files_;
+  std::string directory_;
+  std::unique_ptr<search::Index> index_;
+  std::set<session::SessionId> behind_;                             // grew since they were read
+  std::set<session::SessionId> busy_;                               // being read
+  std::unordered_map<std::uint32_t, std::uint32_t> next_ordinals_;  // by group, where known
+  std::size_t readers_ = 0;
+  bool tidying_ = false;
+  bool stopping_ = false;
+  Notify progress_;
+  Notify tidy_wanted_;
+  TaskGroup tasks_;
+};
+
+}  // namespace reef::recall
