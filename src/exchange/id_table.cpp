@@ -1,5 +1,8 @@
 #include "exchange/id_table.h"
 
+#include <algorithm>
+#include <utility>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

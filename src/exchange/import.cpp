@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "exchange/clawdbot.h"
 #include "exchange/crabtalk.h"
 #include "exchange/craft.h"
 #include "exchange/import_job.h"
@@ -50,7 +51,7 @@ Status read_source(Kind kind, Files& files, const std::string& path, Intake& int
     case Kind::craft:
       return read_craft(files, path, intake);
     case Kind::clawdbot:
-      return Error(Errc::unsupported, fmt::format("{} is not built in yet", name_of(kind)));
+      return read_clawdbot(files, path, intake);
     case Kind::pi:
       return read_pi(files, path, intake);
   }

@@ -18,6 +18,7 @@ constexpr int kWorkers = 2;
 constexpr std::size_t kWaitingMax = 64;
 constexpr std::uint64_t kWaitingBytesMax = 32U << 20;
 constexpr std::size_t kProblemsMax = 10'000;
+constexpr std::size_t kMarksMax = 8;
 constexpr unsigned kIdAttemptsMax = 10'000;
 
 std::int64_t millis(TimePoint time) {
@@ -124,16 +125,26 @@ session::SessionId ImportJob::choose_id(const Head& head) {
   }
 }
 
-Decision ImportJob::decide_known(const Head& head, const session::SessionId& id) {
+Decision ImportJob::decide_known(const Head& head, const session::SessionId& id, bool first) {
   Decision decision;
   const auto* row = house_.sessions.find(id);
-  const auto mark = row->text("originMark");
-  if (!head.mark.empty() && mark == head.mark) {
-    ++unchanged;
-    decision.what = Decision::What::unchanged;
+  const json::value mark(row->text("originMark"));
+  // A session may lie in several files, copies that went different ways.
+  json::array others;
+  if (const auto* kept = json::find_array(row->meta, "originMarks")) others = *kept;
+  const bool known =
+      mark == json::value(head.mark) ||
+      std::find(others.begin(), others.end(), json::value(head.mark)) != others.end();
+  if (!head.mark.empty() && known) {
+    if (first) ++unchanged;
+    decision.what = first ? Decision::What::unchanged : Decision::What::skip;
     return decision;
   }
+  if (!first || !others.empty()) others.push_back(mark);
+  if (others.size() > kMarksMax) others.erase(others.begin());
   decision.what = Decision::What::known;
+  decision.first = first;
+  decision.other_marks = std::move(others);
   decision.id = id;
   decision.meta = row->meta;
   under_way_.insert(head.origin);
@@ -143,21 +154,29 @@ Decision ImportJob::decide_known(const Head& head, const session::SessionId& id)
 Task<Result<Decision>> ImportJob::decide_on_loop(Head head) {
   Decision decision;
   if (!claimed_.insert(claim_of(head)).second) co_return decision;
-  ++sessions;
+  const bool first = seen_.insert(head.origin).second;
+  if (first) ++sessions;
   if (trashed_.contains(head.origin)) {
     problem(Problem{head.path, 0,
                     fmt::format("{} is in the trash here; it was not imported again",
                                 utf8::excerpt(head.origin))});
     co_return decision;
   }
-  while (under_way_.contains(head.origin)) co_await changed_.wait();
-  if (std::any_of(waiting_.begin(), waiting_.end(),
-                  [&](const auto& waiting) { return waiting.origin == head.origin; }))
+  for (bool flushed = false;;) {
+    if (under_way_.contains(head.origin)) {
+      co_await changed_.wait();
+      flushed = false;
+      continue;
+    }
+    const auto found = ids_.find(head.origin);
+    if (found == ids_.end()) break;
+    if (house_.sessions.find(found->second)) co_return decide_known(head, found->second, first);
+    if (request.dry_run && !first) co_return decision;
+    if (flushed) break;  // it was refused, or is gone
+    // It is whole and on its way in.
     REEF_CO_CHECK(co_await flush());
-  if (const auto found = ids_.find(head.origin);
-      found != ids_.end() && house_.sessions.find(found->second))
-    co_return decide_known(head, found->second);
-
+    flushed = true;
+  }
   decision.what = Decision::What::fresh;
   decision.id = choose_id(head);
   taken_.insert(decision.id->text());

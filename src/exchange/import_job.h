@@ -23,6 +23,8 @@ struct Decision {
   What what = What::skip;
   std::optional<session::SessionId> id = {};  // of fresh and known
   json::object meta = {};                     // of known, as it is here
+  bool first = true;                          // of its origin in this import
+  json::array other_marks = {};               // of known: of its other files
   std::string parent_id = {};                 // the session it was forked from, when that is here
   std::string parent_path = {};
 };
@@ -87,7 +89,7 @@ class ImportJob {
   }
 
   Task<Result<Decision>> decide_on_loop(Head head);
-  Decision decide_known(const Head& head, const session::SessionId& id);
+  Decision decide_known(const Head& head, const session::SessionId& id, bool first);
   session::SessionId choose_id(const Head& head);
   Task<Status> flush();
   Status work();
@@ -111,6 +113,7 @@ class ImportJob {
   };
   std::unordered_set<std::string> claimed_;                  // origin and path, definitions
   std::unordered_map<std::string, session::SessionId> ids_;  // origin -> here, or about to be
+  std::unordered_set<std::string> seen_;                     // origins
   std::unordered_set<std::string> under_way_;                // origins a worker is writing
   std::unordered_set<std::string> trashed_;
   std::unordered_set<std::string> taken_;  // ids: of this import, and in the trash

@@ -5,8 +5,8 @@
 
 #include "base/utf8.h"
 #include "exchange/id_table.h"
-#include "exchange/lines.h"
 #include "exchange/pi.h"
+#include "exchange/source.h"
 #include "session/reader.h"
 
 namespace reef::exchange {
@@ -17,18 +17,12 @@ constexpr std::string_view kEnding = ".jsonl";
 constexpr int kDepthMax = 4;
 // How many objects may stand before the header.
 constexpr std::size_t kBeforeHeaderMax = 4;
-constexpr std::string_view kBom = "\xEF\xBB\xBF";
 
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r";
   const auto first = text.find_first_not_of(kSpace);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
-std::string_view name_of(std::string_view path) {
-  const auto slash = path.find_last_of('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
 TimePoint from_ms(std::int64_t ms) {
@@ -72,7 +66,7 @@ std::optional<TimePoint> time_in_name(std::string_view name) {
 }  // namespace
 
 std::string pi_id_of(std::string_view path) {
-  auto name = name_of(path);
+  auto name = base_name(path);
   if (name.ends_with(kEnding)) name.remove_suffix(kEnding.size());
   if (time_in_name(name)) name = name.substr(name.find('_') + 1);
   return utf8::sanitize(name);
@@ -229,20 +223,15 @@ struct Opening {
     std::uint64_t number;
   };
   std::vector<Held> before;  // objects that stand before the header, or instead of it
-  std::uint64_t bytes = 0;
 };
 
 // Reads up to the header.
-Result<Opening> read_opening(Lines& lines, const std::string& file, Intake& intake) {
+Result<Opening> read_opening(LineReader& lines, const std::string& file, Intake& intake) {
   Opening out;
   while (!out.header && out.before.size() < kBeforeHeaderMax) {
     REEF_TRY(const auto line, lines.next());
     if (!line) break;
-    out.bytes += line->bytes;
-    auto text = line->text;
-    if (line->number == 1 && text.starts_with(kBom)) text.remove_prefix(kBom.size());
-    text = trim(text);
-    if (text.empty() && !line->too_long) continue;
+    const auto text = trim(line->text);
     auto parsed = json::parse_lenient(text);
     if (!parsed || !parsed->is_object()) {
       intake.problem(Problem{file, line->number,
@@ -270,10 +259,10 @@ void complete(Head& head, const session::Header& header, const std::string& file
   if (head.id.empty()) head.id = header.id.empty() ? pi_id_of(file) : header.id;
   if (head.origin.empty()) head.origin = "pi:" + head.id;
   head.path = file;
-  if (head.mark.empty()) head.mark = mark_of(stat);
+  if (head.mark.empty()) head.mark = source_mark(stat);
   if (head.created == TimePoint()) head.created = header.time;
   if (head.created == TimePoint())
-    head.created = time_in_name(name_of(file)).value_or(from_ms(stat.modified_ns / 1'000'000));
+    head.created = time_in_name(base_name(file)).value_or(from_ms(stat.modified_ns / 1'000'000));
   if (head.cwd.empty()) head.cwd = header.cwd;
   auto parent = header.parent_session;
   if (parent.empty()) parent = json::find_string(header.body, "branchedFrom").value_or("");
@@ -284,7 +273,7 @@ void complete(Head& head, const session::Header& header, const std::string& file
 }  // namespace
 
 Status read_pi_file(Files& files, const std::string& file, Head head, Intake& intake) {
-  auto opened = Lines::open(files, file);
+  auto opened = LineReader::open(files, file);
   if (!opened) {
     intake.problem(Problem{file, 0, opened.error().what});
     return Ok{};
@@ -303,13 +292,12 @@ Status read_pi_file(Files& files, const std::string& file, Head head, Intake& in
   const auto header = opening->header.value_or(session::Header{});
   complete(head, header, file, lines.stat());
   const auto created = head.created;
-  const auto size = lines.stat().size;
   REEF_TRY(const bool wanted, intake.begin(std::move(head)));
   if (!wanted) {
-    intake.consumed(size);
+    intake.consumed(lines.stat().size);
     return Ok{};
   }
-  intake.consumed(opening->bytes);
+  intake.consumed(lines.consumed());
   if (!opening->header)
     intake.problem(Problem{file, 1, "no session header; what follows was read"});
   const int version = opening->header ? header.version : session::Header::kVersion;
@@ -330,15 +318,14 @@ Status read_pi_file(Files& files, const std::string& file, Head head, Intake& in
       break;
     }
     if (!*line) break;
-    const auto& [text, number, bytes, ended, too_long] = **line;
+    const auto& [text, number, ended, too_long] = **line;
     if (too_long) {
-      intake.problem(Problem{file, number,
-                             fmt::format("the line has {} bytes, at most {} are read; left out",
-                                         bytes, Lines::kLineBytesMax)});
+      intake.problem(Problem{
+          file, number, fmt::format("the line is longer than {} bytes; left out", kLineBytesMax)});
     } else {
       REEF_CHECK(entries.line(text, number, ended));
     }
-    intake.consumed(bytes);
+    intake.consumed(lines.consumed());
   }
   return intake.end();
 }

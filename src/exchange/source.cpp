@@ -1,5 +1,6 @@
 #include "exchange/source.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -120,7 +121,8 @@ Result<bool> LineReader::fill() {
     begin_ = 0;
   }
   if (capacity_ - end_ < kBlockBytes / 2) {
-    const auto wanted = std::max(kBlockBytes, capacity_ * 2);
+    const auto wanted =
+        std::clamp<std::size_t>(capacity_ * 2, kBlockBytes, kLineBytesMax + kBlockBytes);
     auto larger = std::make_unique_for_overwrite<char[]>(wanted);
     if (end_ > 0) std::memcpy(larger.get(), data_.get(), end_);
     data_ = std::move(larger);
@@ -142,7 +144,8 @@ std::optional<LineReader::Line> LineReader::finish(std::size_t size, bool ended)
   std::string_view text(data_.get() + begin_, size);
   begin_ = scanned_ = begin_ + size + (ended ? 1 : 0);
   ++number_;
-  if (std::exchange(skipping_, false)) return Line{"", number_, ended, true};
+  if (std::exchange(skipping_, false) || size > kLineBytesMax)
+    return Line{"", number_, ended, true};
   if (number_ == 1 && text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   while (text.ends_with('\r')) text.remove_suffix(1);
   if (is_blank(text)) return std::nullopt;

@@ -15,7 +15,7 @@
 namespace reef::exchange {
 
 // Lines and single values longer than this are not read.
-inline constexpr std::uint64_t kLineBytesMax = 256ULL << 20;
+inline constexpr std::uint64_t kLineBytesMax = 32ULL << 20;
 
 // Never waits; what is no file (a pipe, a device, a folder) is an error.
 Result<Fd> open_source(Files& files, const std::string& path);

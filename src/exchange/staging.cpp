@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "exchange/definitions.h"
-#include "exchange/lines.h"
+#include "exchange/source.h"
 #include "session/metadata.h"
 
 namespace reef::exchange {
@@ -27,7 +27,7 @@ constexpr std::size_t kMetaTextBytesMax = 1024;
 constexpr int kTreeDepthMax = 16;
 
 // What an import says of itself; others may not.
-constexpr std::string_view kOwnFields[] = {"source",      "origin",  "originMark",
+constexpr std::string_view kOwnFields[] = {"source",      "origin",  "originMark", "originMarks",
                                            "originAside", "boundAt", "forkedFrom"};
 
 bool is_conversation(const Entry& entry) {
@@ -94,7 +94,7 @@ Status clear_staging(Files& files, const std::string& home) {
 }
 
 std::optional<std::string> origin_in(Files& files, const std::string& path) {
-  auto lines = Lines::open(files, path);
+  auto lines = LineReader::open(files, path);
   if (!lines) return std::nullopt;
   std::optional<std::string> origin;
   for (;;) {
@@ -136,7 +136,9 @@ struct StagedIntake::Open {
 
   // Of one that is here already.
   bool known = false;
-  json::object before;  // its metadata here
+  bool first = true;        // no other file of this import is of the same session
+  json::array other_marks;  // of those that are
+  json::object before;      // its metadata here
   std::optional<session::EntryId> leaf;
   bool aside = false;  // it was continued here: the leaf stays
   std::vector<Entry> added;
@@ -204,6 +206,8 @@ Status StagedIntake::begin_fresh(Open& open, const Decision& decision) {
 Status StagedIntake::begin_known(Open& open, Decision decision) {
   open.known = true;
   open.before = std::move(decision.meta);
+  open.first = decision.first;
+  open.other_marks = std::move(decision.other_marks);
   std::string held;
   std::uint64_t at = 0;
   std::optional<session::EntryId> rewound;  // the entry before is a mark
@@ -353,6 +357,7 @@ json::object StagedIntake::meta_of_import() {
   out["origin"] = open.head.origin;
   const auto* unfinished = open.meta.if_contains("originMark");
   out["originMark"] = unfinished ? "" : open.head.mark;
+  if (!open.other_marks.empty()) out["originMarks"] = open.other_marks;
   if (!open.parent_id.empty()) out["forkedFrom"] = open.parent_id;
   return out;
 }
@@ -420,7 +425,7 @@ Status StagedIntake::end() {
     done = end_fresh();
   } else {
     if (open.entries == 0) {
-      ++job_.unchanged;
+      if (open.first) ++job_.unchanged;
     } else {
       ++job_.continued;
     }

@@ -46,7 +46,9 @@ json::object details_of(const Row& row) {
   out["lastUsedAt"] = row.last_used().time_since_epoch().count();
   // The rest as it was set; what was set wins over what was derived.
   for (const auto& [name, value] : row.meta)
-    if (name != "boundAt" && name != "lastUsedAt") out[name] = value;
+    if (name != "boundAt" && name != "lastUsedAt" &&
+        !std::string_view(name).starts_with("originM") && name != "originAside")
+      out[name] = value;
   return out;
 }
 

@@ -1,0 +1,68 @@
+#include "exchange/redact.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+namespace reef::exchange {
+namespace {
+
+std::string redacted(std::string_view text) {
+  Redactor redactor;
+  std::string out;
+  return redactor.redact(text, out) ? out : std::string(text);
+}
+
+// In pieces, so that no scanner of this repository takes it for a secret.
+std::string joined(std::initializer_list<std::string_view> pieces) {
+  std::string out;
+  for (const auto piece : pieces) out += piece;
+  return out;
+}
+
+TEST(Redact, FindsTheCommonKinds) {
+  const std::string word(40, 'a');
+  const std::pair<std::string, std::string> cases[] = {
+      {joined({"AKIA", "IOSFODNN7EXAMPLE"}), "aws-key"},
+      {joined({"sk-", "proj-abc123def456ghi789"}), "api-key"},
+      {joined({"ghp_", word}), "github-token"},
+      {joined({"xoxb-", "123456789012-abcdef"}), "slack-token"},
+      {joined({"AIza", std::string(35, 'b')}), "google-key"},
+      {joined({"sk_live_", word}), "stripe-key"},
+      {joined({"eyJ", "hbGciOiJIUzI1NiJ9", ".eyJzdWIiOiIxIn0", ".c2lnbmF0dXJl"}), "jwt"},
+      {joined(
+           {"-----BEGIN OPENSSH ", "PRIVATE KEY-----\nabc\n-----END OPENSSH ", "PRIVATE KEY-----"}),
+       "private-key"},
+  };
+  for (const auto& [secret, kind] : cases)
+    EXPECT_EQ(redacted("before " + secret + " after"), "before [redacted:" + kind + "] after");
+  EXPECT_EQ(redacted("Authorization: Bearer abcdefghijklmnopqrstuv"),
+            "Authorization: Bearer [redacted:bearer-token]");
+  EXPECT_EQ(redacted("https://me:pa55word@example.org/x"),
+            "https://me:[redacted:url-password]@example.org/x");
+  EXPECT_EQ(redacted("DB_PASSWORD=tr0ub4dor&x"), "DB_PASSWORD=[redacted:password]&x");
+  EXPECT_EQ(redacted(R"({"api_key": "abc123def456"})"), R"({"api_key": "[redacted:password]"})");
+}
+
+TEST(Redact, LeavesOrdinaryTextAlone) {
+  for (const std::string_view text :
+       {"the password is in the vault", "password: see the wiki", "sk-learn is a library",
+        "a task-based-approach-to-everything", "https://example.org:8080/path@x",
+        "mail me at me@example.org", "eyJust a word", "AKIA", "-----BEGIN CERTIFICATE-----",
+        "apikey = os.environ[\"KEY1\"]", "bearer of bad news", ""})
+    EXPECT_EQ(redacted(text), text);
+}
+
+TEST(Redact, TakesTimeByLengthOnly) {
+  for (const std::string_view piece :
+       {"sk-", "eyJ", "eyJ.", "://a:", "-----BEGIN ", "bearer ", "password=", "SG.", "AKIA"}) {
+    std::string text;
+    while (text.size() < (1U << 20)) text += piece;
+    const auto before = std::chrono::steady_clock::now();
+    static_cast<void>(find_secrets(text));
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(20)) << piece;
+  }
+}
+
+}  // namespace
+}  // namespace reef::exchange
