@@ -64,7 +64,9 @@ class Daemon {
         home_(std::move(home)),
         pool_(kPoolThreadsMax),
         store_(files_, pool_, home_.root),
+        folders_(files_, pool_, home_.root),
         sessions_(io.get_executor(), store_, clock_, random_),
+        attachments_(io.get_executor(), sessions_, store_, folders_),
         memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
         runtime_(io.get_executor(), sessions_, clock_),
         importer_(exchange::ImportHouse{io.get_executor(), files_, pool_, sessions_, store_,
@@ -72,6 +74,7 @@ class Daemon {
         node_{runtime_,
               sessions_,
               store_,
+              attachments_,
               memories_,
               pool_,
               home_.root,
@@ -88,6 +91,9 @@ class Daemon {
     ::unlink(home_.tcp_address().c_str());  // of a daemon that was killed
     if (const auto cleared = exchange::clear_staging(files_, home_.root); !cleared)
       log::warn("{}", cleared.error().what);
+    folders_.clean();
+    sessions_.use_folders(folders_);
+    attachments_.set_bytes_max(config.attachment_bytes_max);
     REEF_CO_CHECK(co_await sessions_.load());
     REEF_CO_TRY(auto setup, make_setup(config));
     runtime_.configure(std::move(setup));
@@ -263,6 +269,7 @@ class Daemon {
     }
     for (const auto& listener : listeners_) listener->set_limits(config.limits);
     REEF_CO_CHECK(co_await sessions_.rescan());
+    attachments_.set_bytes_max(config.attachment_bytes_max);
     runtime_.configure(std::move(setup));
     log::set_level(config.log_level);
     config_ = config;
@@ -290,7 +297,9 @@ class Daemon {
   PosixFiles files_;
   Pool pool_;
   store::FsStore store_;
+  store::FsFolders folders_;
   session::Sessions sessions_;
+  session::Attachments attachments_;
   memory::Memories memories_;
   runtime::Runtime runtime_;
   exchange::Importer importer_;
