@@ -51,6 +51,10 @@ int run_rm(const Context& context, const std::optional<std::string>& id,
            const Selection& selection);
 int run_restore(const Context& context, const std::string& id);
 int run_fsck(const Context& context, bool repair);
+int run_attach(const Context& context, const std::string& id,
+               const std::vector<std::string>& files);
+int run_files(const Context& context, const protocol::ListFiles& query);
+int run_cat(const Context& context, const std::string& id, const std::string& path);
 int run_gc(const Context& context, const protocol::CollectGarbage& request);
 int run_usage(const Context& context, const protocol::GetUsage& request);
 struct ExportOptions {

@@ -180,6 +180,26 @@ int main(int argc, char** argv) {
   auto* fsck = add(app, flags, "fsck", "Check every session's file", "reef fsck --json");
   fsck->add_flag("--repair", repair, "Mend what can be; the damaged file is kept beside it");
 
+  std::vector<std::string> attached;
+  auto* attach = with_id(add(app, flags, "attach", "Copy files into a session",
+                             "reef attach 261115-swift-river report.pdf photo.jpg"));
+  attach->add_option("FILE", attached, "What to copy")->required();
+
+  reef::protocol::ListFiles files_query;
+  auto* files = with_id(add(app, flags, "files", "What a session's folders hold",
+                            "reef files 261115-swift-river attachments --json"));
+  text_option(*files, "FOLDER", "attachments, data, downloads, long_responses, plans",
+              [&](auto v) { files_query.set_folder(v); });
+  files->add_option_function<std::uint32_t>(
+      "--limit", [&](const std::uint32_t& v) { files_query.set_limit(v); }, "At most so many");
+  text_option(*files, "--cursor", "Continue a limited list",
+              [&](auto v) { files_query.set_cursor(v); });
+
+  std::string cat_path;
+  auto* cat = with_id(add(app, flags, "cat", "The bytes of a session's file",
+                          "reef cat 261115-swift-river attachments/report.pdf > report.pdf"));
+  cat->add_option("PATH", cat_path, "From `reef files`")->required();
+
   reef::protocol::CollectGarbage garbage;
   auto* gc = add(app, flags, "gc", "What was archived or in the trash for long, and could go",
                  "reef gc --archived-days 90 --trash-days 30");
@@ -339,9 +359,10 @@ int main(int argc, char** argv) {
   SearchOptions searching;
   std::vector<std::string> search_words;
   std::string search_group;
-  auto* search = add(app, flags, "search", "Find what was ever said",
-                     "reef search 'what did we decide about the parser'   (or: reef search 'timeout "
-                     "role:tool after:2026-01-01')");
+  auto* search =
+      add(app, flags, "search", "Find what was ever said",
+          "reef search 'what did we decide about the parser'   (or: reef search 'timeout "
+          "role:tool after:2026-01-01')");
   search->add_option("QUERY", search_words, "Words; docs/search.md has more")->type_name("WORD");
   search->add_flag("--stdin", searching.from_stdin, "One question a line on standard input");
   search->add_option("--limit", searching.limit, "Hits, at most 20 (default 10)")->type_name("N");
@@ -399,6 +420,12 @@ int main(int argc, char** argv) {
   if (rm->parsed()) return run_rm(context, rm_id, selection);
   if (restore->parsed()) return run_restore(context, id);
   if (fsck->parsed()) return run_fsck(context, repair);
+  if (attach->parsed()) return run_attach(context, id, attached);
+  if (files->parsed()) {
+    files_query.set_id(id);
+    return run_files(context, files_query);
+  }
+  if (cat->parsed()) return run_cat(context, id, cat_path);
   if (gc->parsed()) return run_gc(context, garbage);
   if (usage_command->parsed()) return run_usage(context, usage_query);
   if (backup->parsed()) return run_backup(context, archive, archive_force);

@@ -30,18 +30,19 @@ json::object item_json(const protocol::FoundItem& item) {
   json::array matches;
   for (int i = 0; i + 1 < item.matches_size(); i += 2)
     matches.push_back(json::array{item.matches(i), item.matches(i + 1)});
-  json::object out{{"entry", item.entry()},   {"role", item.role()},
-                   {"index", item.index()},   {"snippet", item.snippet()},
-                   {"truncated", item.truncated()}, {"matches", std::move(matches)},
-                   {"time", item.time()}};
+  json::object out{
+      {"entry", item.entry()},     {"role", item.role()},           {"index", item.index()},
+      {"snippet", item.snippet()}, {"truncated", item.truncated()}, {"matches", std::move(matches)},
+      {"time", item.time()}};
   if (!item.tool().empty()) out["tool"] = item.tool();
   return out;
 }
 
 json::object hit_json(const protocol::FoundHit& hit) {
   const auto& row = hit.session();
-  json::object out{{"session", row.id()},     {"entry", hit.entry()}, {"score", hit.score()},
-                   {"title", row.title()},    {"agent", row.agent()}, {"sender", row.sender()},
+  json::object out{{"session", row.id()},           {"entry", hit.entry()},
+                   {"score", hit.score()},          {"title", row.title()},
+                   {"agent", row.agent()},          {"sender", row.sender()},
                    {"updatedAt", row.updated_at()}, {"hit", hit.hit()}};
   if (auto id = origin_id(row); !id.empty()) out["source_id"] = std::move(id);
   json::array items;
@@ -98,7 +99,8 @@ void print_results(const Context& context, const protocol::SearchResults& result
 Task<Result<protocol::SearchResults>> ask(client::Client& client, protocol::SearchSessions query) {
   protocol::ClientMessage message;
   *message.mutable_search_sessions() = std::move(query);
-  REEF_CO_TRY(auto answer, co_await client.request(message, client::Client::Repeat::safe, kTimeout));
+  REEF_CO_TRY(auto answer,
+              co_await client.request(message, client::Client::Repeat::safe, kTimeout));
   co_return std::move(*answer.mutable_search_results());
 }
 
@@ -139,9 +141,8 @@ Task<Status> search(const Context& context, client::Client& client, SearchOption
 }  // namespace
 
 int run_search(const Context& context, const SearchOptions& options) {
-  return with_client(context, "search", Start::if_needed, [&](client::Client& client) {
-    return search(context, client, options);
-  });
+  return with_client(context, "search", Start::if_needed,
+                     [&](client::Client& client) { return search(context, client, options); });
 }
 
 }  // namespace reef::cli

@@ -22,6 +22,10 @@ bool is_last(const protocol::ServerMessage& message) {
       return message.import_event().last();
     case M::kCheckReport:
       return message.check_report().last();
+    case M::kUpload:
+      return false;
+    case M::kFileData:
+      return message.file_data().last();
     case M::kGarbageReport:
       return message.garbage_report().last();
     case M::kUsageReport:

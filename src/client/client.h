@@ -2,6 +2,7 @@
 // socket or TCP, any number at a time on one connection. Loop thread of the caller.
 //
 //   client.h   Client, Stream, Endpoint    this file
+//   files.cpp  attach, files
 //   link.h     Link                        one connection and who waits for what on it
 #pragma once
 
@@ -89,6 +90,18 @@ class Client {
     std::string bytes;
   };
   Task<Result<Transcript>> read_session(std::string id);
+
+  // A file into a session. `read` gives the bytes from an offset on, at most so many, and fewer
+  // only at the end; `progress` hears how many have arrived.
+  struct AttachSource {
+    std::string name;
+    std::uint64_t bytes = 0;  // 0: not known
+    std::function<Result<std::string>(std::uint64_t from, std::size_t size)> read;
+    std::function<void(std::uint64_t)> progress;
+  };
+  Task<Result<protocol::FileInfo>> attach(std::string id, AttachSource source);
+  // One page; the answer's cursor leads to the next.
+  Task<Result<protocol::FileList>> files(protocol::ListFiles query);
 
   // What agents remember: a list or a recall; those requests that answer with an entry; all of it
   // as CRMEM, and back (`load` is any name nobody else uses).

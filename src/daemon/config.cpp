@@ -176,6 +176,7 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
   }
   if (const auto* section = root.sub("session")) {
     Table table(*section, file, "session.");
+    table.read("attachment_bytes_max", 1, std::int64_t{1} << 40, config.attachment_bytes_max);
     table.read("idle_minutes", 0, kIdleMinutesMax, config.expiry.idle_minutes);
     std::string daily;
     table.read("daily_reset", daily);

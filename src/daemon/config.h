@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "runtime/agent.h"
+#include "session/attachments.h"
 #include "transport/connection.h"
 
 namespace reef::daemon {
@@ -34,6 +35,8 @@ struct Config {
   bool tcp_trust_loopback = false;
 
   transport::Limits limits;
+
+  std::uint64_t attachment_bytes_max = session::Attachments::kBytesMax;
 
   runtime::Expiry expiry;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;

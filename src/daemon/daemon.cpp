@@ -67,7 +67,9 @@ class Daemon {
         home_(std::move(home)),
         pool_(kPoolThreadsMax),
         store_(files_, pool_, home_.root),
+        folders_(files_, pool_, home_.root),
         sessions_(io.get_executor(), store_, clock_, random_),
+        attachments_(io.get_executor(), sessions_, store_, folders_),
         memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
@@ -81,6 +83,7 @@ class Daemon {
         node_{runtime_,
               sessions_,
               store_,
+              attachments_,
               memories_,
               pool_,
               home_.root,
@@ -104,11 +107,13 @@ class Daemon {
     ::unlink(home_.tcp_address().c_str());  // of a daemon that was killed
     if (const auto cleared = exchange::clear_staging(files_, home_.root); !cleared)
       log::warn("{}", cleared.error().what);
+    folders_.clean();
+    sessions_.use_folders(folders_);
+    attachments_.set_bytes_max(config.attachment_bytes_max);
     REEF_CO_CHECK(co_await sessions_.load());
     static_cast<void>(co_await definitions_.look());
-    sessions_.set_on_change([this](const session::SessionId& id, bool rewritten) {
-      recall_.changed(id, rewritten);
-    });
+    sessions_.set_on_change(
+        [this](const session::SessionId& id, bool rewritten) { recall_.changed(id, rewritten); });
     // Without an index everything else still works.
     if (const auto opened = co_await recall_.load(); !opened)
       log::error("index: {}; search does not work", opened.error().what);
@@ -289,6 +294,7 @@ class Daemon {
     }
     for (const auto& listener : listeners_) listener->set_limits(config.limits);
     REEF_CO_CHECK(co_await sessions_.rescan());
+    attachments_.set_bytes_max(config.attachment_bytes_max);
     runtime_.configure(std::move(setup));
     log::set_level(config.log_level);
     config_ = config;
@@ -320,7 +326,9 @@ class Daemon {
   PosixFiles files_;
   Pool pool_;
   store::FsStore store_;
+  store::FsFolders folders_;
   session::Sessions sessions_;
+  session::Attachments attachments_;
   memory::Memories memories_;
   organise::Definitions definitions_;
   organise::Changes changes_;

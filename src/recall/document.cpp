@@ -60,47 +60,46 @@ Said said_by(const session::AssistantMessage& message) {
 }
 
 Said said_in_message(const session::Message& message) {
-  return std::visit(
-      Overload{
-          [](const session::UserMessage& m) {
-            Said said;
-            add_text(said, Field::user, m.content);
-            return said;
-          },
-          [](const session::AssistantMessage& m) { return said_by(m); },
-          [](const session::ToolResultMessage& m) {
-            Said said;
-            said.role = Role::tool;
-            said.tool = m.tool_name;
-            add_text(said, Field::tool, m.content);
-            return said;
-          },
-          [](const session::BashMessage& m) {
-            Said said;
-            said.role = Role::tool;
-            said.tool = "bash";
-            add(said, Field::tool, m.command);
-            add(said, Field::tool, m.output);
-            return said;
-          },
-          [](const session::CustomMessage& m) {
-            Said said;
-            add_text(said, Field::user, m.content);
-            return said;
-          },
-          [](const session::SummaryMessage& m) {
-            Said said;
-            said.role = Role::summary;
-            add(said, Field::summary, m.summary);
-            return said;
-          },
-          [](const session::OtherMessage& m) {
-            Said said;
-            add_text(said, Field::user, session::content_from_json(m.raw));
-            return said;
-          },
-      },
-      message);
+  return std::visit(Overload{
+                        [](const session::UserMessage& m) {
+                          Said said;
+                          add_text(said, Field::user, m.content);
+                          return said;
+                        },
+                        [](const session::AssistantMessage& m) { return said_by(m); },
+                        [](const session::ToolResultMessage& m) {
+                          Said said;
+                          said.role = Role::tool;
+                          said.tool = m.tool_name;
+                          add_text(said, Field::tool, m.content);
+                          return said;
+                        },
+                        [](const session::BashMessage& m) {
+                          Said said;
+                          said.role = Role::tool;
+                          said.tool = "bash";
+                          add(said, Field::tool, m.command);
+                          add(said, Field::tool, m.output);
+                          return said;
+                        },
+                        [](const session::CustomMessage& m) {
+                          Said said;
+                          add_text(said, Field::user, m.content);
+                          return said;
+                        },
+                        [](const session::SummaryMessage& m) {
+                          Said said;
+                          said.role = Role::summary;
+                          add(said, Field::summary, m.summary);
+                          return said;
+                        },
+                        [](const session::OtherMessage& m) {
+                          Said said;
+                          add_text(said, Field::user, session::content_from_json(m.raw));
+                          return said;
+                        },
+                    },
+                    message);
 }
 
 Said one_part(Role role, Field field, std::string_view text) {
@@ -141,8 +140,7 @@ std::optional<Said> said_in(const session::Entry& entry) {
     said = one_part(Role::summary, Field::summary,
                     json::find_string(entry.body, "summary").value_or(""));
   } else if (entry.type == "session_info") {
-    said =
-        one_part(Role::title, Field::title, json::find_string(entry.body, "name").value_or(""));
+    said = one_part(Role::title, Field::title, json::find_string(entry.body, "name").value_or(""));
     // An emptied title takes the one before it away.
     return said;
   } else if (entry.type == "custom_message") {
@@ -154,7 +152,8 @@ std::optional<Said> said_in(const session::Entry& entry) {
 
 std::uint32_t speaker_number(std::string_view name) {
   const auto folded = utf8::lower_ascii(name);
-  const auto hash = static_cast<std::uint32_t>(XXH3_64bits(folded.data(), folded.size())) >> kRoleBits;
+  const auto hash =
+      static_cast<std::uint32_t>(XXH3_64bits(folded.data(), folded.size())) >> kRoleBits;
   return hash == 0 ? 1 : hash;
 }
 

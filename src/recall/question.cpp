@@ -105,9 +105,9 @@ bool take(Question& question, const search::Condition& condition) {
     return true;
   }
   if (condition.value.find('"') != std::string::npos) return false;
-  question.filter += fmt::format("{}{}{}:{}{}", question.filter.empty() ? "" : " ",
-                                 condition.negated ? "-" : "", condition.name, condition.subject,
-                                 condition.subject.empty() ? "" : condition.op);
+  question.filter +=
+      fmt::format("{}{}{}:{}{}", question.filter.empty() ? "" : " ", condition.negated ? "-" : "",
+                  condition.name, condition.subject, condition.subject.empty() ? "" : condition.op);
   question.filter += condition.value.find(' ') == std::string::npos
                          ? condition.value
                          : fmt::format("\"{}\"", condition.value);
@@ -129,8 +129,9 @@ std::optional<DateHint> date_in(std::string_view text) {
     if (month == 0) continue;
     DateHint hint{0, month, 0};
     const auto next = i + 1 < words.size() ? number_in(words[i + 1]) : std::nullopt;
-    const auto before = i > 0 ? number_in(words[i - 1] == "of" && i > 1 ? words[i - 2] : words[i - 1])
-                              : std::nullopt;
+    const auto before = i > 0
+                            ? number_in(words[i - 1] == "of" && i > 1 ? words[i - 2] : words[i - 1])
+                            : std::nullopt;
     std::size_t after = i + 1;
     if (next && *next >= 1 && *next <= 31) {
       hint.day = *next;

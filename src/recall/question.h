@@ -14,7 +14,7 @@ namespace reef::recall {
 
 // A time the question speaks of: "in March 2023", "on 13 March", "2023-03-13".
 struct DateHint {
-  int year = 0;   // 0: any
+  int year = 0;  // 0: any
   unsigned month = 0;
   unsigned day = 0;
 };

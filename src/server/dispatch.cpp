@@ -53,6 +53,14 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_restore_session(node, message.restore_session());
     case M::kCheckSessions:
       return answer_check_sessions(node, message.check_sessions());
+    case M::kAttachFile:
+      return answer_attach_file(node, message.attach_file(), message.has_request_id());
+    case M::kAttachData:
+      return answer_attach_data(node, *message.mutable_attach_data());
+    case M::kListFiles:
+      return answer_list_files(node, message.list_files());
+    case M::kReadFile:
+      return answer_read_file(node, message.read_file());
     case M::kCollectGarbage:
       return answer_collect_garbage(node, message.collect_garbage());
     case M::kGetUsage:

@@ -5,6 +5,7 @@
 //   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
 //   sessions.cpp         list, read, follow
 //   session_changes.cpp  new, resume, fork, rewind, patch, label, trash, restore, check
+//   files.cpp            attach, list and read files of a session
 //   retention.cpp        collect garbage
 //   usage.cpp            tokens and cost
 //   memories.cpp         what agents remember
@@ -30,6 +31,7 @@
 #include "protocol/protocol.h"
 #include "recall/recall.h"
 #include "runtime/runtime.h"
+#include "session/attachments.h"
 #include "session/session.h"
 
 namespace reef::server {
@@ -39,6 +41,7 @@ struct Node {
   runtime::Runtime& runtime;
   session::Sessions& sessions;
   session::Store& store;
+  session::Attachments& attachments;
   memory::Memories& memories;
   Pool& pool;
   std::string home;  // the folder everything lies in
@@ -76,6 +79,10 @@ protocol::Answer answer_label_entry(Node& node, const protocol::LabelEntry& requ
 protocol::Answer answer_trash_session(Node& node, const std::string& id);
 protocol::Answer answer_restore_session(Node& node, const protocol::RestoreSession& request);
 protocol::Answer answer_check_sessions(Node& node, const protocol::CheckSessions& request);
+protocol::Answer answer_attach_file(Node& node, const protocol::AttachFile& request, bool numbered);
+protocol::Answer answer_attach_data(Node& node, protocol::AttachData& request);
+protocol::Answer answer_list_files(Node& node, const protocol::ListFiles& request);
+protocol::Answer answer_read_file(Node& node, const protocol::ReadFile& request);
 protocol::Answer answer_collect_garbage(Node& node, const protocol::CollectGarbage& request);
 protocol::Answer answer_get_usage(Node& node, const protocol::GetUsage& request);
 protocol::Answer answer_list_memories(Node& node, const protocol::ListMemories& request);

@@ -15,6 +15,10 @@
 //   check.h       check_transcript, repaired              what fsck does
 //   catalog.h     read_catalog                            rows on disk
 //   store.h       Store                                   where the bytes live
+//   file_names.h  file_name_from, file_type               what files of a session may be called
+//   folders.h     Folders                                 where these files live
+//   attachments.h Attachments                             files that are given to a session
+//   usage.h       add_up_usage                            tokens and cost of many
 //   session.h     Session, Sessions                       this file
 //
 // All of it belongs to the loop thread. What changes something runs to its end even when the task
@@ -35,6 +39,7 @@
 #include "base/random.h"
 #include "base/task_group.h"
 #include "session/check.h"
+#include "session/folders.h"
 #include "session/query.h"
 #include "session/store.h"
 #include "session/transcript.h"
@@ -122,6 +127,9 @@ class Sessions {
  public:
   Sessions(Executor loop, Store& store, Clock& clock, Random& random);
 
+  // From then on forks take along what the branch refers to.
+  void use_folders(Folders& folders) { folders_ = &folders; }
+
   // Start-up: the catalog, and what changed since it was written.
   Task<Status> load();
   // Looks for what came, went or grew on disk behind our back.
@@ -204,6 +212,7 @@ class Sessions {
   Task<Result<std::shared_ptr<Session>>> create_unshielded(New request);
   Task<Result<SessionId>> create_file(std::string lines, Header header, std::string& bytes);
   Task<Status> append_to(SessionId id, Draft draft, std::optional<EntryId> parent = std::nullopt);
+  Task<Ok> undo_create(SessionId id);
   Task<Result<Check>> check_unshielded(SessionId id, bool repair);
   Task<std::vector<Status>> take_in_unshielded(std::vector<Arrival> arrivals);
   Task<Status> trash_unshielded(SessionId id);
@@ -226,6 +235,7 @@ class Sessions {
 
   Executor loop_;
   Store& store_;
+  Folders* folders_ = nullptr;
   Clock& clock_;
   Random& random_;
   std::unordered_map<SessionId, Row> rows_;

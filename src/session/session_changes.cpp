@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/shield.h"
 #include "base/utf8.h"
+#include "session/attachments.h"
 #include "session/metadata.h"
 #include "session/session.h"
 
@@ -102,6 +103,14 @@ Task<Status> Sessions::patch(SessionId id, json::object patch) {
   co_return Ok{};
 }
 
+Task<Ok> Sessions::undo_create(SessionId id) {
+  auto done = co_await store_.trash(id, clock_.now());
+  if (done) done = co_await store_.purge(id);
+  if (!done)
+    log::warn("session {}: left behind by a failed fork: {}", id.text(), done.error().what);
+  co_return Ok{};
+}
+
 Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at) {
   const auto* row = find(id);
   if (!row) co_return no_session(id);
@@ -114,6 +123,7 @@ Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at) 
                     fmt::format("no entry '{}' in session {}", utf8::excerpt(at->text), id.text()));
 
   std::string lines;
+  std::vector<std::string> files;
   std::optional<EntryId> parent;
   std::set<std::string> copied;
   const auto add = [&](Entry entry) {
@@ -130,6 +140,7 @@ Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at) 
     copy.parent = parent;
     copy.body["parentId"] = parent ? json::value(parent->text) : json::value(nullptr);
     copy.body["id"] = copy.id.text;
+    if (auto path = attachment_path(copy)) files.push_back(*std::move(path));
     add(std::move(copy));
   }
   const auto now = clock_.now();
@@ -147,6 +158,16 @@ Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at) 
   header.parent_session = store_.path_of(id);
   std::string bytes;
   REEF_CO_TRY(auto made, co_await shielded(create_file(std::move(lines), header, bytes)));
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  if (folders_ && !files.empty()) {
+    const auto taken_along = co_await shielded(folders_->copy(id, made, std::move(files)));
+    if (!taken_along) {
+      // A fork without its files would be a lie.
+      co_await shielded(undo_create(made));
+      co_return Error(taken_along.error()).with("copy the attachments of " + id.text());
+    }
+  }
   adopt(make_row(made, bytes));
   mark_changed(made);
   co_return made;

@@ -4,7 +4,7 @@
 #include "model/local/local.h"
 #include "model/scripted/scripted.h"
 #include "server/server.h"
-#include "store/mem/mem_store.h"
+#include "store/store.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
@@ -67,6 +67,8 @@ class DispatchTest : public testing::Test {
   Pool pool{2};
   memory::Memories memories{io.get_executor(), files, pool, clock, folder / "memory"};
   session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::FsFolders folders{files, pool, folder.path()};
+  session::Attachments attachments{io.get_executor(), sessions, store, folders};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
   exchange::Importer imports{exchange::ImportHouse{io.get_executor(), files, pool, sessions, store,
                                                    random, folder.path()}};
@@ -79,6 +81,7 @@ class DispatchTest : public testing::Test {
   Node node{runtime,
             sessions,
             store,
+            attachments,
             memories,
             pool,
             folder.path(),
@@ -106,6 +109,10 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "resume_session",
                                        "search_sessions",
                                        "list_messages",
+                                       "attach_file",
+                                       "attach_data",
+                                       "list_files",
+                                       "read_file",
                                        "collect_garbage",
                                        "get_usage",
                                        "fork_session",

@@ -1,0 +1,28 @@
+// Whatever a file is called, its name stays one name in one folder; no path leads out.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/assert.h"
+#include "base/utf8.h"
+#include "session/file_names.h"
+
+using namespace reef::session;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto name = file_name_from(bytes);
+  REEF_ASSERT(!name.empty() && name.size() <= 240 && name != "." && name != "..");
+  REEF_ASSERT(name.find('/') == std::string::npos && name.find('\0') == std::string::npos);
+  REEF_ASSERT(reef::utf8::valid(name));
+  REEF_ASSERT(file_name_from(name) == name);
+  const auto second = numbered_file_name(name, 2);
+  REEF_ASSERT(second != name && second.size() <= 255 && second.find('/') == std::string::npos);
+  REEF_ASSERT(split_file_path("data/" + name).ok());
+  if (const auto parts = split_file_path(bytes)) {
+    REEF_ASSERT(parts->size() >= 2 && check_folder(parts->front()).ok());
+    for (const auto& part : *parts) REEF_ASSERT(!part.empty() && part != "." && part != "..");
+  }
+  REEF_ASSERT(!file_type(bytes, bytes).empty());
+  return 0;
+}

@@ -1,0 +1,86 @@
+// Files people give to a session: streamed in, kept once per content, and written down in the
+// transcript as a `reef.attachment` entry with their name exactly as it was. Loop thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/notify.h"
+#include "session/folders.h"
+#include "session/session.h"
+
+namespace reef::session {
+
+inline constexpr std::string_view kAttachmentType = "reef.attachment";
+// The path an attachment entry names; nullopt for any other entry.
+std::optional<std::string> attachment_path(const Entry& entry);
+
+struct Attached {
+  NewFile::Kept kept;
+  std::string name;  // as it was given
+};
+
+class Attachments {
+ public:
+  static constexpr std::uint64_t kBytesMax = 100'000'000;
+  static constexpr std::size_t kUploadsMax = 64;
+  static constexpr std::chrono::minutes kSilenceMax{5};
+
+  Attachments(Executor loop, Sessions& sessions, Store& store, Folders& folders);
+
+  void set_bytes_max(std::uint64_t bytes) { bytes_max_ = bytes; }
+  Folders& folders() { return folders_; }
+
+  // One file on its way in. Whoever began it holds it; let go before its end, it never was.
+  class Upload {
+   public:
+    Upload(Attachments& all, std::uint64_t number, SessionId id, std::string name,
+           std::unique_ptr<NewFile> file, Executor loop);
+
+    std::uint64_t number() const { return number_; }
+    std::uint64_t received() const { return received_; }
+    // The bytes that follow those received so far. An error ends the upload.
+    Task<Status> write(std::uint64_t offset, std::string bytes, bool last);
+    // Returns when the last bytes are kept, or when it failed, or nothing came for kSilenceMax.
+    Task<Result<Attached>> finished();
+
+   private:
+    Task<Result<Attached>> keep();
+    void end(Result<Attached> outcome);
+
+    Attachments& all_;
+    std::uint64_t number_;
+    SessionId id_;
+    std::string name_;
+    std::unique_ptr<NewFile> file_;
+    std::uint64_t received_ = 0;
+    bool writing_ = false;
+    std::chrono::steady_clock::time_point progress_;
+    std::optional<Result<Attached>> outcome_;
+    Notify changed_;
+  };
+
+  // `announced` bytes; 0 when nobody knows. What is too large is refused before its first byte.
+  Task<Result<std::shared_ptr<Upload>>> begin(SessionId id, std::string name,
+                                              std::uint64_t announced);
+  // nullptr when there is no such upload, or no longer.
+  std::shared_ptr<Upload> find(std::uint64_t number) const;
+
+  // What the attachments were called, by path; of several names of one file, the last.
+  Task<Result<std::map<std::string, std::string>>> names(SessionId id);
+
+ private:
+  Error too_large(std::uint64_t bytes) const;
+
+  Executor loop_;
+  Sessions& sessions_;
+  Store& store_;
+  Folders& folders_;
+  std::uint64_t bytes_max_ = kBytesMax;
+  std::uint64_t last_number_ = 0;
+  std::map<std::uint64_t, std::weak_ptr<Upload>> uploads_;
+};
+
+}  // namespace reef::session

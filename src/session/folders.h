@@ -1,0 +1,66 @@
+// The folders of a session beside its transcript: attachments, data, downloads, long_responses,
+// plans. Paths are FOLDER/NAME, or deeper; nothing leads out of them, and links, pipes and devices
+// are not there. Called on the loop thread; results come back there.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "session/file_names.h"
+#include "session/ids.h"
+
+namespace reef::session {
+
+struct FileInfo {
+  std::string path;  // attachments/report.pdf
+  std::string type;
+  std::uint64_t bytes = 0;
+  TimePoint modified;
+};
+
+struct FilePage {
+  std::vector<FileInfo> files;  // by path
+  std::string cursor;           // empty: there are no more
+};
+
+class OpenedFile {
+ public:
+  virtual ~OpenedFile() = default;
+  virtual const FileInfo& info() const = 0;
+  // Fewer bytes than asked for only at the end.
+  virtual Task<Result<std::string>> read(std::uint64_t from, std::uint64_t size) = 0;
+};
+
+// A file on its way in; gone when destroyed before it was kept.
+class NewFile {
+ public:
+  struct Kept {
+    FileInfo file;
+    std::string sha;     // SHA-256, hexadecimal
+    bool fresh = false;  // not one that was there with the same bytes
+  };
+  virtual ~NewFile() = default;
+  virtual Task<Status> write(std::string bytes) = 0;
+  // Durable in the session's attachments, under a name made from `name`. Once.
+  virtual Task<Result<Kept>> keep(SessionId id, std::string name) = 0;
+};
+
+class Folders {
+ public:
+  virtual ~Folders() = default;
+
+  // Of one folder, or of all when empty. What is added meanwhile neither repeats nor hides a file.
+  virtual Task<Result<FilePage>> list(SessionId id, std::string folder, std::size_t limit,
+                                      std::string cursor) = 0;
+  virtual Task<Result<std::shared_ptr<OpenedFile>>> open(SessionId id, std::string path) = 0;
+  virtual Task<Result<std::unique_ptr<NewFile>>> receive() = 0;
+  virtual Task<Status> remove(SessionId id, std::string path) = 0;
+  // Durable copies in another session; what is missing is left out.
+  virtual Task<Status> copy(SessionId from, SessionId to, std::vector<std::string> paths) = 0;
+};
+
+}  // namespace reef::session
