@@ -1,6 +1,6 @@
 // Table of contents of benchmarks/: groups of tables, each a function that measures and prints.
 //
-//   groups.h     core, sessions                  this file; main.cpp names them on the command line
+//   groups.h     core, sessions, imports         this file; main.cpp names them on the command line
 //   core.h       the tables of `core`            round_trip.cpp, turns.cpp, start_up.cpp
 //   sessions.h   the tables of `sessions`        appends.cpp, contexts.cpp, lists.cpp
 //   table.h      Table                           aligned columns
@@ -22,5 +22,6 @@ namespace reef::benchmarks {
 
 Status core();
 Status sessions();
+Status imports();
 
 }  // namespace reef::benchmarks

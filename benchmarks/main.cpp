@@ -23,6 +23,7 @@ struct Group {
 constexpr Group kGroups[] = {
     {"core", "Ping, first chunk, turns per second, start-up, memory", benchmarks::core},
     {"sessions", "durable appends, opening, lists and start-up with many", benchmarks::sessions},
+    {"import", "other programs' sessions, MB/s and memory", benchmarks::imports},
 };
 
 constexpr int kInterrupted = 130;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/utf8.h"
@@ -12,6 +14,10 @@ namespace {
 constexpr std::string_view kEnding = ".jsonl";
 constexpr std::string_view kStore = "sessions.json";
 constexpr std::string_view kDatabase = "openclaw-agent.sqlite";
+// A larger one is read a member at a time.
+constexpr std::uint64_t kStoreBytesMax = 8U << 20;
+// What an entry keeps of its skills: prompts and sizes, the most of a store.
+constexpr std::string_view kBulky[] = {"skillsSnapshot", "systemPromptReport"};
 
 // Transcripts of one agent, by the name of their file.
 using Store = std::map<std::string, ClawdbotEntry>;
@@ -37,9 +43,67 @@ std::optional<FileName> parse_name(std::string_view name) {
   return std::nullopt;  // a lock, a temporary file
 }
 
+// One member of a store.
+void take(Store& store, std::string_view key, const json::value& value, const std::string& path,
+          Intake& intake) {
+  const auto* entry = value.if_object();
+  const auto id = entry ? json::find_string(*entry, "sessionId") : std::nullopt;
+  if (!id || id->empty()) {
+    intake.problem(Problem{path, 0, fmt::format("{}: no session", utf8::excerpt(key))});
+    return;
+  }
+  // The path it names may be one of another machine; the name is what counts.
+  const auto file = json::find_string(*entry, "sessionFile").value_or("");
+  auto name = std::string(base_name(file));
+  if (!name.ends_with(kEnding)) name = std::string(*id) + std::string(kEnding);
+  ClawdbotEntry one{std::string(key), *entry};
+  for (const auto bulky : kBulky) one.body.erase(bulky);
+  // Two keys with one transcript: the one used last has it.
+  const auto [at, fresh] = store.try_emplace(name, one);
+  if (!fresh && json::find_int(at->second.body, "updatedAt").value_or(0) <
+                    json::find_int(one.body, "updatedAt").value_or(0))
+    at->second = std::move(one);
+}
+
+// A store that is too large to be held, as Clawdbot writes it: a member begins two spaces in and
+// ends two spaces in; its bulky parts begin and end four spaces in.
+Status read_large_store(Files& files, const std::string& path, Store& store, Intake& intake) {
+  REEF_TRY(auto lines, LineReader::open(files, path));
+  std::string member;
+  bool passing = false;
+  for (;;) {
+    REEF_TRY(const auto line, lines.next());
+    if (!line) return Ok{};
+    const auto text = line->text;
+    if (passing) {
+      passing = text != "    }" && text != "    },";
+      continue;
+    }
+    for (const auto bulky : kBulky)
+      passing = passing || text == fmt::format("    \"{}\": {{", bulky);
+    if (passing || text == "{" || text == "}") continue;
+    member += text;
+    if (text != "  }" && text != "  },") continue;
+    // A part that was passed over may have been the last one: its comma is left.
+    const auto parsed = json::parse_lenient(json_from_json5("{" + member + "}"));
+    member.clear();
+    if (!parsed || !parsed->is_object()) {
+      intake.problem(Problem{path, line->number, "not an entry of a store; left out"});
+      continue;
+    }
+    for (const auto& [key, value] : parsed->get_object()) take(store, key, value, path, intake);
+  }
+}
+
 Store read_store(Files& files, const std::string& path, Intake& intake) {
   Store out;
-  if (!is_there(files, path)) return out;
+  const auto stat = files.stat_path(path);
+  if (!stat) return out;
+  if (stat->regular && stat->size > kStoreBytesMax) {
+    if (const auto done = read_large_store(files, path, out, intake); !done)
+      intake.problem(Problem{path, 0, done.error().what});
+    return out;
+  }
   const auto text = read_source(files, path);
   if (!text) {
     intake.problem(Problem{path, 0, text.error().what});
@@ -55,24 +119,7 @@ Store read_store(Files& files, const std::string& path, Intake& intake) {
                                        parsed ? "not an object" : parsed.error().what)});
     return out;
   }
-  for (auto& [key, value] : parsed->get_object()) {
-    const auto* entry = value.if_object();
-    const auto id = entry ? json::find_string(*entry, "sessionId") : std::nullopt;
-    if (!id || id->empty()) {
-      intake.problem(Problem{path, 0, fmt::format("{}: no session", utf8::excerpt(key))});
-      continue;
-    }
-    // The path it names may be one of another machine; the name is what counts.
-    const auto file = json::find_string(*entry, "sessionFile").value_or("");
-    auto name = std::string(base_name(file));
-    if (!name.ends_with(kEnding)) name = std::string(*id) + std::string(kEnding);
-    ClawdbotEntry one{std::string(key), *entry};
-    // Two keys with one transcript: the one used last has it.
-    const auto [at, fresh] = out.try_emplace(name, one);
-    if (!fresh && json::find_int(at->second.body, "updatedAt").value_or(0) <
-                      json::find_int(one.body, "updatedAt").value_or(0))
-      at->second = std::move(one);
-  }
+  for (const auto& [key, value] : parsed->get_object()) take(out, key, value, path, intake);
   return out;
 }
 
@@ -156,10 +203,10 @@ json::object clawdbot_meta(const std::string& agent, const ClawdbotEntry& entry)
   for (const std::string_view field : {"memoryFlushAt", "memoryFlushCompactionCount"})
     if (const auto number = json::find_int(entry.body, field); number && *number >= 0)
       meta[field] = *number;
-  // The rest as it is, without the prompts and sizes it keeps of its skills.
+  // The rest as it is.
   for (const auto& [name, value] : entry.body)
-    if (!meta.contains(name) && name != "skillsSnapshot" && name != "systemPromptReport" &&
-        name != "sessionFile" && !value.is_null())
+    if (!meta.contains(name) && name != "sessionFile" && !value.is_null() &&
+        std::find(std::begin(kBulky), std::end(kBulky), std::string_view(name)) == std::end(kBulky))
       meta[name] = value;
   return meta;
 }

@@ -52,6 +52,24 @@ TEST(Clawdbot, MapsWhatAStoreSays) {
   EXPECT_TRUE(intake.problems().empty());
 }
 
+TEST(Clawdbot, ALargeStoreIsReadAMemberAtATime) {
+  MemoryFiles files;
+  MemoryIntake intake(files);
+  std::string store = "{\n";
+  const std::string prompt(100'000, 'p');
+  for (int i = 0; i < 100; ++i)
+    store += std::string(i == 0 ? "" : ",\n") + "  \"agent:main:k" + std::to_string(i) +
+             "\": {\n    \"sessionId\": \"" + (i == 42 ? "s1" : "none") +
+             "\",\n    \"label\": \"L" + std::to_string(i) +
+             "\",\n    \"skillsSnapshot\": {\n      \"prompt\": \"" + prompt + "\"\n    }\n  }";
+  files.put("/c/agents/main/sessions/sessions.json", store + "\n}\n");
+  files.put("/c/agents/main/sessions/s1.jsonl", std::string(kTranscript));
+  ASSERT_TRUE(read_clawdbot(files, "/c", intake));
+  ASSERT_EQ(intake.sessions().size(), 1U);
+  EXPECT_EQ(json::find_string(intake.sessions()[0].meta, "key"), "agent:main:k42");
+  EXPECT_EQ(json::find_string(intake.sessions()[0].meta, "name"), "L42");
+}
+
 TEST(Clawdbot, IsReadFromAnyOfItsFolders) {
   for (const std::string path :
        {"/c", "/c/agents/main", "/c/agents/main/sessions", "/c/agents/main/sessions/s1.jsonl",
