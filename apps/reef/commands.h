@@ -61,6 +61,7 @@ struct ExportOptions {
   std::string format;
   std::vector<std::string> ids;     // the last may be a path after all
   bool all = false;                 // instead of ids
+  std::string where;                // those a filter holds, instead of ids
   std::optional<std::string> path;  // none: standard output
   bool force = false;               // existing files are replaced
 };

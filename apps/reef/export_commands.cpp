@@ -98,6 +98,7 @@ Task<Result<client::Stream>> ask(client::Client& client, const ExportOptions& op
   auto& request = *message.mutable_export_sessions();
   request.set_format(options.format);
   for (const auto& id : options.ids) request.add_ids(id);
+  if (!options.where.empty()) request.mutable_query()->set_where(options.where);
   co_return co_await client.open(std::move(message));
 }
 
@@ -170,9 +171,11 @@ int run_export(const Context& context, ExportOptions options) {
   };
   const auto format = exchange::find_format(options.format);
   if (!format) return usage(format.error().what);
-  if (options.all && !options.path && options.ids.size() == 1) take_path(options);
-  if (options.all == !options.ids.empty())
-    return usage(options.all ? "either ids or --all" : "name sessions, or say --all");
+  if (options.all && !options.where.empty()) return usage("either --all or --where");
+  const bool many = options.all || !options.where.empty();
+  if (many && !options.path && options.ids.size() == 1) take_path(options);
+  if (many == !options.ids.empty())
+    return usage(many ? "either ids, --all or --where" : "name sessions, or say --all or --where");
   return with_client(context, "export", Start::if_needed, [&](client::Client& client) {
     return export_sessions(context, client, options, **format);
   });

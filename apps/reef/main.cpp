@@ -237,6 +237,8 @@ int main(int argc, char** argv) {
   exports->add_option("-o,--output", exporting.path, "A file or folder (default: stdout)")
       ->type_name("PATH");
   exports->add_flag("--all", exporting.all, "Every session, into a folder");
+  exports->add_option("--where", exporting.where, "Those a filter holds, into a folder")
+      ->type_name("FILTER");
   exports->add_flag("--force", exporting.force, "Replace files that exist");
 
   std::string archive;
