@@ -1,6 +1,6 @@
-// English word forms: "painted", "paints" and "painting" have one stem. Applied to the vocabulary,
-// not to the text: the index keeps every form as it was written, and a query asks for its
-// relatives.
+// English word forms: "painted", "paints" and "painting" have one stem, "went" that of "go".
+// Applied to the vocabulary, not to the text: the index keeps every form as it was written, and a
+// query asks for its relatives.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Stemmer {
   Stemmer(Stemmer&&) noexcept;
   Stemmer& operator=(Stemmer&&) noexcept;
 
-  // Lower-case ASCII words of 3 to 24 letters have stems; nothing else does.
+  // Lower-case ASCII words of 2 to 24 letters have stems; nothing else does.
   static bool applies(std::string_view term);
   // Of a term it applies to. Valid until the next call.
   std::string_view stem(std::string_view term);

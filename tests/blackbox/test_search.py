@@ -1,0 +1,116 @@
+"""Search from the outside: what was said is found, at once, and what is gone is not."""
+
+import json
+import unittest
+
+from reefbox import Home
+
+
+def line(**fields):
+    return json.dumps(fields, ensure_ascii=False) + "\n"
+
+
+def transcript(session, *messages, title=None, day="2026-03-02"):
+    """(role, text) pairs, or whole lines, as a file of pi's."""
+    out = line(type="session", version=3, id=session, timestamp=f"{day}T10:00:00.000Z", cwd="/w")
+    parent = None
+    for n, (role, text) in enumerate(messages):
+        entry = f"{n:08x}"
+        message = {"role": role, "content": [{"type": "text", "text": text}], "timestamp": 0}
+        if role == "toolResult":
+            message.update(toolCallId="c1", toolName="bash", isError=False)
+        out += line(type="message", id=entry, parentId=parent, timestamp=f"{day}T10:{n // 60:02}:{n % 60:02}.000Z",
+                    message=message)
+        parent = entry
+    if title:
+        out += line(type="session_info", id="ffffffff", parentId=parent, timestamp=f"{day}T11:00:00.000Z", name=title)
+    return out
+
+
+FILLER = [("user", f"Remark number {n} about the weather in the harbour.") for n in range(12)]
+PUMPS = transcript("260302-old-pump", ("user", "How do I mend the greenhouse pump?"),
+                   ("assistant", "Replace the rubber seal."), ("toolResult", "E4711 valve_pressure_low at /var/log/pump.log"),
+                   title="Watering")
+BOATS = transcript("260105-calm-boat", *FILLER, ("user", "Anna: the zebrafish tank leaks"),
+                   ("assistant", "Bert: put a bucket under it"), day="2026-01-05")
+
+
+class Search(unittest.TestCase):
+    def setUp(self):
+        self.home = Home(files={"sessions/260302-old-pump/session.jsonl": PUMPS,
+                                "sessions/260105-calm-boat/session.jsonl": BOATS}, start=False)
+        self.addCleanup(self.home.cleanup)
+        self.home.start()
+
+    def search(self, *words):
+        done = self.home.reef("search", "--json", *words)
+        self.assertEqual(done.code, 0, done.err)
+        return json.loads(done.out)
+
+    def sessions(self, *words):
+        return [hit["session"] for hit in self.search(*words)["hits"]]
+
+    def test_words_forms_titles_tools_and_parts_are_found(self):
+        for question in ("greenhouse", "mended greenhouses", "watering", "valve pressure", "E4711", "pump.log",
+                         "a question with greenhouse and words nobody said: quux"):
+            self.assertEqual(self.sessions(question)[:1], ["260302-old-pump"], question)
+        self.assertEqual(self.search("quuxquux")["hits"], [])
+
+    def test_a_hit_has_its_window_and_shows_the_match(self):
+        hit = self.search("zebrafish")["hits"][0]
+        item = hit["items"][hit["hit"]]
+        self.assertEqual((hit["entry"], item["entry"], item["role"], item["index"]), ("0000000c", "0000000c", "user", 12))
+        begin, end = item["matches"][0]
+        self.assertEqual(item["snippet"].encode()[begin:end], b"zebrafish")
+        self.assertEqual([i["index"] for i in hit["items"]], [8, 9, 10, 11, 12, 13])
+        self.assertEqual(len(self.search("zebrafish", "--before", "0", "--after", "1")["hits"][0]["items"]), 2)
+
+    def test_what_was_just_said_is_found_and_what_is_trashed_is_not(self):
+        said = json.loads(self.home.reef("chat", "--json", "-p", "My locker code is xylophone").out)
+        self.assertIn(said["session"], self.sessions("xylophone"))
+        self.assertEqual(self.home.reef("rm", said["session"]).code, 0)
+        self.assertEqual(self.sessions("xylophone"), [])
+        self.assertEqual(self.home.reef("restore", said["session"]).code, 0)
+        self.assertIn(said["session"], self.sessions("xylophone"))
+
+    def test_conditions_hold_and_nonsense_is_words(self):
+        self.assertEqual(self.sessions("pump role:tool")[:1], ["260302-old-pump"])
+        for hit in self.search("pump role:tool")["hits"]:
+            self.assertEqual(hit["items"][hit["hit"]]["role"], "tool")
+        self.assertEqual(self.sessions("zebrafish after:2026-02-01"), [])
+        self.assertEqual(self.sessions("zebrafish before:2026-02-01")[:1], ["260105-calm-boat"])
+        self.assertEqual(set(self.sessions("harbour in:260302-old-pump")), set())
+        self.assertEqual(self.sessions("+zebrafish -tank"), [])
+        self.assertEqual(self.sessions('"zebrafish tank"')[:1], ["260105-calm-boat"])
+        for nonsense in ('"', "role:", "((", "before:yesterday", "in:../x", "label:>", "a" * 5000, "\x01", "-"):
+            self.search(nonsense)
+
+    def test_grouped_by_session_and_one_answer_a_line(self):
+        done = self.home.reef("search", "--stdin", "--json", "--group", "session", stdin="harbour\ngreenhouse\n")
+        lines = [json.loads(text) for text in done.out.splitlines()]
+        self.assertEqual([[s["session"] for s in one["sessions"]] for one in lines],
+                         [["260105-calm-boat"], ["260302-old-pump"]])
+
+    def test_the_index_survives_a_kill_and_may_be_deleted_or_damaged(self):
+        self.assertTrue(self.sessions("zebrafish"))
+        self.home.kill9()
+        self.home.start()
+        self.assertTrue(self.sessions("zebrafish"))
+        self.home.stop()
+        for name in self.home.listing():
+            if name.startswith("index/"):
+                self.home.write(name, "nonsense")
+        self.home.start()
+        self.assertEqual(self.sessions("zebrafish")[:1], ["260105-calm-boat"])
+
+    def test_a_person_sees_title_snippet_and_the_command(self):
+        shown = self.home.reef("search", "rubber", "seal").out
+        self.assertIn("Watering", shown)
+        self.assertIn("Replace the rubber seal.", shown)
+        self.assertIn("reef show 260302-old-pump", shown)
+        self.assertIn("nothing found", self.home.reef("search", "quuxquux").out)
+        self.assertEqual(self.home.reef("search").code, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
