@@ -114,9 +114,6 @@ class Daemon {
     static_cast<void>(co_await definitions_.look());
     sessions_.set_on_change(
         [this](const session::SessionId& id, bool rewritten) { recall_.changed(id, rewritten); });
-    // Without an index everything else still works.
-    if (const auto opened = co_await recall_.load(); !opened)
-      log::error("index: {}; search does not work", opened.error().what);
     REEF_CO_TRY(auto setup, make_setup(config));
     runtime_.configure(std::move(setup));
     config_ = config;
@@ -132,6 +129,7 @@ class Daemon {
     signals_.add(SIGINT);
     signals_.add(SIGHUP);
     tasks_.spawn(take_signals());
+    tasks_.spawn(open_index());
     co_return Ok{};
   }
 
@@ -168,6 +166,14 @@ class Daemon {
   }
 
  private:
+  // Clients need not wait for it.
+  Task<void> open_index() {
+    co_await yield_to_loop();
+    // Without an index everything else still works.
+    if (const auto opened = co_await recall_.load(); !opened)
+      log::error("index: {}; search does not work", opened.error().what);
+  }
+
   transport::Handler handler() {
     return [this](protocol::ClientMessage message) {
       return server::dispatch(node_, std::move(message));

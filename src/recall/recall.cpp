@@ -49,19 +49,38 @@ Recall::Recall(Executor loop, session::Sessions& sessions, session::Store& store
 
 Task<Status> Recall::load() {
   auto open = [this] { return search::Index::open(files_, directory_, index_options()); };
-  REEF_CO_TRY(auto opened, co_await pool_.run(open));
-  for (const auto& problem : opened.problems) log::warn("index: {}; it is made again", problem);
-  index_ = std::move(opened.index);
+  auto opened = co_await pool_.run(open);
+  if (opened) {
+    for (const auto& problem : opened->problems) log::warn("index: {}; it is made again", problem);
+    index_ = std::move(opened->index);
+    co_await compare();
+  }
+  loaded_ = true;
+  progress_.notify_all();
+  if (!opened) co_return std::move(opened).error();
+  co_return Ok{};
+}
+
+// What came, grew or went while nobody looked. A hundred thousand take a while: others go between.
+Task<void> Recall::compare() {
+  constexpr std::size_t kAtOnce = 1000;
+  std::size_t count = 0;
   for (const auto group : index_->groups()) {
     const auto id = session::SessionId::parse(index_->group_name(group));
     if (!id || !sessions_.find(*id)) index_->remove_group(group);
+    if (++count % kAtOnce == 0) co_await yield_to_loop();
   }
-  sessions_.visit([this](const session::Row& row) { changed(row.id, false); });
-  co_return Ok{};
+  std::vector<session::SessionId> ids;
+  sessions_.visit([&](const session::Row& row) { ids.push_back(row.id); });
+  for (const auto& id : ids) {
+    changed(id, false);
+    if (++count % kAtOnce == 0) co_await yield_to_loop();
+  }
 }
 
 Task<void> Recall::stop() {
   stopping_ = true;
+  progress_.notify_all();
   tasks_.cancel();
   co_await tasks_.join();
   if (!index_ || !index_->dirty()) co_return;
@@ -252,7 +271,9 @@ Task<Status> Recall::run(search::Job job) {
 
 // ---- search ----
 
-Task<void> Recall::wait_until_caught_up() {
+Task<Status> Recall::wait_until_caught_up() {
+  while (!loaded_ && !stopping_) co_await progress_.wait();
+  if (!index_) co_return Error(Errc::unavailable, "the index could not be opened; see the log");
   std::vector<std::pair<session::SessionId, std::uint64_t>> wanted;
   const auto want = [&](const session::SessionId& id) {
     if (const auto* row = sessions_.find(id)) wanted.emplace_back(id, row->bytes);
@@ -266,7 +287,7 @@ Task<void> Recall::wait_until_caught_up() {
       // Neither waiting nor being read: it could not be read.
       return there || (!behind_.contains(one.first) && !busy_.contains(one.first));
     });
-    if (wanted.empty()) co_return;
+    if (wanted.empty()) co_return Ok{};
     co_await progress_.wait();
   }
 }
@@ -300,8 +321,7 @@ std::int64_t millis(TimePoint time) {
 }  // namespace
 
 Task<Result<Answer>> Recall::search(Ask ask) {
-  if (!index_) co_return Error(Errc::unavailable, "the index is not open");
-  co_await wait_until_caught_up();
+  REEF_CO_CHECK(co_await wait_until_caught_up());
   auto question = parse_question(ask.query, ask.last_word_is_prefix);
   RowTest test;
   if (!question.filter.empty() && ask.filter) {
@@ -366,9 +386,8 @@ Task<Result<Answer>> Recall::search(Ask ask) {
 
 Task<Result<Messages>> Recall::list_messages(session::SessionId id, std::uint64_t offset,
                                              std::size_t limit, std::size_t bytes_max) {
-  if (!index_) co_return Error(Errc::unavailable, "the index is not open");
   if (!sessions_.find(id)) co_return session::no_session(id);
-  co_await wait_until_caught_up();
+  REEF_CO_CHECK(co_await wait_until_caught_up());
   Messages out;
   std::vector<Line> lines;
   if (const auto group = index_->find_group(id.text())) {

@@ -82,6 +82,7 @@ class Recall {
          Files& files, std::string directory);
 
   // Opens the index; what it does not cover is read in the background. A damaged one is made again.
+  // Searches wait for it; nothing else needs to.
   Task<Status> load();
   // Writes down what is only in memory.
   Task<void> stop();
@@ -113,7 +114,9 @@ class Recall {
   // Writes and merges files of the index while there is something to do.
   Task<void> tidy();
   Task<Status> run(search::Job job);
-  Task<void> wait_until_caught_up();
+  Task<void> compare();
+  // For what was acknowledged before the call.
+  Task<Status> wait_until_caught_up();
   Task<std::vector<Item>> read_items(const std::vector<Line>& lines, search::Query query,
                                      std::size_t bytes_max);
 
@@ -127,6 +130,7 @@ class Recall {
   std::set<session::SessionId> busy_;                               // being read
   std::unordered_map<std::uint32_t, std::uint32_t> next_ordinals_;  // by group, where known
   std::size_t readers_ = 0;
+  bool loaded_ = false;  // or given up
   bool tidying_ = false;
   bool stopping_ = false;
   Notify progress_;
