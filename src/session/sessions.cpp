@@ -140,27 +140,34 @@ Task<Status> Sessions::load() {
   co_await listing.join();
   if (!listed) co_return Error(Errc::internal, "the sessions could not be listed");
   REEF_CO_TRY(const auto stored, *std::move(listed));
+  rows_ = std::move(known.rows);
   rows_.reserve(stored.size());
   bindings_.reserve(stored.size());
   times_.reserve(stored.size());
   std::vector<Refresh> stale;
   for (const auto& session : stored) {
-    const auto found = known.rows.find(session.id);
-    if (found != known.rows.end() && found->second.bytes == session.bytes) {
-      place(rows_.insert(known.rows.extract(found)).position->second);
+    const auto found = rows_.find(session.id);
+    if (found != rows_.end() && found->second.bytes == session.bytes) {
+      place(found->second);
       continue;
     }
     Refresh request{session.id, std::nullopt};
-    if (found != known.rows.end()) {
+    if (found != rows_.end()) {
       request.known = std::move(found->second);
-      known.rows.erase(found);
+      rows_.erase(found);
     }
     stale.push_back(std::move(request));
     if (stale.size() == kRefreshAtOnce) co_await refresh(std::exchange(stale, {}));
   }
   if (!stale.empty()) co_await refresh(std::move(stale));
   // What is in the catalog and not on disk is gone.
-  for (const auto& [id, row] : known.rows) mark_changed(id);
+  std::vector<SessionId> gone;
+  for (const auto& [id, row] : rows_)
+    if (row.slot == SIZE_MAX) gone.push_back(id);
+  for (const auto& id : gone) {
+    rows_.erase(id);
+    mark_changed(id);
+  }
   if (catalog_damaged_) plan_flush();
   co_return Ok{};
 }
