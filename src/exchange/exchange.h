@@ -2,7 +2,15 @@
 // find to an Intake, writers of foreign formats give files to an Outlet. docs/exchange.md tells how
 // they work together.
 //
-//   exchange.h   Intake, Outlet, Writer     this file
+//   exchange.h   Intake, Outlet, Writer                 this file
+//   import.h     Importer                               one source into the home, once
+//   places.h     where other programs keep their sessions
+//   pi.h, clawdbot.h, crabtalk.h, craft.h               readers (and writers) of one program each
+//   formats.h    find_format                            everything that can be written
+//   redact.h     masks secrets on the way in
+//   source.h, feed.h, content.h                         what the readers share
+//   staging.h, definitions.h, import_job.h              what the importer is made of
+//   spool.h, tar.h                                      what exports and backups are made of
 //   formats.h    make_writer                every format sessions can be written in
 //   crabtalk.h   read_crabtalk, its writer  CrabTalk
 //   craft.h      read_craft, its writers    Craft Agents

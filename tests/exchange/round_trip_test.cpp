@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "exchange/clawdbot.h"
 #include "exchange/crabtalk.h"
 #include "exchange/craft.h"
 #include "exchange/feed.h"
@@ -170,6 +171,44 @@ TEST(PiExport, EveryEntryOfEveryBranchComesBack) {
 }
 
 // What Craft shows and does with our lines, beyond their coming back.
+// Its transcripts are pi's; the keys and the titles are in the store beside them.
+TEST(ClawdbotExport, EveryEntryComesBackUnderItsKey) {
+  const auto seed = first_seed();
+  for (int from = 0; from < kSessions && !testing::Test::HasFailure(); from += kPerExport) {
+    SCOPED_TRACE(fmt::format("REEF_SEED={}", seed + static_cast<std::uint64_t>(from)));
+    std::vector<Native> sessions;
+    for (int i = 0; i < kPerExport; ++i) {
+      sessions.emplace_back(test::random_transcript(seed + static_cast<std::uint64_t>(from + i)),
+                            i);
+      sessions.back().row.meta["key"] = fmt::format("agent:main:tg:group:{}", i);
+    }
+    MemoryOutlet outlet;
+    const auto writer = clawdbot_writer(outlet);
+    for (const auto& native : sessions)
+      value_of(writer->add(Exported{native.row, native.transcript, {}, native.bytes}));
+    value_of(writer->finish());
+    MemoryFiles disk;
+    for (const auto& [path, bytes] : outlet.files()) disk.put("/out/" + path, bytes);
+    MemoryIntake intake(disk);
+    value_of(read_clawdbot(disk, "/out", intake));
+    ASSERT_EQ(intake.sessions().size(), sessions.size());
+    for (const auto& native : sessions) {
+      const auto key = json::find_string(native.row.meta, "key");
+      const auto back =
+          std::find_if(intake.sessions().begin(), intake.sessions().end(), [&](const auto& one) {
+            return json::find_string(one.head.meta, "key") == key;
+          });
+      ASSERT_NE(back, intake.sessions().end()) << *key;
+      const auto& sent = native.transcript.entries();
+      ASSERT_EQ(back->entries.size(), sent.size());
+      for (std::size_t at = 0; at < sent.size(); ++at) {
+        EXPECT_EQ(back->entries[at].parent, sent[at].parent);
+        EXPECT_EQ(json::value(back->entries[at].body), json::value(sent[at].body)) << at;
+      }
+    }
+  }
+}
+
 class CraftExport : public testing::Test {
  protected:
   static std::string line(std::string_view type, std::string_view id, std::string_view fields) {
