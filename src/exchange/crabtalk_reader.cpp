@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "exchange/crabtalk.h"
 #include "exchange/crabtalk_setup.h"
 #include "exchange/feed.h"
@@ -416,8 +417,9 @@ Head Reader::head_of(const Kept& kept, json::object& meta, TimePoint modified) {
   const auto created = time_from(meta.if_contains("created_at"));
   head.created = created.value_or(modified);
   // Two homes may both have a crab_alice_1; when it was begun tells them apart.
-  const auto name =
-      slug && !kept.folder ? fmt::format("{}_{}", slug->pair, slug->number) : kept.name;
+  auto name = slug && !kept.folder ? fmt::format("{}_{}", slug->pair, slug->number) : kept.name;
+  // A file may be called anything; what is made readable must still tell two apart.
+  if (!utf8::valid(name)) name = utf8::sanitize(name) + "-" + stable_id(name).text;
   head.origin = fmt::format("crabtalk:{}{}{}", name, kept.folder ? "" : ".jsonl",
                             created ? "@" + format_iso(*created) : "");
   head.id = extra.id.empty() ? name : extra.id;

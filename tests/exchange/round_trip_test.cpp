@@ -194,10 +194,9 @@ TEST(ClawdbotExport, EveryEntryComesBackUnderItsKey) {
     ASSERT_EQ(intake.sessions().size(), sessions.size());
     for (const auto& native : sessions) {
       const auto key = json::find_string(native.row.meta, "key");
-      const auto back =
-          std::find_if(intake.sessions().begin(), intake.sessions().end(), [&](const auto& one) {
-            return json::find_string(one.head.meta, "key") == key;
-          });
+      const auto back = std::find_if(
+          intake.sessions().begin(), intake.sessions().end(),
+          [&](const auto& one) { return json::find_string(one.head.meta, "key") == key; });
       ASSERT_NE(back, intake.sessions().end()) << *key;
       const auto& sent = native.transcript.entries();
       ASSERT_EQ(back->entries.size(), sent.size());
