@@ -46,13 +46,14 @@ class Database {
     for (const char* name : {"/db", "/db-wal", "/db-shm", ""}) ::remove((copy_ + name).c_str());
   }
 
-  static Result<Database> open(Files& files, const std::string& path) {
+  // What must be copied to be read goes into a folder of its own in `scratch`.
+  static Result<Database> open(Files& files, const std::string& path, const std::string& scratch) {
     Database out;
     const auto log = files.stat_path(path + "-wal");
     auto from = path;
     if (log && log->size > 0) {
       // What is only in the log cannot be read without writing beside it: so beside a copy.
-      REEF_CHECK(out.copy(files, path));
+      REEF_CHECK(out.copy(files, path, scratch));
       from = out.copy_ + "/db";
     }
     std::string uri = "file:";
@@ -105,9 +106,12 @@ class Database {
                  fmt::format("{}: {}", what, db_ ? sqlite3_errmsg(db_.get()) : "no memory"));
   }
 
-  Status copy(Files& files, const std::string& path) {
-    const char* chosen = ::getenv("TMPDIR");
-    auto name = std::string(chosen && *chosen == '/' ? chosen : "/tmp") + "/reef-import-XXXXXX";
+  Status copy(Files& files, const std::string& path, const std::string& scratch) {
+    if (scratch.empty())
+      return Error(Errc::unsupported,
+                   path + " has a log of changes, and there is no place to read it");
+    REEF_CHECK(make_directories(files, scratch));
+    auto name = scratch + "/database-XXXXXX";
     if (!::mkdtemp(name.data())) return sys_error(errno, "make a temporary folder");
     copy_ = name;
     for (const std::string_view suffix : {"", "-wal"}) {
@@ -211,7 +215,7 @@ Status read_events(const Database& db, const std::string& path, const std::strin
 
 Status read_clawdbot_database(Files& files, const std::string& path, const std::string& agent,
                               Intake& intake) {
-  const auto db = Database::open(files, path);
+  const auto db = Database::open(files, path, intake.scratch());
   if (!db) {
     intake.problem(Problem{path, 0, db.error().what});
     return Ok{};

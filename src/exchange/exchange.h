@@ -93,6 +93,8 @@ class Intake {
   virtual void problem(Problem problem) = 0;
   // More bytes of the source were consumed; for a progress bar.
   virtual void consumed(std::uint64_t bytes) = 0;
+  // A folder for copies a reader needs for a moment; empty: there is none.
+  virtual std::string scratch() const { return ""; }
   // The person gave up: readers stop at the next chance.
   virtual bool cancelled() const = 0;
 };

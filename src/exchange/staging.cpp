@@ -442,6 +442,10 @@ Status StagedIntake::end() {
 
 // ---- files ----
 
+std::string StagedIntake::scratch() const {
+  return staging_of(job_.house().home);
+}
+
 std::string StagedIntake::session_folder() const {
   return open_->known ? fmt::format("{}/sessions/{}", job_.house().home, open_->id.text())
                       : open_->folder;

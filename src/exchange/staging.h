@@ -26,6 +26,7 @@ class StagedIntake final : public Intake {
   Result<std::string> put(std::string_view folder, std::string_view name,
                           std::string_view bytes) override;
   void learn(json::object meta) override;
+  std::string scratch() const override;
   Status end() override;
   Status define(Definition definition) override;
   void problem(Problem problem) override;
