@@ -392,12 +392,12 @@ class Home:
             return source.read()
 
     def listing(self):
-        """Every path below the home but logs and run."""
+        """Every path below the home but logs, run and index, whose files come and go by themselves."""
         found = set()
         for directory, names, files in os.walk(self.path):
             for name in names + files:
                 relative = os.path.relpath(os.path.join(directory, name), self.path)
-                if relative.split("/")[0] not in ("logs", "run"):
+                if relative.split("/")[0] not in ("logs", "run", "index"):
                     found.add(relative)
         return found
 

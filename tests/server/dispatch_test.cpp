@@ -33,9 +33,11 @@ class DispatchTest : public testing::Test {
     setup->agents["reef"] = runtime::Agent{"reef", "", "local", "", {}};
     setup->agents["broken"] = runtime::Agent{"broken", "", "s/x", "", {}};
     runtime.configure(std::move(setup));
+    EXPECT_TRUE(test::run(io, recall.load()));
   }
   ~DispatchTest() override {
     test::run(io, runtime.drain(std::chrono::milliseconds(0)));
+    test::run(io, recall.stop());
     test::run(io, sessions.stop());
   }
 
