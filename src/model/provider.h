@@ -8,23 +8,43 @@
 #include <variant>
 #include <vector>
 
+#include "base/json.h"
 #include "base/task.h"
 #include "session/message.h"
 
 namespace reef::model {
+
+// What a model may call.
+struct Tool {
+  std::string name;
+  std::string description;
+  json::object parameters;  // JSON Schema of an object
+};
+struct ToolChoice {
+  enum class Mode : std::uint8_t { automatic, none, required, named };
+  Mode mode = Mode::automatic;
+  std::string name;  // with `named`
+};
+enum class ThinkingLevel : std::uint8_t { off, minimal, low, medium, high, xhigh };
 
 // One model call.
 struct Request {
   std::string model;
   std::string system;
   std::vector<session::MessagePtr> messages;
+  std::vector<Tool> tools;
+  ToolChoice tool_choice;
+  ThinkingLevel thinking = ThinkingLevel::off;
+  std::optional<std::int64_t> max_tokens;
+  std::vector<std::string> stop;
+  json::object extra;  // parameters of this backend, passed through as they are
 };
 
 // A piece of the reply as it comes; never empty.
 struct Delta {
-  enum class Kind : std::uint8_t { text, thinking };
+  enum class Kind : std::uint8_t { text, thinking, tool_call };
   Kind kind = Kind::text;
-  std::string text;
+  std::string text;  // of a tool call: the tool's name, once it is known
 };
 using DeltaSink = std::function<void(Delta)>;
 

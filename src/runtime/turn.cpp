@@ -26,6 +26,10 @@ class Segments {
   Segments(EventLog& events, const std::string& agent) : events_(events), agent_(agent) {}
 
   void take(model::Delta delta) {
+    if (delta.kind == model::Delta::Kind::tool_call) {
+      close();
+      return;
+    }
     said_bytes_ += delta.text.size();
     if (said_bytes_ > kReplyBytesMax) return;
     if (open_ != delta.kind) {
