@@ -1,8 +1,9 @@
 // Table of contents of benchmarks/: groups of tables, each a function that measures and prints.
 //
-//   groups.h     core, sessions, imports         this file; main.cpp names them on the command line
+//   groups.h     core, sessions, imports, ...   this file; main.cpp names them on the command line
 //   core.h       the tables of `core`            round_trip.cpp, turns.cpp, start_up.cpp
 //   sessions.h   the tables of `sessions`        appends.cpp, contexts.cpp, lists.cpp
+//   searches.h   the table of `search`           searches.cpp, with corpus.h and rivals.h
 //   table.h      Table                           aligned columns
 //   measure.h    Samples                         durations and their percentiles
 //   process.h    Scratch, Child, start_daemon    the daemon under measurement
@@ -23,5 +24,7 @@ namespace reef::benchmarks {
 Status core();
 Status sessions();
 Status imports();
+Status search_small();
+Status search_large();
 
 }  // namespace reef::benchmarks

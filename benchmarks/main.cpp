@@ -7,6 +7,7 @@
 
 #include "groups.h"
 #include "process.h"
+#include "searches.h"
 #include "sessions.h"
 
 namespace {
@@ -17,6 +18,7 @@ struct Group {
   std::string_view name;
   std::string_view what;
   Status (*run)();
+  bool by_default = true;
 };
 
 // A new group also gets a line in the help of ../bench.
@@ -24,6 +26,9 @@ constexpr Group kGroups[] = {
     {"core", "Ping, first chunk, turns per second, start-up, memory", benchmarks::core},
     {"sessions", "durable appends, opening, lists and start-up with many", benchmarks::sessions},
     {"import", "other programs' sessions, MB/s and memory", benchmarks::imports},
+    {"search", "full-text search beside SQLite FTS5 and Xapian", benchmarks::search_small},
+    {"search-1m", "the same alone with a million messages; 3 GB, only when named",
+     benchmarks::search_large, false},
 };
 
 constexpr int kInterrupted = 130;
@@ -42,9 +47,11 @@ void print_help() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Not for people: contexts.cpp starts this program so.
+  // Not for people: contexts.cpp and searches.cpp start this program so.
   if (argc == 4 && argv[1] == std::string_view("--open-context"))
     return benchmarks::open_context_here(argv[2], argv[3]);
+  if (argc == 4 && argv[1] == std::string_view("--search-index"))
+    return benchmarks::search_here(argv[2]);
   std::vector<const Group*> wanted;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
@@ -60,7 +67,8 @@ int main(int argc, char** argv) {
     wanted.push_back(group);
   }
   if (wanted.empty())
-    for (const auto& group : kGroups) wanted.push_back(&group);
+    for (const auto& group : kGroups)
+      if (group.by_default) wanted.push_back(&group);
 
   benchmarks::catch_signals();
   benchmarks::raise_descriptor_limit();

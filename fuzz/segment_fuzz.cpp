@@ -19,12 +19,11 @@ constexpr std::uint32_t kDocuments = 300;
 std::string make_content() {
   auto memory = std::make_shared<MemorySegment>();
   Tokenizer tokenizer;
-  Stemmer stemmer;
   for (std::uint32_t d = 0; d < kDocuments; ++d) {
     const auto text = "paint painted word" + std::to_string(d % 40) + " number" + std::to_string(d);
     const FieldText fields[] = {{1, text}, {2, "title paint"}};
     memory->add({.group = d / 50, .key = d, .time_ms = d, .facets = d % 3},
-                std::span(fields).first(d % 7 == 0 ? 2 : 1), tokenizer, stemmer);
+                std::span(fields).first(d % 7 == 0 ? 2 : 1), tokenizer);
   }
   PosixFiles files;
   const auto path = "/tmp/segment_fuzz." + std::to_string(::getpid());
@@ -48,7 +47,7 @@ void read_everything(const Segment& segment) {
   std::vector<std::uint32_t> positions;
   auto walk = segment.vocabulary().walk();
   for (std::size_t terms = 0; terms < 2000 && walk.next(); ++terms) {
-    const auto entry = segment.entry(walk.value());
+    const auto entry = segment.entry(walk.entry());
     if (!entry) continue;
     static_cast<void>(segment.read(*entry, postings));
     Cursor cursor(segment, *entry, 1);
@@ -64,10 +63,10 @@ void read_everything(const Segment& segment) {
   }
   for (const auto* term : {"paint", "title", "number7", "", "zzz"}) {
     static_cast<void>(segment.find(term));
-    for (const auto number : segment.with_stem(term)) {
-      auto at = segment.vocabulary().walk_at(number);
-      static_cast<void>(at.next());
-    }
+    for (const auto number : segment.with_stem(term))
+      static_cast<void>(segment.vocabulary().at(number));
+    auto from = segment.vocabulary().walk_from(term);
+    static_cast<void>(from.next());
   }
   for (std::uint32_t group = 0; group < 8; ++group) {
     const auto [begin, end] = segment.of_group(group);

@@ -55,7 +55,7 @@ class Build::Terms {
       return Ok{};
     }
     const auto& file = *source_->file;
-    const auto entry = file.entry(walk_.value());
+    const auto entry = file.entry(walk_.entry());
     if (!entry || !file.read(*entry, out)) return damaged();
     // Merges read everything once: what is behind must not stay resident.
     const auto* end = entry->positions.data() + entry->positions.size();
@@ -118,8 +118,9 @@ Status Build::start() {
     return std::tie(a.group, a.key, a.input, a.document) <
            std::tie(b.group, b.key, b.input, b.document);
   };
-  if (!std::is_sorted(order.begin(), order.end(), before))
-    std::sort(order.begin(), order.end(), before);
+  const bool sorted = std::is_sorted(order.begin(), order.end(), before);
+  if (!sorted) std::sort(order.begin(), order.end(), before);
+  unchanged_ = sorted && inputs_.size() == 1 && order.size() == inputs_[0].source.size();
 
   documents_ = static_cast<std::uint32_t>(order.size());
   SegmentWriter::Documents documents;
@@ -187,6 +188,12 @@ Status Build::add_next_term(std::size_t& work) {
     if (terms.done() || (!first && terms.term() >= term)) continue;
     term.assign(terms.term());
     first = false;
+  }
+  if (unchanged_) {
+    REEF_CHECK(terms_[0].read(read_[0]));
+    work += read_[0].documents.size() + 1;
+    REEF_CHECK(writer_->add(term, read_[0], stemmer_));
+    return terms_[0].advance();
   }
   items_.clear();
   for (std::size_t n = 0; n < terms_.size(); ++n) {

@@ -37,6 +37,9 @@ struct Source {
   DocumentRow row(std::uint32_t document) const {
     return memory ? memory->row(document) : file->row(document);
   }
+  std::uint32_t group(std::uint32_t document) const {
+    return memory ? memory->row(document).group : file->group(document);
+  }
   Lengths lengths() const { return memory ? memory->lengths() : file->lengths(); }
 };
 
@@ -86,6 +89,7 @@ class Build {
   std::vector<std::vector<std::uint32_t>> renumbered_;
   std::vector<std::uint32_t> groups_;
   std::uint32_t documents_ = 0;
+  bool unchanged_ = false;  // one input, whose documents keep their numbers
   std::uint64_t bytes_ = 0;
   std::optional<SegmentWriter> writer_;
   std::vector<Terms> terms_;

@@ -112,33 +112,23 @@ float Cursor::bound(std::uint32_t from, std::uint32_t to) {
 
 bool Cursor::positions(std::vector<std::uint32_t>& out) const {
   out.clear();
-  std::string_view bytes;
-  std::uint32_t count = 0;
   if (memory_) {
     const auto begin = at_ == 0 ? 0 : memory_position_ends_[at_ - 1];
-    bytes = std::string_view(memory_positions_).substr(begin, memory_position_ends_[at_] - begin);
-    count = UINT32_MAX;
-  } else {
-    bytes = entry_.positions;
-    if (!file_->file().check(bytes)) return false;
-    if (entry_.df >= kBlock)
-      bytes.remove_prefix(std::min<std::size_t>(info(next_block_ - 1).positions, bytes.size()));
-    count = positions_of(file_->lengths(), documents_[at_], payloads_[at_]);
+    ByteReader in(
+        std::string_view(memory_positions_).substr(begin, memory_position_ends_[at_] - begin));
+    for (std::uint32_t position = 0; in.left() > 0;) out.push_back(position += in.varint32());
+    return true;
   }
-  ByteReader in(bytes);
-  if (!memory_) {
-    std::uint64_t skip = 0;
-    for (std::uint32_t i = 0; i < at_; ++i)
-      skip += positions_of(file_->lengths(), documents_[i], payloads_[i]);
-    for (; skip > 0 && in.ok(); --skip) static_cast<void>(in.varint());
-  }
-  std::uint32_t position = 0;
-  while (in.ok() && (memory_ ? in.left() > 0 : count > 0)) {
-    position += in.varint32();
-    out.push_back(position);
-    --count;
-  }
-  if (!in.ok() && file_) file_->file().mark_damaged();
+  auto bytes = entry_.positions;
+  if (!file_->file().check(bytes)) return false;
+  if (entry_.df >= kBlock)
+    bytes.remove_prefix(std::min<std::size_t>(info(next_block_ - 1).positions, bytes.size()));
+  BitReader in(bytes);
+  const auto& lengths = file_->lengths();
+  for (std::uint32_t i = 0; i <= at_ && in.ok(); ++i)
+    get_positions(in, span_of(lengths, documents_[i]),
+                  positions_of(lengths, documents_[i], payloads_[i]), out);
+  if (!in.ok()) file_->file().mark_damaged();
   return in.ok();
 }
 

@@ -6,10 +6,11 @@
 
 namespace reef::search {
 
-void DictionaryWriter::add(std::string_view key, std::string_view value) {
+void DictionaryWriter::add(std::string_view key, std::string_view value, std::uint64_t extent) {
   std::size_t shared = 0;
   if (size_ % Dictionary::kEntriesPerBlock == 0) {
     put_fixed(offsets_, static_cast<std::uint32_t>(bytes_.size()));
+    put_varint(bytes_, extents_);
   } else {
     const auto most = std::min(key.size(), last_.size());
     while (shared < most && key[shared] == last_[shared]) ++shared;
@@ -18,9 +19,11 @@ void DictionaryWriter::add(std::string_view key, std::string_view value) {
   put_varint(bytes_, shared);
   put_varint(bytes_, key.size() - shared);
   bytes_.append(key.substr(shared));
+  put_varint(bytes_, extent);
   put_varint(bytes_, value.size());
   bytes_.append(value);
   last_.assign(key);
+  extents_ += extent;
   ++size_;
 }
 
@@ -35,15 +38,20 @@ std::string_view Dictionary::block(std::uint32_t number) const {
   const std::size_t from = offset(number);
   const std::size_t to = number + 1 < blocks() ? offset(number + 1) : bytes_.size();
   if (from > to || to > bytes_.size()) {
-    if (file_) file_->mark_damaged();
+    damaged();
     return {};
   }
   const auto out = bytes_.substr(from, to - from);
   return file_ && !file_->check(out) ? std::string_view() : out;
 }
 
+void Dictionary::damaged() const {
+  if (file_) file_->mark_damaged();
+}
+
 std::string_view Dictionary::first_key(std::uint32_t number) const {
   ByteReader in(block(number));
+  static_cast<void>(in.varint());
   static_cast<void>(in.varint());
   return in.take(in.varint());
 }
@@ -62,14 +70,53 @@ std::uint32_t Dictionary::block_of(std::string_view key) const {
   return low;
 }
 
-std::optional<std::string_view> Dictionary::find(std::string_view key) const {
+// Without putting keys together: `same` is how many bytes of the wanted key the last one began
+// with.
+std::optional<Dictionary::Entry> Dictionary::find(std::string_view key) const {
   if (blocks() == 0) return std::nullopt;
-  auto walk = walk_from_block(block_of(key));
-  while (walk.next()) {
-    const auto order = std::string_view(walk.key()).compare(key);
-    if (order == 0) return walk.value();
-    if (order > 0) break;
+  const auto number = block_of(key);
+  ByteReader in(block(number));
+  Entry entry{.ordinal = number * kEntriesPerBlock, .value = {}, .offset = in.varint()};
+  const auto end = std::min(entry.ordinal + kEntriesPerBlock, size_);
+  std::size_t same = 0;
+  for (; entry.ordinal < end; ++entry.ordinal, entry.offset += entry.extent) {
+    const auto shared = in.varint();
+    const auto suffix = in.take(in.varint());
+    entry.extent = in.varint();
+    entry.value = in.take(in.varint());
+    if (!in.ok()) {
+      damaged();
+      return std::nullopt;
+    }
+    if (shared > same) continue;             // still smaller
+    if (shared < same) return std::nullopt;  // larger already
+    const auto rest = key.substr(same);
+    const auto most = std::min(rest.size(), suffix.size());
+    std::size_t more = 0;
+    while (more < most && suffix[more] == rest[more]) ++more;
+    if (more == rest.size() && more == suffix.size()) return entry;
+    same += more;
+    if (more == rest.size()) return std::nullopt;
+    if (more < suffix.size() &&
+        static_cast<std::uint8_t>(suffix[more]) > static_cast<std::uint8_t>(rest[more]))
+      return std::nullopt;
   }
+  return std::nullopt;
+}
+
+std::optional<Dictionary::Entry> Dictionary::at(std::uint32_t ordinal) const {
+  if (ordinal >= size_ || ordinal / kEntriesPerBlock >= blocks()) return std::nullopt;
+  ByteReader in(block(ordinal / kEntriesPerBlock));
+  Entry entry{.ordinal = ordinal, .value = {}, .offset = in.varint()};
+  for (auto left = ordinal % kEntriesPerBlock + 1; left > 0; --left) {
+    entry.offset += entry.extent;
+    static_cast<void>(in.varint());
+    in.skip(in.varint());
+    entry.extent = in.varint();
+    entry.value = in.take(in.varint());
+  }
+  if (in.ok()) return entry;
+  damaged();
   return std::nullopt;
 }
 
@@ -88,31 +135,28 @@ Dictionary::Walk Dictionary::walk_from(std::string_view key) const {
   return out;
 }
 
-Dictionary::Walk Dictionary::walk_at(std::uint32_t ordinal) const {
-  auto out = walk_from_block(ordinal / kEntriesPerBlock);
-  for (std::uint32_t n = 0; n < ordinal % kEntriesPerBlock; ++n)
-    if (!out.next()) break;
-  return out;
-}
-
 bool Dictionary::Walk::next() {
   if (!dictionary_ || ordinal_ >= dictionary_->size_) return false;
   if (ordinal_ % kEntriesPerBlock == 0 || at_.at() == nullptr) {
     if (ordinal_ / kEntriesPerBlock >= dictionary_->blocks()) return false;
     at_ = ByteReader(dictionary_->block(ordinal_ / kEntriesPerBlock));
     key_.clear();
+    entry_.offset = at_.varint();
+    entry_.extent = 0;
   }
   const auto shared = at_.varint();
   const auto suffix = at_.take(at_.varint());
-  value_ = at_.take(at_.varint());
+  entry_.offset += entry_.extent;
+  entry_.extent = at_.varint();
+  entry_.value = at_.take(at_.varint());
   if (!at_.ok() || shared > key_.size()) {
-    if (dictionary_->file_) dictionary_->file_->mark_damaged();
+    dictionary_->damaged();
     ordinal_ = dictionary_->size_;
     return false;
   }
   key_.resize(shared);
   key_.append(suffix);
-  ++ordinal_;
+  entry_.ordinal = ordinal_++;
   return true;
 }
 

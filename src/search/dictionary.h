@@ -1,8 +1,12 @@
 // Sorted keys with small values, compressed by what neighbours share, searched where they lie.
 //
-//   bytes   := block*                  16 entries each
-//   entry   := varint shared, varint suffix bytes, suffix, varint value bytes, value
+//   bytes   := block*
+//   block   := varint offset, 16 entries
+//   entry   := varint shared, varint suffix bytes, suffix, varint extent, varint value bytes, value
 //   offsets := u32 per block
+//
+// Something elsewhere may belong to each entry, in the same order and without gaps: the extent is
+// its length, and the sum of all before is where it begins.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +22,7 @@ namespace reef::search {
 class DictionaryWriter {
  public:
   // Keys ascend.
-  void add(std::string_view key, std::string_view value);
+  void add(std::string_view key, std::string_view value, std::uint64_t extent = 0);
   std::uint32_t size() const { return size_; }
   const std::string& bytes() const { return bytes_; }
   const std::string& offsets() const { return offsets_; }
@@ -27,6 +31,7 @@ class DictionaryWriter {
   std::string bytes_;
   std::string offsets_;
   std::string last_;
+  std::uint64_t extents_ = 0;
   std::uint32_t size_ = 0;
 };
 
@@ -41,7 +46,14 @@ class Dictionary {
       : file_(file), bytes_(bytes), offsets_(offsets), size_(size) {}
 
   std::uint32_t size() const { return size_; }
-  std::optional<std::string_view> find(std::string_view key) const;
+  struct Entry {
+    std::uint32_t ordinal = 0;
+    std::string_view value;
+    std::uint64_t offset = 0;
+    std::uint64_t extent = 0;
+  };
+  std::optional<Entry> find(std::string_view key) const;
+  std::optional<Entry> at(std::uint32_t ordinal) const;
 
   // Walks entries in order. At the end, or where the bytes are damaged, `next` gives false.
   class Walk {
@@ -49,8 +61,7 @@ class Dictionary {
     Walk() = default;
     bool next();
     const std::string& key() const { return key_; }
-    std::string_view value() const { return value_; }
-    std::uint32_t ordinal() const { return ordinal_ - 1; }
+    const Entry& entry() const { return entry_; }
     // What has been read and will not be again.
     std::string_view passed() const;
 
@@ -60,18 +71,17 @@ class Dictionary {
     std::uint32_t ordinal_ = 0;  // of the entry after the current one
     ByteReader at_;
     std::string key_;
-    std::string_view value_;
+    Entry entry_;
   };
   Walk walk() const { return walk_from_block(0); }
   // From the first key that is not before `key`: `next` must be called and gives it.
   Walk walk_from(std::string_view key) const;
-  // `next` gives the entry with this number.
-  Walk walk_at(std::uint32_t ordinal) const;
 
  private:
   Walk walk_from_block(std::uint32_t block) const;
   std::string_view block(std::uint32_t number) const;
   std::string_view first_key(std::uint32_t block) const;
+  void damaged() const;
   std::uint32_t block_of(std::string_view key) const;
   std::uint32_t blocks() const { return static_cast<std::uint32_t>(offsets_.size() / 4); }
 

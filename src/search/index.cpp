@@ -18,6 +18,8 @@ constexpr std::size_t kStepPostings = 200'000;
 constexpr std::uint32_t kTierDocuments = 2048;
 // One of so many documents deleted: the segment is written anew.
 constexpr std::uint32_t kDeletedShare = 4;
+// Of a thorough merge: a segment this many times as large as all smaller ones is left alone.
+constexpr std::uint32_t kAlike = 4;
 
 }  // namespace
 
@@ -154,7 +156,7 @@ std::vector<std::uint32_t> Index::groups() const {
 
 void Index::add(const DocumentRow& row, std::span<const FieldText> fields) {
   REEF_ASSERT(row.group < groups_.size() && !groups_[row.group].name.empty());
-  memory_segment_->add(row, fields, tokenizer_, stemmer_);
+  memory_segment_->add(row, fields, tokenizer_);
 }
 
 std::vector<Index::Part*> Index::parts() {
@@ -331,7 +333,7 @@ std::optional<Job> Index::begin_flush() {
   return job;
 }
 
-std::optional<Job> Index::begin_merge() {
+std::optional<Job> Index::begin_merge(bool thorough) {
   if (merging_) return std::nullopt;
   std::vector<Part*> chosen;
   std::unordered_map<unsigned, std::vector<Part*>> tiers;
@@ -353,8 +355,11 @@ std::optional<Job> Index::begin_merge() {
     unsigned best = UINT32_MAX;
     for (const auto& [tier, members] : tiers)
       if (members.size() >= options_.merge_segments && tier < best) best = tier;
-    if (best == UINT32_MAX) return std::nullopt;
-    chosen = tiers[best];
+    if (best != UINT32_MAX)
+      chosen = tiers[best];
+    else if (thorough)
+      chosen = too_alike();
+    if (chosen.empty()) return std::nullopt;
   }
   Job job;
   job.merge_ = true;
@@ -369,6 +374,25 @@ std::optional<Job> Index::begin_merge() {
       std::make_unique<Build>(files_, path_of(job.number_), std::move(inputs), options_.weights);
   merging_ = true;
   return job;
+}
+
+// The segments that are less than four times as large as all smaller ones together, with these.
+std::vector<Index::Part*> Index::too_alike() {
+  std::vector<Part*> by_size;
+  for (auto& part : files_parts_)
+    if (!part.source.file->file().damaged() && part.source.size() <= options_.merge_documents_max)
+      by_size.push_back(&part);
+  std::sort(by_size.begin(), by_size.end(),
+            [](const Part* a, const Part* b) { return a->source.size() < b->source.size(); });
+  std::size_t count = 0;
+  std::uint64_t smaller = 0;
+  for (std::size_t n = 0; n < by_size.size(); ++n) {
+    const std::uint64_t size = by_size[n]->source.size();
+    if (n > 0 && size < smaller * kAlike) count = n + 1;
+    smaller += size;
+  }
+  by_size.resize(count);
+  return by_size;
 }
 
 // Documents deleted while the job ran.

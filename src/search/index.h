@@ -99,12 +99,16 @@ class Index {
 
   // --- files ---
   bool wants_flush() const;
+  // Who adds many documents at once may wait for more than wants_flush asks for: larger segments
+  // spare merges.
+  std::size_t memory_bytes() const { return memory_segment_->memory_bytes(); }
   // Something would be lost or read again after a restart.
   bool dirty() const;
   // Plans writing down what is in memory; nothing while one is under way.
   std::optional<Job> begin_flush();
-  // Plans a merge when there is one to do; nothing while one is under way.
-  std::optional<Job> begin_merge();
+  // Plans a merge when there is one to do; nothing while one is under way. A thorough one, for when
+  // nothing else is to be done, leaves few segments: each at least four times all smaller ones.
+  std::optional<Job> begin_merge(bool thorough = false);
   // Puts the job's result in place, also that of a failed one. On an error everything stays
   // searchable and the next flush tries again.
   Status finish(Job job);
@@ -144,6 +148,7 @@ class Index {
   std::vector<Part*> parts();
   void remove_documents(Part& part, std::uint32_t group, const std::uint64_t* key,
                         std::size_t& count);
+  std::vector<Part*> too_alike();
   Status install(Job& job);
   void carry_deletes(const Job& job, std::span<Part* const> sources, Part& into) const;
   Status write_manifest_file();

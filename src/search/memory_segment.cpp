@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint32_t kLinkBytes = 4;
 constexpr std::uint32_t kPieceBytesMin = 16;
 constexpr std::uint32_t kPieceBytesMax = 4096;
+static_assert(kTermBytesMax <= UINT8_MAX);
 
 std::uint32_t hash_of(std::string_view text) {
   return static_cast<std::uint32_t>(XXH3_64bits(text.data(), text.size()));
@@ -37,43 +38,53 @@ std::uint32_t MemorySegment::find(std::string_view text) const {
   const auto mask = slots_.size() - 1;
   for (std::size_t slot = hash & mask;; slot = (slot + 1) & mask) {
     const auto entry = slots_[slot];
-    if (entry == 0) return kNoTerm;
-    if (hashes_[entry - 1] == hash && this->text(entry - 1) == text) return entry - 1;
+    if (entry.term == 0) return kNoTerm;
+    if (entry.hash == hash && this->text(entry.term - 1) == text) return entry.term - 1;
   }
 }
 
-std::uint32_t MemorySegment::find_or_add(std::string_view text, Stemmer& stemmer) {
+std::uint32_t MemorySegment::find_or_add(std::string_view text) {
   const auto hash = hash_of(text);
   const auto mask = slots_.size() - 1;
   std::size_t slot = hash & mask;
   for (;; slot = (slot + 1) & mask) {
     const auto entry = slots_[slot];
-    if (entry == 0) break;
-    if (hashes_[entry - 1] == hash && this->text(entry - 1) == text) return entry - 1;
+    if (entry.term == 0) break;
+    if (entry.hash == hash && this->text(entry.term - 1) == text) return entry.term - 1;
   }
   const auto id = static_cast<std::uint32_t>(terms_.size());
-  slots_[slot] = id + 1;
+  slots_[slot] = {hash, id + 1};
   auto& term = terms_.emplace_back();
-  term.text = static_cast<std::uint32_t>(vocabulary_.size());
-  term.size = static_cast<std::uint32_t>(text.size());
-  vocabulary_.append(text);
-  hashes_.push_back(hash);
-  if (Stemmer::applies(text)) stems_[std::string(stemmer.stem(text))].push_back(id);
+  term.size = static_cast<std::uint8_t>(text.size());
+  term.positions = has_positions(text);
+  if (text.size() <= sizeof term.near) {
+    std::memcpy(term.near, text.data(), text.size());
+  } else {
+    term.far = static_cast<std::uint32_t>(vocabulary_.size());
+    vocabulary_.append(text);
+  }
   if (terms_.size() * 2 > slots_.size()) grow_slots();
   return id;
 }
 
 void MemorySegment::grow_slots() {
-  slots_.assign(slots_.size() * 2, 0);
-  const auto mask = slots_.size() - 1;
-  for (std::size_t id = 0; id < hashes_.size(); ++id) {
-    std::size_t slot = hashes_[id] & mask;
-    while (slots_[slot] != 0) slot = (slot + 1) & mask;
-    slots_[slot] = static_cast<std::uint32_t>(id) + 1;
+  std::vector<Slot> larger(slots_.size() * 2);
+  const auto mask = larger.size() - 1;
+  for (const auto& entry : slots_) {
+    if (entry.term == 0) continue;
+    std::size_t slot = entry.hash & mask;
+    while (larger[slot].term != 0) slot = (slot + 1) & mask;
+    larger[slot] = entry;
   }
+  slots_ = std::move(larger);
 }
 
-std::span<const std::uint32_t> MemorySegment::with_stem(std::string_view stem) const {
+std::span<const std::uint32_t> MemorySegment::with_stem(std::string_view stem,
+                                                        Stemmer& stemmer) const {
+  for (; stemmed_ < terms_.size(); ++stemmed_) {
+    const auto id = static_cast<std::uint32_t>(stemmed_);
+    if (Stemmer::applies(text(id))) stems_[std::string(stemmer.stem(text(id)))].push_back(id);
+  }
   const auto found = stems_.find(std::string(stem));
   if (found == stems_.end()) return {};
   return found->second;
@@ -91,11 +102,26 @@ const std::vector<std::uint32_t>& MemorySegment::sorted() const {
   return sorted_;
 }
 
+// By the first eight bytes where these decide, which is nearly always.
 std::vector<std::uint32_t> MemorySegment::sort_terms() const {
-  std::vector<std::uint32_t> out(terms_.size());
-  for (std::size_t id = 0; id < out.size(); ++id) out[id] = static_cast<std::uint32_t>(id);
-  std::sort(out.begin(), out.end(),
-            [this](std::uint32_t a, std::uint32_t b) { return text(a) < text(b); });
+  struct Keyed {
+    std::uint64_t front;
+    std::uint32_t term;
+  };
+  std::vector<Keyed> keyed(terms_.size());
+  for (std::size_t id = 0; id < keyed.size(); ++id) {
+    const auto term = static_cast<std::uint32_t>(id);
+    std::uint64_t front = 0;
+    const auto bytes = text(term);
+    std::memcpy(&front, bytes.data(), std::min(bytes.size(), sizeof front));
+    keyed[id] = {__builtin_bswap64(front), term};
+  }
+  std::sort(keyed.begin(), keyed.end(), [this](const Keyed& a, const Keyed& b) {
+    return a.front != b.front ? a.front < b.front : text(a.term) < text(b.term);
+  });
+  std::vector<std::uint32_t> out;
+  out.reserve(keyed.size());
+  for (const auto& one : keyed) out.push_back(one.term);
   return out;
 }
 
@@ -106,7 +132,7 @@ std::span<const std::uint32_t> MemorySegment::of_group(std::uint32_t group) cons
 }
 
 std::uint32_t MemorySegment::add(const DocumentRow& row, std::span<const FieldText> fields,
-                                 Tokenizer& tokenizer, Stemmer& stemmer) {
+                                 Tokenizer& tokenizer) {
   REEF_ASSERT(!fields.empty() && fields.size() <= kFieldsPerDocumentMax);
   const auto document = size();
   std::array<const FieldText*, kFieldsPerDocumentMax> order{};
@@ -125,7 +151,7 @@ std::uint32_t MemorySegment::add(const DocumentRow& row, std::span<const FieldTe
     mask |= 1U << order[i]->field;
     begins[i] = base;
     for (const auto& token : tokenizer.tokenize(order[i]->text)) {
-      const auto id = find_or_add(tokenizer.term(token), stemmer);
+      const auto id = find_or_add(tokenizer.term(token));
       occurrences_.push_back({id, base + token.position});
       if (terms_[id].pending++ == 0) touched_.push_back(id);
     }
@@ -194,9 +220,11 @@ void MemorySegment::write_posting(std::uint32_t document, Term& term, std::uint3
   put_varint(posting_, gap);
   put_varint(posting_, payload);
   std::uint32_t before = 0;
-  for (const auto position : positions) {
-    put_varint(posting_, position - before);
-    before = position;
+  if (term.positions) {
+    for (const auto position : positions) {
+      put_varint(posting_, position - before);
+      before = position;
+    }
   }
   append(term, posting_);
   term.last_document = document;
@@ -213,7 +241,8 @@ std::uint32_t MemorySegment::new_piece(std::uint32_t bytes) {
 void MemorySegment::append(Term& term, std::string_view bytes) {
   while (!bytes.empty()) {
     if (term.at == term.end) {
-      const auto size = term.piece == 0 ? kPieceBytesMin : std::min(term.piece * 2, kPieceBytesMax);
+      const auto size =
+          term.piece == 0 ? kPieceBytesMin : std::min(term.piece * 2U, kPieceBytesMax);
       const auto at = new_piece(size);
       if (term.piece == 0)
         term.first = at;
@@ -221,7 +250,7 @@ void MemorySegment::append(Term& term, std::string_view bytes) {
         std::memcpy(pool_.data() + term.end, &at, kLinkBytes);
       term.at = at;
       term.end = at + size - kLinkBytes;
-      term.piece = size;
+      term.piece = static_cast<std::uint16_t>(size);
     }
     const auto part = std::min<std::size_t>(bytes.size(), term.end - term.at);
     std::memcpy(pool_.data() + term.at, bytes.data(), part);
@@ -233,6 +262,7 @@ void MemorySegment::append(Term& term, std::string_view bytes) {
 MemorySegment::Reader::Reader(const MemorySegment& segment, std::uint32_t term)
     : segment_(&segment) {
   const auto& entry = segment.terms_[term];
+  has_positions_ = entry.positions;
   left_ = entry.df;
   at_ = entry.first;
   piece_ = kPieceBytesMin;
@@ -265,6 +295,7 @@ bool MemorySegment::Reader::next() {
   --left_;
   document_ += varint() + 1;  // starts at the largest number, so that the first one wraps to 0
   payload_ = varint();
+  if (!has_positions_) return true;
   if ((segment_->lengths_[document_] & kManyFields) == 0) {
     positions_ = payload_;
   } else {

@@ -37,17 +37,21 @@ class MemorySegment {
  public:
   static constexpr std::uint32_t kNoTerm = UINT32_MAX;
 
-  struct Term {
-    std::uint32_t text = 0;  // into the vocabulary's bytes
-    std::uint32_t size = 0;
+  // One cache line: every word of every text comes by here.
+  struct alignas(64) Term {
     std::uint32_t df = 0;
     std::uint32_t last_document = 0;
     std::uint32_t first = 0;    // chain of postings: where it starts,
     std::uint32_t at = 0;       // where the next byte goes,
     std::uint32_t end = 0;      // and where the current piece ends
-    std::uint32_t piece = 0;    // its size
     std::uint32_t pending = 0;  // occurrences in the document being added
+    std::uint16_t piece = 0;    // bytes of the current piece
+    std::uint8_t size = 0;      // of the text
+    bool positions = true;
+    std::uint32_t far = 0;  // a longer text, in the vocabulary's bytes
+    char near[32] = {};
   };
+  static_assert(sizeof(Term) == 64);
 
   // Reads a chain of postings from its start.
   class Reader {
@@ -66,6 +70,7 @@ class MemorySegment {
     std::uint32_t varint();
 
     const MemorySegment* segment_ = nullptr;
+    bool has_positions_ = true;
     std::uint32_t left_ = 0;  // postings
     std::uint32_t at_ = 0;
     std::uint32_t end_ = 0;
@@ -78,8 +83,8 @@ class MemorySegment {
   MemorySegment();
 
   // At most one text per field and kFieldsPerDocumentMax texts. Returns the document's number.
-  std::uint32_t add(const DocumentRow& row, std::span<const FieldText> fields, Tokenizer& tokenizer,
-                    Stemmer& stemmer);
+  std::uint32_t add(const DocumentRow& row, std::span<const FieldText> fields,
+                    Tokenizer& tokenizer);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(rows_.size()); }
   const DocumentRow& row(std::uint32_t document) const { return rows_[document]; }
@@ -89,12 +94,14 @@ class MemorySegment {
 
   std::size_t term_count() const { return terms_.size(); }
   std::string_view text(std::uint32_t term) const {
-    return {vocabulary_.data() + terms_[term].text, terms_[term].size};
+    const auto& entry = terms_[term];
+    return {entry.size <= sizeof entry.near ? entry.near : vocabulary_.data() + entry.far,
+            entry.size};
   }
   const Term& term(std::uint32_t term) const { return terms_[term]; }
   std::uint32_t find(std::string_view text) const;
-  // All terms with this stem.
-  std::span<const std::uint32_t> with_stem(std::string_view stem) const;
+  // All terms with this stem. For the owner: stems are taken when somebody asks.
+  std::span<const std::uint32_t> with_stem(std::string_view stem, Stemmer& stemmer) const;
   // All terms in byte order. The first keeps what it sorted and is for the owner; the second is for
   // any thread.
   const std::vector<std::uint32_t>& sorted() const;
@@ -109,7 +116,12 @@ class MemorySegment {
     std::uint32_t position;
   };
 
-  std::uint32_t find_or_add(std::string_view text, Stemmer& stemmer);
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t term = 0;  // its number and 1; 0 is free
+  };
+
+  std::uint32_t find_or_add(std::string_view text);
   void grow_slots();
   void write_posting(std::uint32_t document, Term& term, std::uint32_t payload,
                      std::span<const std::uint32_t> positions);
@@ -124,9 +136,9 @@ class MemorySegment {
 
   std::string vocabulary_;
   std::vector<Term> terms_;
-  std::vector<std::uint32_t> hashes_;  // of terms_
-  std::vector<std::uint32_t> slots_;   // open addressing: term + 1, 0 is free
-  std::unordered_map<std::string, std::vector<std::uint32_t>> stems_;
+  std::vector<Slot> slots_;  // open addressing
+  mutable std::unordered_map<std::string, std::vector<std::uint32_t>> stems_;
+  mutable std::size_t stemmed_ = 0;  // terms
   mutable std::vector<std::uint32_t> sorted_;
 
   std::vector<std::uint8_t> pool_;  // pieces of chains

@@ -83,6 +83,81 @@ void put_fixed(std::string& out, T value) {
   out.append(bytes, sizeof(T));
 }
 
+// --- single bits ---
+
+class BitWriter {
+ public:
+  explicit BitWriter(std::string& out) : out_(out) {}
+  // At most 32 bits.
+  void put(std::uint32_t value, unsigned bits) {
+    pending_ |= std::uint64_t{value} << filled_;
+    filled_ += bits;
+    for (; filled_ >= 8; filled_ -= 8, pending_ >>= 8) out_.push_back(static_cast<char>(pending_));
+  }
+  // So many zeros, and a one.
+  void put_unary(std::uint32_t zeros) {
+    for (; zeros >= 16; zeros -= 16) put(0, 16);
+    put(std::uint32_t{1} << zeros, zeros + 1);
+  }
+  // To the end of the byte.
+  void finish() {
+    if (filled_ > 0) out_.push_back(static_cast<char>(pending_));
+    pending_ = 0;
+    filled_ = 0;
+  }
+
+ private:
+  std::string& out_;
+  std::uint64_t pending_ = 0;
+  unsigned filled_ = 0;
+};
+
+class BitReader {
+ public:
+  explicit BitReader(std::string_view bytes)
+      : at_(reinterpret_cast<const std::uint8_t*>(bytes.data())), end_(at_ + bytes.size()) {}
+  bool ok() const { return ok_; }
+
+  std::uint32_t get(unsigned bits) {
+    if (!fill(bits)) return 0;
+    const auto value = static_cast<std::uint32_t>(pending_ & ((std::uint64_t{1} << bits) - 1));
+    pending_ >>= bits;
+    filled_ -= bits;
+    return value;
+  }
+  std::uint32_t get_unary() {
+    std::uint32_t zeros = 0;
+    for (;;) {
+      if (!fill(1)) return 0;
+      if (pending_ == 0) {
+        zeros += filled_;
+        filled_ = 0;
+        continue;
+      }
+      const auto here = static_cast<unsigned>(std::countr_zero(pending_));
+      pending_ >>= here + 1;
+      filled_ -= here + 1;
+      return zeros + here;
+    }
+  }
+
+ private:
+  bool fill(unsigned bits) {
+    while (filled_ < bits) {
+      if (at_ == end_) return ok_ = false;
+      pending_ |= std::uint64_t{*at_++} << filled_;
+      filled_ += 8;
+    }
+    return true;
+  }
+
+  const std::uint8_t* at_;
+  const std::uint8_t* end_;
+  std::uint64_t pending_ = 0;
+  unsigned filled_ = 0;
+  bool ok_ = true;
+};
+
 // --- blocks of 128 small numbers: most in few bits, the rest patched ---
 
 inline constexpr std::size_t kBlock = 128;

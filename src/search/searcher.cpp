@@ -13,7 +13,7 @@ constexpr float kFormWeight = 0.8F;
 constexpr std::size_t kPrefixTermsRead = 8192;
 constexpr std::size_t kPrefixTermsMax = 128;
 // Documents scored together.
-constexpr std::uint32_t kWindow = 2048;
+constexpr std::uint32_t kWindow = 512;
 // Bounds are computed in another order than scores: nothing within this of the worst hit is passed
 // over.
 constexpr float kSlackFactor = 1.00001F;
@@ -87,16 +87,19 @@ struct Searcher::Plan {
   std::uint32_t unit = 0;
   const Unit* where = nullptr;
   const Filter* filter = nullptr;
+  bool filtered = false;
   std::vector<Matcher> matchers;                                // one per clause
   std::vector<std::size_t> optional;                            // numbers of clauses
   std::vector<std::size_t> required;                            //
   std::vector<std::size_t> excluded;                            //
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;  // of documents to look at
 
-  bool allowed(std::uint32_t document, DocumentRow& row) const {
+  bool allowed(std::uint32_t document) const {
     if (where->deleted && where->deleted->has(document)) return false;
-    row = where->source->row(document);
-    if (filter->groups && !filter->groups->has(row.group)) return false;
+    if (!filtered) return true;
+    const auto& source = *where->source;
+    if (filter->groups && !filter->groups->has(source.group(document))) return false;
+    const auto row = source.row(document);
     if (row.time_ms < filter->time_from_ms || row.time_ms >= filter->time_to_ms) return false;
     return !filter->accept || filter->accept(row);
   }
@@ -162,7 +165,7 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
     if (file) {
       auto walk = file->vocabulary().walk_from(term);
       while (read++ < kPrefixTermsRead && walk.next() && walk.key().starts_with(term))
-        if (walk.key() != term) add_file(file->entry(walk.value()), kFormWeight, 0);
+        if (walk.key() != term) add_file(file->entry(walk.entry()), kFormWeight, 0);
     } else {
       const auto& sorted = memory->sorted();
       auto at = std::lower_bound(
@@ -182,14 +185,16 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
   if (!clause.forms || !Stemmer::applies(term)) return out;
   const std::string stem(stemmer_.stem(term));
   if (memory) {
-    for (const auto id : memory->with_stem(stem))
+    for (const auto id : memory->with_stem(stem, stemmer_))
       if (memory->text(id) != term) add_memory(id, kFormWeight, 0);
     return out;
   }
   const auto relatives = file->with_stem(stem);
+  const auto self = file->vocabulary().find(term);
   for (const auto number : relatives) {
-    auto walk = file->vocabulary().walk_at(number);
-    if (walk.next() && walk.key() != term) add_file(file->entry(walk.value()), kFormWeight, 0);
+    if (self && self->ordinal == number) continue;
+    if (const auto entry = file->vocabulary().at(number))
+      add_file(file->entry(*entry), kFormWeight, 0);
   }
   // A stem without an entry stands for itself.
   if (relatives.empty() && stem != term && Stemmer::applies(stem) && stemmer_.stem(stem) == stem)
@@ -241,6 +246,9 @@ void Searcher::run(std::uint32_t u, const Filter& filter, Top& top) {
   plan.unit = u;
   plan.where = &units_[u];
   plan.filter = &filter;
+  const Filter all;
+  plan.filtered = filter.groups || filter.accept || filter.time_from_ms != all.time_from_ms ||
+                  filter.time_to_ms != all.time_to_ms;
   bool missing = false;
   for (std::size_t c = 0; c < query_.clauses.size(); ++c) {
     const bool none = found_[u][c].empty();
@@ -342,7 +350,7 @@ void Searcher::run_any(Plan& plan, Top& top) {
         for (const auto score : own) most += score;
         if (most * kSlackFactor < top.threshold()) continue;
         Hit hit{.unit = plan.unit, .document = document};
-        if (!plan.allowed(document, hit.row)) continue;
+        if (!plan.allowed(document)) continue;
         for (auto k = asked; k-- > 0;) {
           const auto n = order[k];
           most -= bounds[n];
@@ -356,6 +364,8 @@ void Searcher::run_any(Plan& plan, Top& top) {
           hit.score += own[n];
           if (own[n] > 0) hit.matched |= 1U << plan.optional[n];
         }
+        if (hit.score < top.threshold()) continue;
+        hit.row = plan.where->source->row(document);
         top.offer(hit);
       }
       for (std::size_t i = 0; i < touched_count; ++i) {
@@ -400,7 +410,7 @@ void Searcher::run_all(Plan& plan, Top& top) {
       for (const auto c : plan.required) most += plan.matchers[c].bound(document, document + 1);
       if (most * kSlackFactor < top.threshold()) continue;
       Hit hit{.unit = plan.unit, .document = document};
-      if (!plan.allowed(document, hit.row)) continue;
+      if (!plan.allowed(document)) continue;
       if (!std::all_of(plan.required.begin(), plan.required.end(),
                        [&](std::size_t c) { return plan.matchers[c].confirm(); }))
         continue;
@@ -415,6 +425,7 @@ void Searcher::run_all(Plan& plan, Top& top) {
         hit.score += matcher.score();
         hit.matched |= 1U << c;
       }
+      hit.row = plan.where->source->row(document);
       top.offer(hit);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "base/assert.h"
 
@@ -77,6 +78,70 @@ std::uint32_t positions_of(const Lengths& lengths, std::uint32_t document, std::
   std::uint32_t sum = 0;
   for (const auto count : counts) sum += count;
   return sum;
+}
+
+std::uint32_t span_of(const Lengths& lengths, std::uint32_t document) {
+  const auto length = lengths.documents[document];
+  if ((length & kManyFields) == 0) return std::max(length & 0xFFFF, 1U);
+  const auto of = lengths.of(document);
+  std::uint32_t sum = 1;
+  for (std::size_t i = 0; i < of.fields; ++i) sum += of.words[i] + kFieldGap;
+  return sum;
+}
+
+namespace {
+
+// Numbers below `span` in as few bits as can be told apart: some take `bits`, the others one more.
+struct Below {
+  unsigned bits;
+  std::uint32_t short_codes;
+};
+Below below(std::uint32_t span) {
+  const auto bits = static_cast<unsigned>(std::bit_width(span)) - 1;
+  return {bits, (2U << bits) - span};
+}
+
+unsigned rice_bits(std::uint32_t span, std::size_t count) {
+  return static_cast<unsigned>(std::bit_width(span / static_cast<std::uint32_t>(count) / 2));
+}
+
+}  // namespace
+
+void put_positions(BitWriter& out, std::uint32_t span, std::span<const std::uint32_t> positions) {
+  if (positions.size() == 1) {
+    const auto [bits, short_codes] = below(span);
+    if (positions[0] < short_codes) return out.put(positions[0], bits);
+    const auto code = positions[0] + short_codes;
+    out.put(code >> 1, bits);
+    return out.put(code & 1, 1);
+  }
+  const auto bits = rice_bits(span, positions.size());
+  std::uint32_t before = 0;
+  for (const auto position : positions) {
+    const auto gap = position - before;
+    out.put_unary(gap >> bits);
+    out.put(gap & ((1U << bits) - 1), bits);
+    before = position;
+  }
+}
+
+void get_positions(BitReader& in, std::uint32_t span, std::uint32_t count,
+                   std::vector<std::uint32_t>& out) {
+  out.clear();
+  if (count == 0) return;
+  if (count == 1) {
+    const auto [bits, short_codes] = below(span);
+    const auto code = in.get(bits);
+    out.push_back(code < short_codes ? code : (code << 1 | in.get(1)) - short_codes);
+    return;
+  }
+  const auto bits = rice_bits(span, count);
+  std::uint32_t position = 0;
+  for (; count > 0 && in.ok(); --count) {
+    const auto high = in.get_unary();
+    position += high << bits | in.get(bits);
+    out.push_back(position);
+  }
 }
 
 bool BlockReader::full(std::string_view bytes, std::uint32_t before, std::uint32_t size,
@@ -203,37 +268,35 @@ std::uint32_t Segment::lower_bound(std::uint32_t begin, std::uint32_t end,
 }
 
 std::optional<TermEntry> Segment::find(std::string_view term) const {
-  const auto value = vocabulary_.find(term);
-  if (!value) return std::nullopt;
-  return entry(*value);
+  const auto found = vocabulary_.find(term);
+  if (!found) return std::nullopt;
+  return entry(*found);
 }
 
-std::optional<TermEntry> Segment::entry(std::string_view value) const {
-  ByteReader in(value);
+std::optional<TermEntry> Segment::entry(const Dictionary::Entry& place) const {
+  ByteReader in(place.value);
   TermEntry out;
   out.df = in.varint32();
   out.impact = impact_bounds()[in.fixed<std::uint8_t>()];
-  const auto offset = in.varint();
   const auto documents = in.varint();
-  const auto positions = in.varint();
+  const auto offset = place.offset;
   const auto all = postings_.size();
   const auto blocks = (std::uint64_t{out.df} + kBlock - 1) / kBlock;
-  if (!in.ok() || out.df == 0 || out.df > size_ || offset > all || documents > all - offset ||
-      positions > all - offset - documents ||
-      (out.df >= kBlock && documents < blocks * sizeof(BlockInfo))) {
+  if (!in.ok() || out.df == 0 || out.df > size_ || offset > all || place.extent > all - offset ||
+      documents > place.extent || (out.df >= kBlock && documents < blocks * sizeof(BlockInfo))) {
     file_->mark_damaged();
     return std::nullopt;
   }
   out.documents = postings_.substr(offset, documents);
-  out.positions = postings_.substr(offset + documents, positions);
+  out.positions = postings_.substr(offset + documents, place.extent - documents);
   return out;
 }
 
 std::vector<std::uint32_t> Segment::with_stem(std::string_view stem) const {
   std::vector<std::uint32_t> out;
-  const auto value = stems_.find(stem);
-  if (!value) return out;
-  ByteReader in(*value);
+  const auto found = stems_.find(stem);
+  if (!found) return out;
+  ByteReader in(found->value);
   std::uint32_t at = 0;
   while (in.left() > 0 && in.ok()) {
     at += in.varint32();
@@ -274,16 +337,30 @@ bool Segment::read(const TermEntry& entry, Postings& out) const {
   }
   out.documents.resize(entry.df);
   out.payloads.resize(entry.df);
-  out.positions.assign(entry.positions);
-  ByteReader in(entry.positions);
-  const auto* start = in.at();
-  out.position_ends.reserve(entry.df);
+  out.position_ends.assign(entry.df, 0);
+  if (entry.positions.empty()) return true;
+  std::vector<std::uint32_t> positions;
+  BitReader in({});
   for (std::size_t i = 0; i < entry.df; ++i) {
-    for (auto n = positions_of(lengths_, out.documents[i], out.payloads[i]); n > 0 && in.ok(); --n)
-      static_cast<void>(in.varint());
-    out.position_ends.push_back(static_cast<std::uint32_t>(in.at() - start));
+    if (i % kBlock == 0) {
+      BlockInfo info;
+      if (entry.df >= kBlock)
+        std::memcpy(&info, entry.documents.data() + i / kBlock * sizeof info, sizeof info);
+      in = BitReader(
+          entry.positions.substr(std::min<std::size_t>(info.positions, entry.positions.size())));
+    }
+    const auto document = out.documents[i];
+    get_positions(in, span_of(lengths_, document),
+                  positions_of(lengths_, document, out.payloads[i]), positions);
+    if (!in.ok()) return fail();
+    std::uint32_t before_position = 0;
+    for (const auto position : positions) {
+      put_varint(out.positions, position - before_position);
+      before_position = position;
+    }
+    out.position_ends[i] = static_cast<std::uint32_t>(out.positions.size());
   }
-  return in.ok() ? true : fail();
+  return true;
 }
 
 // --- writing ---
@@ -331,6 +408,9 @@ Status SegmentWriter::add(std::string_view term, const Postings& postings, Stemm
   REEF_ASSERT(df > 0);
   buffer_.clear();
   infos_.clear();
+  positions_.clear();
+  BitWriter bits(positions_);
+  ByteReader given(postings.positions);
   float term_impact = 0;
   std::uint32_t before = UINT32_MAX;
   for (std::size_t from = 0; from < df; from += kBlock) {
@@ -339,7 +419,7 @@ Status SegmentWriter::add(std::string_view term, const Postings& postings, Stemm
     const auto* payloads = postings.payloads.data() + from;
     BlockInfo info;
     info.offset = static_cast<std::uint32_t>(buffer_.size());
-    info.positions = from == 0 ? 0 : postings.position_ends[from - 1];
+    info.positions = static_cast<std::uint32_t>(positions_.size());
     info.last = documents[count - 1];
     float impact = 0;
     std::array<std::uint32_t, kBlock> gaps{};
@@ -359,6 +439,16 @@ Status SegmentWriter::add(std::string_view term, const Postings& postings, Stemm
         if (payloads[i] != 1) put_varint(buffer_, payloads[i]);
       }
     }
+    if (!postings.positions.empty()) {
+      for (std::size_t i = 0; i < count; ++i) {
+        decoded_.clear();
+        std::uint32_t position = 0;
+        for (auto n = positions_of(lengths, documents[i], payloads[i]); n > 0; --n)
+          decoded_.push_back(position += given.varint32());
+        put_positions(bits, span_of(lengths, documents[i]), decoded_);
+      }
+      bits.finish();
+    }
     info.impact = impact_steps(impact);
     term_impact = std::max(term_impact, impact);
     infos_.append(reinterpret_cast<const char*>(&info), sizeof info);
@@ -368,17 +458,15 @@ Status SegmentWriter::add(std::string_view term, const Postings& postings, Stemm
   value_.clear();
   put_varint(value_, df);
   value_.push_back(static_cast<char>(impact_code(term_impact)));
-  put_varint(value_, file_.offset() - postings_begin_);
   put_varint(value_, infos_.size() + buffer_.size());
-  put_varint(value_, postings.positions.size());
   const auto number = vocabulary_.size();
-  vocabulary_.add(term, value_);
+  vocabulary_.add(term, value_, infos_.size() + buffer_.size() + positions_.size());
   if (Stemmer::applies(term)) stems_.emplace_back(stemmer.stem(term), number);
   own_stem_.push_back(!stems_.empty() && stems_.back().second == number &&
                       stems_.back().first == term);
   REEF_CHECK(file_.write(infos_));
   REEF_CHECK(file_.write(buffer_));
-  return file_.write(postings.positions);
+  return file_.write(positions_);
 }
 
 Result<std::uint64_t> SegmentWriter::finish() {

@@ -23,7 +23,7 @@ struct TermEntry {
   std::uint32_t df = 0;
   float impact = 0;            // with the averages the segment was written with
   std::string_view documents;  // BlockInfo per block when there are 128 or more, then the blocks
-  std::string_view positions;
+  std::string_view positions;  // none where has_positions() says so
 };
 
 // A block of 128 postings, or the rest of a list.
@@ -72,9 +72,8 @@ class Segment {
   const CheckedFile& file() const { return *file_; }
 
   std::optional<TermEntry> find(std::string_view term) const;
-  // Reads a term's value in the vocabulary; nothing when it makes no sense or its bytes are
-  // damaged.
-  std::optional<TermEntry> entry(std::string_view value) const;
+  // Reads a term's entry in the vocabulary; nothing when it makes no sense or is damaged.
+  std::optional<TermEntry> entry(const Dictionary::Entry& place) const;
   const Dictionary& vocabulary() const { return vocabulary_; }
   // Numbers of the terms with this stem, in the vocabulary.
   std::vector<std::uint32_t> with_stem(std::string_view stem) const;
@@ -108,6 +107,13 @@ struct BlockReader {
   static bool rest(std::string_view bytes, std::uint32_t before, std::uint32_t size,
                    std::uint32_t count, std::uint32_t* documents, std::uint32_t* payloads);
 };
+
+// The positions of one document's posting: a single one is a number below the document's span,
+// several are gaps in Rice code. `count` and `span` follow from the document's lengths.
+std::uint32_t span_of(const Lengths& lengths, std::uint32_t document);
+void put_positions(BitWriter& out, std::uint32_t span, std::span<const std::uint32_t> positions);
+void get_positions(BitReader& in, std::uint32_t span, std::uint32_t count,
+                   std::vector<std::uint32_t>& out);
 
 // How many positions a posting has.
 std::uint32_t positions_of(const Lengths& lengths, std::uint32_t document, std::uint32_t payload);
@@ -145,6 +151,8 @@ class SegmentWriter {
   std::uint64_t postings_begin_ = 0;
   std::string buffer_;
   std::string infos_;
+  std::string positions_;
+  std::vector<std::uint32_t> decoded_;
   std::string value_;
 };
 

@@ -40,6 +40,11 @@ struct Token {
   bool pair = false;    // of a script without spaces; also the single character that ends a run
 };
 
+// Compounds have none: a phrase is made of words.
+inline bool has_positions(std::string_view term) {
+  return term.find_first_of("./-@:+#") == std::string_view::npos;
+}
+
 class Tokenizer {
  public:
   // Valid until the next call; so is what `term` gives.

@@ -133,7 +133,7 @@ class Randomised {
   }
 
   void flush() { ASSERT_TRUE(index_->flush().ok()); }
-  void merge() { run_job(*index_, index_->begin_merge()); }
+  void merge() { run_job(*index_, index_->begin_merge(corpus_.random().below(2) == 0)); }
   void reopen() {
     flush();
     index_.reset();
@@ -356,6 +356,26 @@ TEST(Index, QuestionsPhrasesAndIdentifiersFindWhatTheyShould) {
     EXPECT_TRUE(find(*index, "+unicorn fox").empty());
     EXPECT_TRUE(find(*index, "").empty());
   }
+}
+
+TEST(Index, AThoroughMergeLeavesFewSegmentsAndThenNothingToDo) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path(), {.weights = kWeights, .merge_segments = 100});
+  const auto group = index->group("g");
+  std::uint64_t key = 0;
+  for (const std::uint64_t size : {90, 4, 3, 3, 1}) {
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const FieldText field{0, "word"};
+      index->add({.group = group, .key = ++key}, {&field, 1});
+    }
+    ASSERT_TRUE(index->flush().ok());
+  }
+  EXPECT_FALSE(index->begin_merge());
+  run_job(*index, index->begin_merge(true));
+  EXPECT_EQ(index->file_count(), 2U);
+  EXPECT_FALSE(index->begin_merge(true));
+  EXPECT_EQ(find(*index, "word", 200).size(), 101U);
 }
 
 TEST(Index, FilesThatDoNotBelongAreRemovedAndMergesLeaveNone) {
