@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include "base/utf8.h"
+#include "search/stemmer.h"
+#include "search/tokenizer.h"
 
 namespace reef::memory {
 namespace {
@@ -16,23 +18,55 @@ constexpr double kB = 0.75;
 // Words are compared by their hashes: 64 bits are enough for any memory.
 using Word = std::uint64_t;
 
-bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
+// The tokenizer stops after some words; texts are given to it in pieces it takes whole.
+constexpr std::size_t kPieceBytes = 120U << 10;
+static_assert(kPieceBytes / 2 < search::kWordsMax);
+
+std::string_view next_piece(std::string_view& text) {
+  auto piece = utf8::prefix(text, kPieceBytes);
+  if (piece.size() < text.size())
+    if (const auto blank = piece.find_last_of(" \n"); blank != std::string_view::npos && blank > 0)
+      piece = piece.substr(0, blank);
+  text.remove_prefix(piece.size());
+  return piece;
 }
 
-void add_words(std::vector<Word>& out, std::string_view text) {
-  const auto folded = utf8::lower_ascii(text);
-  const std::string_view all(folded);
-  for (std::size_t at = 0; at < all.size();) {
-    if (!is_word_char(all[at])) {
-      ++at;
-      continue;
+// Text to words as sessions' search does it: folded, stemmed, identifiers whole and by part.
+class Splitter {
+ public:
+  void add(std::string_view text) {
+    while (!text.empty()) {
+      for (const auto& token : tokenizer_.tokenize(next_piece(text))) words_.push_back(word(token));
+      length_ += tokenizer_.words();
     }
-    const auto start = at;
-    while (at < all.size() && is_word_char(all[at])) ++at;
-    out.push_back(std::hash<std::string_view>()(all.substr(start, at - start)));
   }
-}
+  // Without the words that say nothing, unless there are no others.
+  void add_query(std::string_view query) {
+    std::vector<Word> rest;
+    for (const auto& token : tokenizer_.tokenize(query))
+      (search::is_stop_word(tokenizer_.term(token)) ? rest : words_).push_back(word(token));
+    if (words_.empty()) words_ = std::move(rest);
+  }
+
+  std::vector<Word> sorted() {
+    std::sort(words_.begin(), words_.end());
+    return std::move(words_);
+  }
+  std::size_t length() const { return length_; }
+
+ private:
+  Word word(const search::Token& token) {
+    auto term = tokenizer_.term(token);
+    if (token.kind != search::Token::Kind::whole && search::Stemmer::applies(term))
+      term = stemmer_.stem(term);
+    return std::hash<std::string_view>()(term);
+  }
+
+  search::Tokenizer tokenizer_;
+  search::Stemmer stemmer_;
+  std::vector<Word> words_;
+  std::size_t length_ = 0;
+};
 
 }  // namespace
 
@@ -43,13 +77,12 @@ struct Index::Document {
   };
 
   explicit Document(EntryPtr of) : entry(std::move(of)) {
-    std::vector<Word> words;
-    add_words(words, entry->name);
-    for (const auto& alias : entry->aliases) add_words(words, alias);
-    add_words(words, entry->content);
-    length = static_cast<double>(words.size());
-    std::sort(words.begin(), words.end());
-    for (const auto word : words) {
+    Splitter splitter;
+    splitter.add(entry->name);
+    for (const auto& alias : entry->aliases) splitter.add(alias);
+    splitter.add(entry->content);
+    length = static_cast<double>(splitter.length());
+    for (const auto word : splitter.sorted()) {
       if (counts.empty() || counts.back().word != word) counts.push_back({word, 0});
       ++counts.back().times;
     }
@@ -84,9 +117,9 @@ Index::Index(const Contents& contents, const Index* before) {
 Index::~Index() = default;
 
 std::vector<Hit> Index::search(std::string_view query, std::size_t limit) const {
-  std::vector<Word> words;
-  add_words(words, query);
-  std::sort(words.begin(), words.end());
+  Splitter splitter;
+  splitter.add_query(query);
+  auto words = splitter.sorted();
   words.erase(std::unique(words.begin(), words.end()), words.end());
 
   std::vector<Hit> hits(documents_.size());

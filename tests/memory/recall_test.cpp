@@ -47,6 +47,28 @@ TEST(Recall, EqualScoresAreInAFixedOrderYoungestFirst) {
   EXPECT_EQ(names(index.search("same", 5)), (Names{"b", "c", "a"}));
 }
 
+TEST(Recall, WordsAreThoseOfSessionSearch) {
+  const Index index(
+      contents_of({{0, 1, Kind::note, "café", "they were painting src/io/parse_config.cpp", {}},
+                   {0, 2, Kind::note, "city", "東京都に住む", {}}}),
+      nullptr);
+  for (const auto* query :
+       {"CAFE", "painted", "config", "parse_config.cpp", "src/io/parse_config.cpp"})
+    EXPECT_EQ(names(index.search(query, 5)), Names{"café"}) << query;
+  EXPECT_EQ(names(index.search("京都", 5)), Names{"city"});
+  // Words without meaning do not find anything beside others, but do alone.
+  EXPECT_TRUE(index.search("what were the unheard", 5).empty());
+  EXPECT_EQ(names(index.search("they were", 5)), Names{"café"});
+}
+
+TEST(Recall, ALongTextIsFoundToItsEnd) {
+  Entry entry{0, 1, Kind::archive, "long", "", {}};
+  for (int i = 0; i < 200'000; ++i) entry.content += "a ";
+  entry.content += "needle";
+  const Index index(contents_of({entry}), nullptr);
+  EXPECT_EQ(names(index.search("needle", 5)), Names{"long"});
+}
+
 TEST(Recall, AnEmptyMemoryHasNoHits) {
   EXPECT_TRUE(Index(Contents{}, nullptr).search("anything", 5).empty());
 }
@@ -61,7 +83,8 @@ TEST(Recall, ScoresAreThoseOfBm25) {
     Names bag;
     for (std::uint64_t n = random.next() % 20; n > 0; --n)
       bag.push_back(words[random.next() % words.size()]);
-    Entry entry{0, 1, Kind::note, "e" + std::to_string(i), "", {}};
+    Entry entry{0, 1, Kind::note, "xq", "", {}};
+    entry.name += {char('a' + i / 26), char('a' + i % 26)};
     for (const auto& word : bag) entry.content += word + " ";
     bag.push_back(entry.name);
     entries.push_back(std::move(entry));
@@ -71,7 +94,7 @@ TEST(Recall, ScoresAreThoseOfBm25) {
   double average = 0;
   for (const auto& bag : bags) average += double(bag.size()) / double(bags.size());
   for (const Names& query :
-       {Names{"alpha"}, Names{"bravo", "golf"}, Names{"echo", "e7", "delta"}}) {
+       {Names{"alpha"}, Names{"bravo", "golf"}, Names{"echo", "xqah", "delta"}}) {
     std::string text;
     std::map<std::string, double> expected;
     for (const auto& word : query) {

@@ -1,0 +1,100 @@
+#include "memory/tools.h"
+
+#include <gtest/gtest.h>
+
+#include "support/run.h"
+#include "support/temp_dir.h"
+
+namespace reef::memory {
+namespace {
+
+class ToolsTest : public testing::Test {
+ protected:
+  ToolAnswer call(const std::string& tool, const std::string& arguments) {
+    const auto memory = test::value_of(memories.of("reef"));
+    return test::run(io, call_tool(*memory, tool, test::value_of(json::parse(arguments))));
+  }
+  void expect_failed(const std::string& tool, const std::string& arguments,
+                     const std::string& text) {
+    const auto answer = call(tool, arguments);
+    EXPECT_TRUE(answer.failed) << answer.text;
+    EXPECT_EQ(answer.text, text);
+  }
+
+  test::TempDir folder;
+  boost::asio::io_context io{1};
+  PosixFiles files;
+  Pool pool{1};
+  SystemClock clock;
+  Memories memories{io.get_executor(), files, pool, clock, folder.path()};
+};
+
+TEST_F(ToolsTest, AnAgentRemembersRecallsAndForgets) {
+  EXPECT_EQ(call("recall", R"({"query":"vault"})").text, "no memories found");
+  EXPECT_EQ(call("remember",
+                 R"({"name":"deploy","content":"key: blue vault","aliases":["ship"],"extra":1})")
+                .text,
+            "remembered: deploy");
+  EXPECT_EQ(call("remember", R"({"name":"door","content":"the vault's door sticks"})").text,
+            "remembered: door");
+  const auto found = call("recall", R"({"query":"blue vault","limit":null})");
+  EXPECT_FALSE(found.failed);
+  EXPECT_EQ(found.text, "## deploy\nkey: blue vault\n---\n## door\nthe vault's door sticks");
+  EXPECT_EQ(call("recall", R"({"query":"blue vault","limit":1})").text,
+            "## deploy\nkey: blue vault");
+  EXPECT_EQ(call("remember", R"({"name":"ship","content":"key: red vault"})").text,
+            "remembered: deploy");
+  EXPECT_EQ(call("forget", R"({"name":"ship"})").text, "forgot: ship");
+  expect_failed("forget", R"({"name":"ship"})", "no entry named: ship");
+}
+
+TEST_F(ToolsTest, WhatIsWrongIsToldToTheModel) {
+  expect_failed("remember", R"({"content":"x"})", "invalid arguments: 'name' must be a text");
+  expect_failed("remember", R"({"name":1,"content":"x"})",
+                "invalid arguments: 'name' must be a text");
+  expect_failed("remember", R"({"name":"a","content":"x","aliases":["b",2]})",
+                "invalid arguments: 'aliases' must be a list of texts");
+  expect_failed("remember", R"({"name":"a\nb","content":"x"})",
+                "name 'a b' must not hold control characters");
+  expect_failed("recall", R"({"query":"x","limit":"many"})",
+                "invalid arguments: 'limit' must be a whole number");
+  expect_failed("recall", R"({"query":"x","limit":-1})",
+                "invalid arguments: 'limit' must be a whole number");
+  expect_failed("recall", "[]", "invalid arguments: they must be an object");
+  expect_failed("memory", "{}", "tool not registered: memory");
+}
+
+TEST_F(ToolsTest, AnArchiveIsRecalledAndNotTouched) {
+  const auto memory = test::value_of(memories.of("reef"));
+  ASSERT_TRUE(test::run(io, memory->apply(Add{"week", "talked of vaults", {}, Kind::archive})));
+  EXPECT_TRUE(call("remember", R"({"name":"week","content":"x"})").failed);
+  EXPECT_TRUE(call("forget", R"({"name":"week"})").failed);
+  EXPECT_EQ(call("recall", R"({"query":"talked"})").text, "## week\ntalked of vaults");
+}
+
+TEST_F(ToolsTest, ALongEntryDoesNotFillTheModelsContext) {
+  const json::object note{{"name", "long"}, {"content", "word " + std::string(100'000, 'x')}};
+  call("remember", json::write(note));
+  const auto found = call("recall", R"({"query":"word"})");
+  EXPECT_LT(found.text.size(), 20'000U);
+  EXPECT_NE(found.text.find("[cut here; it has 100005 bytes]"), std::string::npos);
+}
+
+TEST(Tools, EveryToolHasASchemaOfItsArguments) {
+  const auto all = tools();
+  ASSERT_EQ(all.size(), 3U);
+  for (const auto& tool : all) {
+    EXPECT_FALSE(tool.description.empty());
+    EXPECT_EQ(json::find_string(tool.parameters, "type"), "object");
+    const auto* properties = json::find_object(tool.parameters, "properties");
+    ASSERT_TRUE(properties);
+    for (const auto& required : *json::find_array(tool.parameters, "required"))
+      EXPECT_TRUE(properties->contains(required.as_string())) << tool.name;
+    for (const auto& [name, schema] : *properties)
+      EXPECT_TRUE(json::find_string(schema.as_object(), "description")) << tool.name << name;
+    EXPECT_NE(prompt_fragment().find(tool.name), std::string_view::npos);
+  }
+}
+
+}  // namespace
+}  // namespace reef::memory
