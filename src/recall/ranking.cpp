@@ -11,9 +11,16 @@ constexpr std::size_t kCandidates = 200;
 constexpr std::size_t kReach = 2;
 constexpr double kBefore[kReach] = {0.5, 0.25};
 constexpr double kAfter[kReach] = {0.35, 0.15};
-// Of the session: its best messages, each counting less than the one before.
+// Of a session count its best messages, each less than the one before, and every word of the
+// question that is said somewhere in it.
 constexpr std::size_t kSessionDepth = 8;
-constexpr double kSessionDecay = 0.7;
+struct SessionWeights {
+  double decay, coverage;
+};
+// For its place among sessions, by messages with what stands around them; and for what it adds to
+// each of its messages.
+constexpr SessionWeights kAmongSessions = {0.4, 1};
+constexpr SessionWeights kForMessages = {0.7, 2};
 constexpr double kSessionShare = 0.2;
 // Shares of the best score, for what the question names beside words.
 constexpr double kSpeaker = 0.2;
@@ -53,21 +60,46 @@ bool names_speaker(const Question& question, const search::Hit& hit) {
 
 struct Group {
   std::vector<double> scores;
+  std::vector<double> together;  // with what stands around each
   std::uint32_t matched = 0;
   search::Hit best;
 };
 
-double score_of(Group& group, std::span<const float> clause_weights) {
-  std::sort(group.scores.rbegin(), group.scores.rend());
+double score_of(std::vector<double>& scores, std::uint32_t matched,
+                std::span<const float> clause_weights, SessionWeights weights) {
+  std::sort(scores.rbegin(), scores.rend());
   double score = 0, share = 1;
-  for (std::size_t i = 0; i < std::min(group.scores.size(), kSessionDepth); ++i) {
-    score += share * group.scores[i];
-    share *= kSessionDecay;
+  for (std::size_t i = 0; i < std::min(scores.size(), kSessionDepth); ++i) {
+    score += share * scores[i];
+    share *= weights.decay;
   }
-  // A session in which every word of the question is said somewhere.
   for (std::size_t i = 0; i < clause_weights.size(); ++i)
-    if ((group.matched >> i & 1U) != 0) score += double(clause_weights[i]);
+    if ((matched >> i & 1U) != 0) score += weights.coverage * double(clause_weights[i]);
   return score;
+}
+
+// What each says together with what stands around it. Neighbours stand beside each other in the map
+// too, which is ordered by group and place.
+std::map<Key, double> score_together(const std::map<Key, search::Hit>& around) {
+  std::map<Key, double> out;
+  for (auto it = around.begin(); it != around.end(); ++it) {
+    const auto& [key, hit] = *it;
+    double score = double(hit.score);
+    const auto at = ordinal_of(key);
+    for (auto other = it; other != around.begin();) {
+      --other;
+      if (other->first.first != key.first || at - ordinal_of(other->first) > kReach) break;
+      if (const auto apart = at - ordinal_of(other->first); apart > 0)
+        score += kBefore[apart - 1] * double(other->second.score);
+    }
+    for (auto other = std::next(it); other != around.end(); ++other) {
+      if (other->first.first != key.first || ordinal_of(other->first) - at > kReach) break;
+      if (const auto apart = ordinal_of(other->first) - at; apart > 0)
+        score += kAfter[apart - 1] * double(other->second.score);
+    }
+    out.emplace_hint(out.end(), key, score);
+  }
+  return out;
 }
 
 }  // namespace
@@ -91,43 +123,31 @@ Ranking rank(search::Index& index, const Question& question, const search::Filte
   searcher.score(others);
   for (const auto& other : others) around[key_of(other)] = other;
 
+  const auto together = score_together(around);
   std::map<std::uint32_t, Group> groups;
   for (const auto& [key, hit] : around) {
     if (hit.score <= 0) continue;
     auto& group = groups[hit.row.group];
     group.scores.push_back(double(hit.score));
+    group.together.push_back(together.at(key));
     group.matched |= hit.matched;
     if (hits.contains(key) && (group.best.score <= 0 || search::better(hit, group.best)))
       group.best = hit;
   }
   const auto best = double(found.front().score);
-  std::map<std::uint32_t, double> session_scores;
+  const auto words = searcher.clause_weights();
+  std::map<std::uint32_t, double> for_messages;
   for (auto& [number, group] : groups) {
-    const auto score = score_of(group, searcher.clause_weights());
-    session_scores[number] = score;
+    for_messages[number] = score_of(group.scores, group.matched, words, kForMessages);
+    const auto score = score_of(group.together, group.matched, words, kAmongSessions);
     out.groups.push_back(
         RankedGroup{number, score + 2 * kDate * best * date_fit(question, group.best), group.best});
   }
 
   const bool any_may_answer = all_optional(question.words);
-  for (auto it = around.begin(); it != around.end(); ++it) {
-    const auto& [key, hit] = *it;
+  for (const auto& [key, hit] : around) {
     if (!hits.contains(key) && !(any_may_answer && passes(filter, hit))) continue;
-    double score = double(hit.score);
-    // Neighbours stand beside it in the map too, which is ordered by group and place.
-    const auto at = ordinal_of(key);
-    for (auto other = it; other != around.begin();) {
-      --other;
-      if (other->first.first != key.first || at - ordinal_of(other->first) > kReach) break;
-      if (const auto apart = at - ordinal_of(other->first); apart > 0)
-        score += kBefore[apart - 1] * double(other->second.score);
-    }
-    for (auto other = std::next(it); other != around.end(); ++other) {
-      if (other->first.first != key.first || ordinal_of(other->first) - at > kReach) break;
-      if (const auto apart = ordinal_of(other->first) - at; apart > 0)
-        score += kAfter[apart - 1] * double(other->second.score);
-    }
-    score += kSessionShare * session_scores[key.first];
+    double score = together.at(key) + kSessionShare * for_messages[key.first];
     if (names_speaker(question, hit)) score += kSpeaker * best;
     score += kDate * best * date_fit(question, hit);
     out.hits.push_back(Ranked{hit, score});

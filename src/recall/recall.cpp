@@ -334,6 +334,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
           question.words.clauses.push_back(std::move(clause));
     }
   }
+  index_->mend_spelling(question.words);
   const auto groups = groups_for(sessions_, *index_, ask, question, test);
   search::Filter filter;
   if (groups) filter.groups = &*groups;

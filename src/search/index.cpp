@@ -5,9 +5,13 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
+#include "search/spelling.h"
 
 namespace reef::search {
 namespace {
+
+// A word that was mended may not be the one that was meant.
+constexpr float kMendedWeight = 0.8F;
 
 constexpr std::string_view kManifest = "manifest";
 constexpr std::string_view kSuffix = ".seg";
@@ -231,9 +235,30 @@ void Index::visit_stored(const std::function<void(const DocumentRow&, bool)>& f)
 // --- search ---
 
 Searcher Index::prepare(const Query& query) {
+  return {units(), query, options_.weights, stemmer_};
+}
+
+std::vector<Unit> Index::units() {
   std::vector<Unit> units;
   for (const auto* part : parts()) units.push_back({&part->source, &part->deleted});
-  return {std::move(units), query, options_.weights, stemmer_};
+  return units;
+}
+
+void Index::mend_spelling(Query& query) {
+  std::optional<Searcher> searcher;
+  for (std::size_t c = 0; c < query.clauses.size(); ++c) {
+    auto& clause = query.clauses[c];
+    if (clause.kind != Clause::Kind::word || clause.occur != Clause::Occur::optional ||
+        !clause.forms || !Stemmer::applies(clause.terms[0]) ||
+        mistakes_allowed(clause.terms[0]) == 0)
+      continue;
+    if (!searcher) searcher.emplace(prepare(query));
+    if (searcher->knows(c)) continue;
+    if (auto nearest = nearest_word(units(), clause.terms[0]); !nearest.empty()) {
+      clause.terms[0] = std::move(nearest);
+      clause.weight *= kMendedWeight;
+    }
+  }
 }
 
 std::vector<Hit> Index::documents_of(std::uint32_t group) const {

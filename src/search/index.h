@@ -87,6 +87,9 @@ class Index {
   std::uint64_t documents() const;  // without deleted ones
 
   // --- search ---
+  // Words that may be missing and that no document has, nor one of their forms, become the nearest
+  // word that some have, when there is one.
+  void mend_spelling(Query& query);
   // Good until the index changes; `query` is copied.
   Searcher prepare(const Query& query);
   // The nearest documents of the same group by key, up to so many on each side, in order.
@@ -146,6 +149,7 @@ class Index {
   std::string path_of(std::uint64_t number) const;
   void for_parts(const std::function<void(const Part&)>& f) const;
   std::vector<Part*> parts();
+  std::vector<Unit> units();
   void remove_documents(Part& part, std::uint32_t group, const std::uint64_t* key,
                         std::size_t& count);
   std::vector<Part*> too_alike();

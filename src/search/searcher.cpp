@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <tuple>
+
+#include "search/spelling.h"
 
 namespace reef::search {
 namespace {
@@ -12,6 +15,8 @@ constexpr float kFormWeight = 0.8F;
 // A prefix looks at this many terms of a segment and takes the most frequent of them.
 constexpr std::size_t kPrefixTermsRead = 8192;
 constexpr std::size_t kPrefixTermsMax = 128;
+// How many words of a segment are compared with a misspelt one.
+constexpr std::size_t kNearTermsRead = 100'000;
 // Documents scored together.
 constexpr std::uint32_t kWindow = 512;
 // Bounds are computed in another order than scores: nothing within this of the worst hit is passed
@@ -134,6 +139,52 @@ Searcher::Searcher(std::vector<Unit> units, Query query, std::span<const float> 
     for (const auto count : df) sum += idf(all.documents, count);
     weights_.push_back(sum * clause.weight);
   }
+}
+
+bool Searcher::knows(std::size_t clause) const {
+  return std::any_of(found_.begin(), found_.end(),
+                     [&](const auto& unit) { return !unit[clause].empty(); });
+}
+
+std::string nearest_word(std::span<const Unit> units, std::string_view word) {
+  struct Near {
+    std::size_t mistakes = 0;
+    std::uint64_t documents = 0;
+  };
+  std::map<std::string, Near, std::less<>> near;
+  const auto most = mistakes_allowed(word);
+  const auto consider = [&](std::string_view term, std::uint32_t df) {
+    if (!Stemmer::applies(term)) return;
+    if (const auto mistakes = mistakes_between(word, term, most)) {
+      auto& entry = near[std::string(term)];
+      entry.mistakes = *mistakes;
+      entry.documents += df;
+    }
+  };
+  // The first letter is hardly ever wrong, and saves looking at all the others.
+  const auto first = word.substr(0, 1);
+  for (const auto& unit : units) {
+    std::size_t read = 0;
+    if (const auto* file = unit.source->file.get()) {
+      auto walk = file->vocabulary().walk_from(first);
+      while (read++ < kNearTermsRead && walk.next() && walk.key().starts_with(first))
+        if (const auto entry = file->entry(walk.entry())) consider(walk.key(), entry->df);
+    } else {
+      const auto& memory = *unit.source->memory;
+      const auto count = static_cast<std::uint32_t>(memory.term_count());
+      for (std::uint32_t term = 0; term < count && read < kNearTermsRead; ++term) {
+        const auto text = memory.text(term);
+        if (!text.starts_with(first)) continue;
+        ++read;
+        consider(text, memory.term(term).df);
+      }
+    }
+  }
+  const auto best = std::min_element(near.begin(), near.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.second.mistakes, b.second.documents) <
+           std::pair(b.second.mistakes, a.second.documents);
+  });
+  return best == near.end() ? std::string() : best->first;
 }
 
 std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clause) {

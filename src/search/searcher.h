@@ -53,6 +53,9 @@ struct Hit {
 // Higher scores first, then newer documents, then groups and keys in order.
 bool better(const Hit& a, const Hit& b);
 
+// The word most like `word` that begins alike, in as many documents as possible; empty: none is.
+std::string nearest_word(std::span<const Unit> units, std::string_view word);
+
 class Searcher {
  public:
   Searcher(std::vector<Unit> units, Query query, std::span<const float> weights, Stemmer& stemmer);
@@ -62,6 +65,8 @@ class Searcher {
   // Fills in score and matched of these documents, for example neighbours of a hit. They may be in
   // any order; filters and exclusions do not count.
   void score(std::span<Hit> documents);
+  // Whether any document has the clause, or one of its forms.
+  bool knows(std::size_t clause) const;
   // What each clause of the query is worth: its rarity and its own weight.
   std::span<const float> clause_weights() const { return weights_; }
 

@@ -364,7 +364,7 @@ TEST(Index, AThoroughMergeLeavesFewSegmentsAndThenNothingToDo) {
   auto index = open_index(files, dir.path(), {.weights = kWeights, .merge_segments = 100});
   const auto group = index->group("g");
   std::uint64_t key = 0;
-  for (const std::uint64_t size : {90, 4, 3, 3, 1}) {
+  for (const std::uint64_t size : {90U, 4U, 3U, 3U, 1U}) {
     for (std::uint64_t i = 0; i < size; ++i) {
       const FieldText field{0, "word"};
       index->add({.group = group, .key = ++key}, {&field, 1});
