@@ -86,6 +86,7 @@ class Table {
   std::optional<Error> error_;
 };
 
+constexpr int kStepsMax = 1000;
 constexpr int kIdleMinutesMax = 60 * 24 * 366;
 
 std::optional<int> minutes_of_day(std::string_view text) {
@@ -220,9 +221,19 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   Table root(parsed, file, "");
   root.read("description", agent.description);
   root.read("model", agent.model);
+  root.read("max_iterations", 1, kStepsMax, agent.steps_max);
   int idle_minutes = -1;
   root.read("idle_minutes", 0, kIdleMinutesMax, idle_minutes);
   if (idle_minutes >= 0) agent.idle_minutes = idle_minutes;
+  std::string sight = "own";
+  root.read("search", sight);
+  if (sight == "agent") {
+    agent.sight = runtime::Agent::Sight::agent;
+  } else if (sight == "all") {
+    agent.sight = runtime::Agent::Sight::all;
+  } else if (sight != "own") {
+    root.refuse("search", *parsed.get("search"), "must be one of: own, agent, all");
+  }
   REEF_CHECK(root.finish(warnings));
   return agent;
 }

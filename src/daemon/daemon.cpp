@@ -25,6 +25,7 @@
 #include "daemon/import_definitions.h"
 #include "daemon/systemd.h"
 #include "exchange/import.h"
+#include "hooks/hooks.h"
 #include "model/local/local.h"
 #include "model/scripted/scripted.h"
 #include "organise/organise.h"
@@ -97,6 +98,11 @@ class Daemon {
         signals_(io),
         stopped_(io.get_executor()),
         tasks_(io.get_executor(), "daemon") {
+    runtime_.hooks().add(std::make_shared<hooks::MemoryHook>(memories_));
+    runtime_.hooks().add(
+        std::make_shared<hooks::SessionsHook>(recall_, sessions_, [this](const std::string& terms) {
+          return organise::row_test(terms, definitions_.known(), clock_.now());
+        }));
     runtime_.on_words([this](const session::SessionId& id, const std::string& words) {
       changes_.take_words(id, words);
     });

@@ -7,7 +7,6 @@
 //   dump.h        to_tree, from_tree                      Markdown for people, and back
 //   card.h        Card                                   one file of that
 //   uploads.h     Uploads                                memories that come in parts
-//   tools.h       tools, call_tool                       what agents are given
 //   memory.h      Memory, Memories                       this file
 //
 // Memory and Memories belong to the loop thread; the pool reads, changes and writes. What changes

@@ -48,6 +48,15 @@ struct Definitions::Reading {
   std::vector<std::optional<One>> files;  // by Which; nullopt: as it was
 };
 
+Result<RowTest> row_test(std::string_view text, std::shared_ptr<const Defined> defined,
+                         TimePoint now) {
+  REEF_TRY(auto filter, parse_filter(text));
+  return RowTest(
+      [defined = std::move(defined), filter = std::move(filter), now](const session::Row& row) {
+        return holds(filter, row, Look{defined->statuses, defined->labels, now});
+      });
+}
+
 Definitions::Definitions(Executor loop, Files& files, Pool& pool, const std::string& home)
     : files_(files), pool_(pool), turn_(std::move(loop)) {
   for (const auto* name : {"statuses.toml", "labels.toml", "views.toml"}) {

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/notify.h"
 #include "base/pool.h"
+#include "organise/filter.h"
 #include "organise/labels.h"
 #include "organise/statuses.h"
 #include "organise/views.h"
@@ -25,6 +26,11 @@ struct Defined {
   Views views;
   std::vector<std::string> problems;  // files that are broken, and where
 };
+
+// Which sessions a filter holds for, at `now` and as things are defined.
+using RowTest = std::function<bool(const session::Row&)>;
+Result<RowTest> row_test(std::string_view filter, std::shared_ptr<const Defined> defined,
+                         TimePoint now);
 
 class Definitions {
  public:

@@ -18,6 +18,10 @@ struct Agent {
   std::string model = "local";
   std::string prompt;
   std::optional<int> idle_minutes;  // overrides the node's
+  int steps_max = 16;               // of one turn
+  // Which conversations its tools may look into.
+  enum class Sight : std::uint8_t { own, agent, all };  // this sender's, all of this agent, all
+  Sight sight = Sight::own;
 };
 
 // What a turn needs to know of the configuration. A run keeps the one it started with.

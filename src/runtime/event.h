@@ -1,9 +1,11 @@
 // What happens in a turn, in the order it happens. Plain values; server/ turns them into messages.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "session/message.h"
@@ -31,6 +33,18 @@ struct Thinking {
 struct ThinkingEnd {
   std::string agent;
 };
+struct ToolStart {
+  struct Call {
+    std::string id, name, arguments;  // arguments as JSON text
+  };
+  std::vector<Call> calls;
+};
+struct ToolResult {
+  std::string call_id, output;
+  std::chrono::milliseconds duration{0};
+  bool is_error = false;
+};
+struct ToolsComplete {};
 struct ContextUsage {
   session::Usage usage;
 };
@@ -44,6 +58,6 @@ struct End {
 };
 
 using Event = std::variant<Start, TextStart, Chunk, TextEnd, ThinkingStart, Thinking, ThinkingEnd,
-                           ContextUsage, End>;
+                           ToolStart, ToolResult, ToolsComplete, ContextUsage, End>;
 
 }  // namespace reef::runtime

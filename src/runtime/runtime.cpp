@@ -19,6 +19,7 @@ constexpr std::size_t kWaitingBytesMax = 128U << 20;
 void Run::cancel() {
   cancelled_ = true;
   stop_provider_.emit(boost::asio::cancellation_type::terminal);
+  if (tools_) tools_->cancel();
 }
 
 Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)

@@ -3,10 +3,13 @@
 //
 //   agent.h       Agent, Setup       who answers
 //   reset.h       Expiry             when a conversation gets a new session
+//   hook.h        Hook, Hooks        what agents can do beside talking
 //   event.h       Event              what happens in a turn
 //   event_log.h   EventLog           the events of one turn, for any number of readers
+//   segments.h    Segments           what a model says, as events
 //   runtime.h     Runtime, Run       this file
 //   turn.cpp                         one turn, from the user's words to `end`
+//   step.cpp                         one model call and the tool calls it asked for
 #pragma once
 
 #include <deque>
@@ -20,6 +23,7 @@
 #include "base/task_group.h"
 #include "runtime/agent.h"
 #include "runtime/event_log.h"
+#include "runtime/hook.h"
 #include "session/session.h"
 
 namespace reef::runtime {
@@ -56,11 +60,15 @@ class Run {
   EventLog events_;
   bool cancelled_ = false;
   boost::asio::cancellation_signal stop_provider_;
+  TaskGroup* tools_ = nullptr;  // those running now
 };
 
 class Runtime {
  public:
   Runtime(Executor loop, session::Sessions& sessions, Clock& clock);
+
+  // What agents can do beside talking. Before the first message.
+  Hooks& hooks() { return hooks_; }
 
   // At start and after a reload; runs in flight keep what they have.
   void configure(std::shared_ptr<const Setup> setup);
@@ -109,11 +117,23 @@ class Runtime {
   Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run,
                                                               std::string words, bool fresh);
   Task<void> start_over(session::Key key, Run& run);
+  struct Turn;
+  struct Step {
+    bool said_something = false;
+    std::vector<session::ToolCallBlock> calls;
+  };
+  // Asks the model once and makes its reply durable. On a failure the turn's end says why.
+  Task<Step> ask_model(Turn& turn);
+  // Runs the calls side by side; each result is durable as it comes.
+  Task<void> call_tools(Turn& turn, std::vector<session::ToolCallBlock> calls);
+  Task<void> call_tool(Turn& turn, const session::ToolCallBlock& call, bool& answered);
+  Task<bool> save(Turn& turn, const session::Message& message, std::string_view what);
 
   Executor loop_;
   session::Sessions& sessions_;
   Clock& clock_;
   std::shared_ptr<const Setup> setup_;
+  Hooks hooks_;
   OnWords on_words_;
   std::unordered_map<session::Key, std::shared_ptr<Conversation>> conversations_;
   TaskGroup tasks_;

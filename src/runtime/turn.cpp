@@ -1,101 +1,13 @@
-// One turn: user's words durable, model called, events pushed, reply durable, `end`.
+// One turn: the user's words durable, steps until the model wants nothing more, `end`.
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/error.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
+#include "runtime/turn.h"
+
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "base/notify.h"
 #include "runtime/reset.h"
-#include "runtime/runtime.h"
 
 namespace reef::runtime {
-namespace asio = boost::asio;
-namespace {
-
-// A reply must fit into one answer frame, with room for what is around it.
-constexpr std::size_t kReplyBytesMax = 15U << 20;
-
-// Turns deltas into events with their segments opened and closed, and keeps what was said: a reply
-// that is cut short is still recorded.
-class Segments {
- public:
-  Segments(EventLog& events, const std::string& agent) : events_(events), agent_(agent) {}
-
-  void take(model::Delta delta) {
-    if (delta.kind == model::Delta::Kind::tool_call) {
-      close();
-      return;
-    }
-    said_bytes_ += delta.text.size();
-    if (said_bytes_ > kReplyBytesMax) return;
-    if (open_ != delta.kind) {
-      close();
-      if (delta.kind == model::Delta::Kind::text) {
-        events_.push(TextStart{agent_});
-        content_.push_back(session::TextBlock{});
-      } else {
-        events_.push(ThinkingStart{agent_});
-        content_.push_back(session::ThinkingBlock{});
-      }
-      open_ = delta.kind;
-    }
-    if (delta.kind == model::Delta::Kind::text) {
-      std::get<session::TextBlock>(content_.back()).text += delta.text;
-      events_.push(Chunk{std::move(delta.text)});
-    } else {
-      std::get<session::ThinkingBlock>(content_.back()).thinking += delta.text;
-      events_.push(Thinking{std::move(delta.text)});
-    }
-  }
-
-  void close() {
-    if (open_ == model::Delta::Kind::text) events_.push(TextEnd{agent_});
-    if (open_ == model::Delta::Kind::thinking) events_.push(ThinkingEnd{agent_});
-    open_.reset();
-  }
-
-  bool overflown() const { return said_bytes_ > kReplyBytesMax; }
-  std::vector<session::Block> take_content() { return std::move(content_); }
-
- private:
-  EventLog& events_;
-  const std::string& agent_;
-  std::optional<model::Delta::Kind> open_;
-  std::vector<session::Block> content_;
-  std::size_t said_bytes_ = 0;
-};
-
-// Asio 1.81 ends the program when a spawned coroutine is cancelled before it was ever suspended.
-Task<model::Outcome> stream_soon(model::Provider& provider, const model::Request& request,
-                                 const model::DeltaSink& sink) {
-  co_await yield_to_loop();
-  co_return co_await provider.stream(request, sink);
-}
-
-// Runs the provider as a task of its own, so that a kill cancels it and not the turn, which still
-// has the transcript to keep in order.
-Task<model::Outcome> call(Executor loop, model::Provider& provider, const model::Request& request,
-                          const model::DeltaSink& sink, asio::cancellation_slot slot) {
-  model::Failure failure;
-  try {
-    co_return co_await asio::co_spawn(loop, stream_soon(provider, request, sink),
-                                      asio::bind_cancellation_slot(slot, asio::use_awaitable));
-  } catch (const boost::system::system_error& error) {
-    failure.kind = error.code() == asio::error::operation_aborted ? model::Failure::Kind::cancelled
-                                                                  : model::Failure::Kind::server;
-    failure.message = error.what();
-  } catch (const std::exception& error) {
-    failure.kind = model::Failure::Kind::server;
-    failure.message = error.what();
-  }
-  co_return failure;
-}
-
-}  // namespace
 
 Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Key key,
                                                                      const Run& run,
@@ -176,14 +88,15 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
   if (on_words_) on_words_(session->id(), words);
   events.push(Start{agent.name});
 
-  End end;
+  Turn turn{run, session, {}, {}, {}, {}, {}};
+  auto& end = turn.end;
   end.agent = agent.name;
   end.session_id = session->id().text();
 
   const auto* row = sessions_.find(session->id());
-  const std::string model(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
-                                                                     : agent.model);
-  auto route = run.setup_->providers.route(model);
+  turn.model = row && !row->text("modelOverride").empty() ? std::string(row->text("modelOverride"))
+                                                          : agent.model;
+  auto route = run.setup_->providers.route(turn.model);
   if (!route) {
     end.error = route.error().what;
     end.code = route.error().code;
@@ -191,58 +104,27 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     events.close();
     co_return;
   }
-  end.model = model;
+  turn.route = *std::move(route);
+  turn.toolbox = hooks_.toolbox(agent);
+  turn.system = hooks_.prompt(agent);
+  end.model = turn.model;
 
-  model::Request request;
-  request.model = route->model;
-  request.system = agent.prompt;
-  request.messages = session::for_model(session->context());
-
-  Segments segments(events, agent.name);
-  const model::DeltaSink sink = [&](model::Delta delta) {
-    segments.take(std::move(delta));
-    if (segments.overflown()) run.stop_provider_.emit(asio::cancellation_type::terminal);
-  };
-  model::Outcome outcome = model::Failure{model::Failure::Kind::cancelled, "cancelled", 0, {}};
-  if (!run.cancelled_)
-    outcome = co_await call(loop_, *route->provider, request, sink, run.stop_provider_.slot());
-  segments.close();
-
-  // A provider that was done before it noticed has still said too much.
-  if (segments.overflown()) outcome = model::Failure{};
-  session::AssistantMessage reply;
-  if (auto* whole = std::get_if<model::Reply>(&outcome)) {
-    reply = std::move(whole->message);
-    if (reply.usage.total() > 0) events.push(ContextUsage{reply.usage});
-  } else {
-    auto& failure = std::get<model::Failure>(outcome);
-    if (segments.overflown()) {
-      failure.kind = model::Failure::Kind::server;
-      failure.message = fmt::format("the reply grew beyond {} MiB", kReplyBytesMax >> 20);
+  bool said_something = false;
+  for (int steps = 0;; ++steps) {
+    auto step = co_await ask_model(turn);
+    said_something = said_something || step.said_something;
+    if (step.calls.empty()) break;
+    co_await call_tools(turn, std::move(step.calls));
+    if (run.cancelled_) {
+      end.error = "cancelled";
+      end.code = Errc::cancelled;
+      break;
     }
-    reply.content = segments.take_content();
-    reply.stop_reason = failure.kind == model::Failure::Kind::cancelled
-                            ? session::StopReason::aborted
-                            : session::StopReason::error;
-    reply.error_message = model::describe(failure, model);
-    end.error = reply.error_message;
-    end.code = failure.kind == model::Failure::Kind::cancelled ? Errc::cancelled : Errc::provider;
-  }
-  reply.api = route->provider->api();
-  reply.provider = route->provider_name;
-  if (reply.model.empty()) reply.model = route->model;
-  reply.time = clock_.now();
-  end.usage = reply.usage;
-
-  const bool said_something =
-      !reply.content.empty() || reply.stop_reason != session::StopReason::stop;
-  if (said_something) {
-    const auto saved = co_await session->append(session::draft_message(reply));
-    if (!saved) {
-      log::error("session {}: the reply could not be saved: {}", session->id().text(),
-                 saved.error().what);
-      end.error = "the reply could not be saved: " + saved.error().what;
-      end.code = saved.error().code;
+    if (!end.error.empty()) break;
+    if (steps + 1 == agent.steps_max) {
+      end.error = fmt::format("the agent took its {} steps and was not done", agent.steps_max);
+      end.code = Errc::too_large;
+      break;
     }
   }
   // Nobody was there to see it.

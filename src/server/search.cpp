@@ -48,12 +48,8 @@ Result<recall::Ask> ask_from(const protocol::SearchSessions& request) {
 Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
   const auto began = std::chrono::steady_clock::now();
   const auto defined = co_await node.definitions.look();
-  ask.filter = [defined](const std::string& text) -> Result<recall::RowTest> {
-    REEF_TRY(auto filter, organise::parse_filter(text));
-    return recall::RowTest([defined, filter = std::move(filter)](const session::Row& row) {
-      return organise::holds(
-          filter, row, organise::Look{defined->statuses, defined->labels, SystemClock().now()});
-    });
+  ask.filter = [defined](const std::string& text) {
+    return organise::row_test(text, defined, SystemClock().now());
   };
   auto found = co_await node.recall.search(std::move(ask));
   if (!found) co_return protocol::make_error(found.error());

@@ -34,6 +34,22 @@ protocol::ServerMessage to_message(runtime::Event event) {
           [&](runtime::ThinkingStart& e) { out.mutable_thinking_start()->set_agent(e.agent); },
           [&](runtime::Thinking& e) { out.mutable_thinking()->set_content(std::move(e.text)); },
           [&](runtime::ThinkingEnd& e) { out.mutable_thinking_end()->set_agent(e.agent); },
+          [&](runtime::ToolStart& e) {
+            for (auto& call : e.calls) {
+              auto& info = *out.mutable_tool_start()->add_calls();
+              info.set_name(std::move(call.name));
+              info.set_arguments(std::move(call.arguments));
+              info.set_call_id(std::move(call.id));
+            }
+          },
+          [&](runtime::ToolResult& e) {
+            auto& result = *out.mutable_tool_result();
+            result.set_call_id(std::move(e.call_id));
+            result.set_output(std::move(e.output));
+            result.set_duration_ms(static_cast<std::uint64_t>(e.duration.count()));
+            result.set_is_error(e.is_error);
+          },
+          [&](runtime::ToolsComplete&) { out.mutable_tools_complete(); },
           [&](runtime::ContextUsage& e) {
             fill(*out.mutable_context_usage()->mutable_usage(), e.usage);
           },

@@ -21,6 +21,14 @@ session::MessagePtr replied(const std::string& text) {
   return std::make_shared<const session::Message>(std::move(message));
 }
 
+std::string local_answer(std::vector<session::MessagePtr> messages) {
+  Request request;
+  request.messages = std::move(messages);
+  const auto reply = local_reply(request);
+  EXPECT_TRUE(reply.calls.empty());
+  return reply.text;
+}
+
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

@@ -1,13 +1,17 @@
 #include "model/local/local.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/notify.h"
 #include "base/utf8.h"
+#include "model/local/extract.h"
+#include "model/local/found.h"
+#include "model/local/intent.h"
+#include "model/local/words.h"
 #include "model/tokens.h"
 
 namespace reef::model {
@@ -18,41 +22,18 @@ constexpr std::size_t kQuoteChars = 300;
 constexpr std::size_t kLookBytesMax = 16U << 10;
 constexpr std::size_t kRecentMax = 5;
 constexpr std::size_t kQuotesMax = 3;
+// Asked for: some are no use.
+constexpr std::int64_t kPassagesMax = 12;
+constexpr std::size_t kSummaryBytes = 1500;
+constexpr std::size_t kNameWords = 5;
+constexpr std::size_t kNameCharsMax = 60;
 
+// In everything it says: nobody shall take it for more, and it never quotes itself.
+constexpr std::string_view kMark = "Reef's local provider, not a language model";
 constexpr std::string_view kWhatIAm =
-    "I am Reef's local provider, not a language model: I answer only from what is written in this "
-    "conversation.";
-
-constexpr std::array<std::string_view, 68> kStopWords = {
-    "a",     "about", "all",   "an",   "and",  "any",  "are", "as",   "at",  "be",   "been", "but",
-    "by",    "can",   "could", "did",  "do",   "does", "for", "from", "had", "has",  "have", "he",
-    "her",   "his",   "how",   "i",    "if",   "in",   "is",  "it",   "its", "me",   "my",   "no",
-    "not",   "of",    "on",    "or",   "our",  "said", "say", "she",  "so",  "tell", "that", "the",
-    "their", "them",  "there", "they", "this", "to",   "us",  "was",  "we",  "were", "what", "when",
-    "where", "which", "who",   "why",  "will", "with", "you", "your"};
-
-// Lower-case words of ASCII letters and digits; other scripts stay together between ASCII.
-std::set<std::string> words_of(std::string_view text) {
-  std::set<std::string> words;
-  std::string word;
-  const auto flush = [&] {
-    if (!word.empty() && std::find(kStopWords.begin(), kStopWords.end(), word) == kStopWords.end())
-      words.insert(word);
-    word.clear();
-  };
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c >= 'A' && c <= 'Z') {
-      word.push_back(static_cast<char>(c - 'A' + 'a'));
-    } else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || byte >= 0x80) {
-      word.push_back(c);
-    } else {
-      flush();
-    }
-  }
-  flush();
-  return words;
-}
+    "I am Reef's local provider, not a language model: I answer only from what is written down in "
+    "your conversations and my memory.";
+constexpr std::string_view kSigned = "(Quoted by Reef's local provider, not a language model.)";
 
 std::string quote(std::string_view text) {
   const auto line = utf8::single_line(text);
@@ -60,36 +41,48 @@ std::string quote(std::string_view text) {
   return fmt::format("\"{}{}\"", head, head.size() < line.size() ? "..." : "");
 }
 
-bool is_question(std::string_view text, const std::string& lower) {
-  if (text.find('?') != std::string_view::npos) return true;
-  for (const std::string_view start :
-       {"what ", "who ", "when ", "where ", "which ", "why ", "how ", "do ", "did ", "does ", "is ",
-        "are ", "was ", "were ", "can ", "could ", "tell me "})
-    if (lower.starts_with(start)) return true;
-  return false;
-}
-
-bool asks_for_all(const std::string& lower) {
-  for (const std::string_view words : {"what did i say", "what have i said", "what did we say",
-                                       "summary", "summarise", "summarize", "so far", "recap"})
-    if (lower.find(words) != std::string::npos) return true;
-  return false;
-}
-
-bool is_greeting(const std::string& lower) {
-  constexpr std::size_t kGreetingBytesMax = 60;
-  if (lower.size() > kGreetingBytesMax) return false;
-  const auto words = words_of(lower);
-  if (words.empty() || words.size() > 3) return false;
-  for (const auto& word : words)
-    if (word == "hello" || word == "hi" || word == "hey" || word == "greetings") return true;
-  return false;
-}
-
 struct Said {
   std::size_t number;  // of the user's message, from 1
   std::string text;
 };
+
+struct Result {
+  std::string tool;
+  std::string text;
+  bool is_error = false;
+};
+
+// The conversation, cut where the message stands that is to be answered.
+struct Talk {
+  std::vector<Said> earlier;
+  std::string asked;
+  std::vector<Result> results;  // of the calls made for it
+  std::vector<session::MessagePtr> before;
+};
+
+Talk read(const std::vector<session::MessagePtr>& messages) {
+  Talk talk;
+  std::size_t last = messages.size();
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (!std::holds_alternative<session::UserMessage>(*messages[i])) continue;
+    if (last < messages.size()) talk.earlier.push_back(Said{++number, std::move(talk.asked)});
+    last = i;
+    talk.asked = std::string(utf8::prefix(session::text_of(*messages[i]), kLookBytesMax));
+  }
+  talk.before.assign(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(last));
+  for (auto i = last; i < messages.size(); ++i)
+    if (const auto* result = std::get_if<session::ToolResultMessage>(&*messages[i]))
+      talk.results.push_back(
+          Result{result->tool_name, session::text_of(result->content), result->is_error});
+  return talk;
+}
+
+const Result* result_of(const Talk& talk, std::string_view tool) {
+  const auto found = std::find_if(talk.results.begin(), talk.results.end(),
+                                  [&](const auto& result) { return result.tool == tool; });
+  return found == talk.results.end() ? nullptr : &*found;
+}
 
 std::string list_recent(const std::vector<Said>& earlier) {
   if (earlier.empty()) return "Nothing yet: this is the first message of the conversation.";
@@ -104,15 +97,16 @@ std::string list_recent(const std::vector<Said>& earlier) {
 }
 
 // The user's earlier messages that share most words with the question, best first.
-std::string quote_best(const std::vector<Said>& earlier, const std::set<std::string>& asked) {
+std::string quote_conversation(const std::vector<Said>& earlier,
+                               const std::set<std::string>& asked) {
+  Words words;
   std::vector<std::pair<std::size_t, const Said*>> scored;
   for (const auto& said : earlier) {
     // A question is not an answer to itself.
-    if (is_question(said.text, utf8::lower_ascii(said.text))) continue;
-    const auto words = words_of(said.text);
-    const auto shared = static_cast<std::size_t>(std::count_if(
-        asked.begin(), asked.end(), [&](const auto& word) { return words.contains(word); }));
-    if (shared > 0) scored.emplace_back(shared, &said);
+    const auto kind = intent_of(said.text).kind;
+    if (kind == Intent::Kind::question || kind == Intent::Kind::forget) continue;
+    if (const auto shared = words.shared(asked, said.text); shared > 0)
+      scored.emplace_back(shared, &said);
   }
   if (scored.empty()) return {};
   // Ties go to the newer message: it may correct the older one.
@@ -125,35 +119,202 @@ std::string quote_best(const std::vector<Said>& earlier, const std::set<std::str
   return out;
 }
 
+// A passage that answers has a good part of the question's words near it.
+bool answers(std::size_t shared, std::size_t asked) {
+  return shared > 0 && shared * 5 >= asked * 2;
+}
+
+std::string quote_memory(const Result& result, const std::set<std::string>& asked) {
+  if (result.is_error) return fmt::format("My memory could not be read: {}", result.text);
+  Words words;
+  std::string out;
+  std::size_t count = 0;
+  for (const auto& note : notes_in(result.text)) {
+    if (count == kQuotesMax) break;
+    if (!answers(words.shared(asked, note.name + " " + note.content), asked.size())) continue;
+    out += fmt::format("\nnote '{}': {}", note.name, quote(note.content));
+    ++count;
+  }
+  return out.empty() ? out : "From memory:" + out;
+}
+
+// Worth quoting: said by somebody, not by a tool or by this provider.
+bool is_testimony(const Passage& passage) {
+  if (passage.role != "user" && passage.role != "assistant" && passage.role != "summary")
+    return false;
+  if (passage.text.find(kMark) != std::string::npos) return false;
+  const auto kind = intent_of(passage.text).kind;
+  return passage.role != "user" || kind != Intent::Kind::forget;
+}
+
+std::string quote_sessions(const Result& result, const std::set<std::string>& asked) {
+  if (result.is_error)
+    return fmt::format("Earlier conversations could not be searched: {}", result.text);
+  Words words;
+  std::string out;
+  std::set<std::string> quoted;
+  for (const auto& passage : passages_in(result.text)) {
+    if (quoted.size() == kQuotesMax) break;
+    // To a question that was asked before, what followed is the answer.
+    const bool with_next = !passage.next.empty() && is_question(passage.text) &&
+                           passage.next.find(kMark) == std::string::npos;
+    if (is_question(passage.text) && !with_next) continue;
+    const auto shown = with_next ? passage.text + "\n" + passage.next : passage.text;
+    if (!is_testimony(passage) || words.shared(asked, shown) == 0 ||
+        !answers(words.shared(asked, passage.around), asked.size()) ||
+        !quoted.insert(passage.text).second)
+      continue;
+    out += fmt::format("\n{}, session {}{}: {}", passage.date, passage.session,
+                       passage.title.empty() ? "" : fmt::format(" ({})", passage.title),
+                       quote(passage.text));
+    if (with_next) out += fmt::format("\n  answered: {}", quote(passage.next));
+  }
+  return out.empty() ? out : "From earlier conversations:" + out;
+}
+
+// A short name for what is to be remembered: its first words that say something.
+std::string name_for(std::string_view content) {
+  Words words;
+  std::string name;
+  std::size_t count = 0;
+  for (const auto& place : words.places(content)) {
+    if (place.empty || count == kNameWords) continue;
+    if (!name.empty()) name += ' ';
+    name += utf8::lower_ascii(place.text);
+    ++count;
+  }
+  if (name.empty()) name = utf8::single_line(content);
+  return std::string(utf8::prefix_chars(name, kNameCharsMax));
+}
+
+class Answering {
+ public:
+  explicit Answering(const Request& request) : request_(request), talk_(read(request.messages)) {}
+
+  LocalReply reply() {
+    if (talk_.asked.empty() && talk_.before.empty()) return say(std::string(kWhatIAm));
+    const auto intent = intent_of(talk_.asked);
+    switch (intent.kind) {
+      case Intent::Kind::greeting:
+        return say(fmt::format("Hello! {} Tell me things, and ask me for them later.", kWhatIAm));
+      case Intent::Kind::recap:
+        return recap();
+      case Intent::Kind::title:
+        return title();
+      case Intent::Kind::remember:
+        return remember(intent.subject);
+      case Intent::Kind::forget:
+        return forget(intent.subject);
+      case Intent::Kind::question:
+        return answer(intent.subject);
+      case Intent::Kind::statement:
+        break;
+    }
+    return say(fmt::format("Noted as message {} and kept. {} Ask me for it later.",
+                           talk_.earlier.size() + 1, kWhatIAm));
+  }
+
+ private:
+  static LocalReply say(std::string text) { return {std::move(text), {}}; }
+
+  bool has(std::string_view tool) const {
+    return std::any_of(request_.tools.begin(), request_.tools.end(),
+                       [&](const auto& offered) { return offered.name == tool; });
+  }
+
+  // Ids are unique within a conversation: nothing else follows so many messages.
+  void call(LocalReply& reply, std::string_view tool, json::object arguments) const {
+    reply.calls.push_back(session::ToolCallBlock{
+        fmt::format("local_{}_{}", request_.messages.size(), reply.calls.size()), std::string(tool),
+        std::move(arguments)});
+  }
+
+  LocalReply recap() const {
+    auto text = list_recent(talk_.earlier);
+    if (talk_.earlier.size() > kRecentMax)
+      text += fmt::format("\n\nWhat says most:\n{}", summarise(talk_.before, kSummaryBytes));
+    return say(fmt::format("{}\n\n{}", text, kSigned));
+  }
+
+  LocalReply title() const {
+    const auto title = title_of(talk_.before);
+    return say(title.empty() ? fmt::format("Nothing was said yet. {}", kWhatIAm) : title);
+  }
+
+  LocalReply remember(const std::string& subject) const {
+    if (!has("remember"))
+      return say(
+          fmt::format("Noted as message {} and kept. {}", talk_.earlier.size() + 1, kWhatIAm));
+    LocalReply reply;
+    if (const auto* done = result_of(talk_, "remember"))
+      return say(done->is_error
+                     ? fmt::format("I could not remember it: {}. {}", done->text, kWhatIAm)
+                     : fmt::format("I will remember: {}\n\n{}", quote(subject), kSigned));
+    call(reply, "remember", {{"name", name_for(subject)}, {"content", subject}});
+    return reply;
+  }
+
+  LocalReply forget(const std::string& subject) const {
+    if (!has("forget") || !has("recall"))
+      return say(fmt::format("I have no memory here to forget it from. {}", kWhatIAm));
+    LocalReply reply;
+    if (const auto* done = result_of(talk_, "forget"))
+      return say(done->is_error
+                     ? fmt::format("I could not forget it: {}. {}", done->text, kWhatIAm)
+                     : fmt::format("Forgotten ({}). What was said in conversations stays "
+                                   "there; `reef rm ID` removes one.\n\n{}",
+                                   done->text, kSigned));
+    const auto* recalled = result_of(talk_, "recall");
+    if (!recalled) {
+      call(reply, "recall", {{"query", subject}, {"limit", 1}});
+      return reply;
+    }
+    Words words;
+    const auto wanted = words.of(subject);
+    const auto notes = recalled->is_error ? std::vector<Note>() : notes_in(recalled->text);
+    if (notes.empty() ||
+        !answers(words.shared(wanted, notes[0].name + " " + notes[0].content), wanted.size()))
+      return say(fmt::format("I have no note about {}. {}", quote(subject), kWhatIAm));
+    call(reply, "forget", {{"name", notes[0].name}});
+    return reply;
+  }
+
+  LocalReply answer(const std::string& subject) const {
+    LocalReply reply;
+    if (talk_.results.empty()) {
+      if (has("search_sessions"))
+        call(reply, "search_sessions", {{"query", subject}, {"limit", kPassagesMax}});
+      if (has("recall")) call(reply, "recall", {{"query", subject}});
+      if (!reply.calls.empty()) return reply;
+    }
+    Words words;
+    const auto asked = words.of(subject);
+    std::vector<std::string> parts;
+    parts.push_back(quote_conversation(talk_.earlier, asked));
+    if (const auto* recalled = result_of(talk_, "recall"))
+      parts.push_back(quote_memory(*recalled, asked));
+    if (const auto* found = result_of(talk_, "search_sessions"))
+      parts.push_back(quote_sessions(*found, asked));
+    std::erase(parts, "");
+    if (parts.empty())
+      return say(fmt::format("Nothing {} answers that. {}",
+                             has("search_sessions") ? "I know" : "in this conversation", kWhatIAm));
+    return say(fmt::format("{}\n\n{}", fmt::join(parts, "\n\n"), kSigned));
+  }
+
+  const Request& request_;
+  Talk talk_;
+};
+
 }  // namespace
 
-std::string local_answer(const std::vector<session::MessagePtr>& messages) {
-  std::vector<Said> said;
-  for (const auto& message : messages)
-    if (std::holds_alternative<session::UserMessage>(*message))
-      said.push_back(Said{said.size() + 1,
-                          std::string(utf8::prefix(session::text_of(*message), kLookBytesMax))});
-  if (said.empty()) return std::string(kWhatIAm);
-
-  const auto asked = said.back().text;
-  said.pop_back();
-  const auto lower = utf8::lower_ascii(asked);
-  const auto kept = fmt::format("message {}", said.size() + 1);
-
-  if (asks_for_all(lower)) return fmt::format("{}\n\n({})", list_recent(said), kWhatIAm);
-  if (is_greeting(lower))
-    return fmt::format("Hello! {} Tell me things, and ask me for them later.", kWhatIAm);
-  if (is_question(asked, lower)) {
-    const auto found = quote_best(said, words_of(asked));
-    if (!found.empty()) return fmt::format("{}\n\n({})", found, kWhatIAm);
-    return fmt::format("Nothing in this conversation answers that. {}", kWhatIAm);
-  }
-  return fmt::format("Noted as {} and kept. {} Ask me for it later.", kept, kWhatIAm);
+LocalReply local_reply(const Request& request) {
+  return Answering(request).reply();
 }
 
 Task<Outcome> LocalProvider::stream(const Request& request, const DeltaSink& sink) {
-  auto text = local_answer(request.messages);
-  std::string_view rest = text;
+  auto said = local_reply(request);
+  std::string_view rest = said.text;
   while (!rest.empty()) {
     auto end = rest.find(' ');
     end = end == std::string_view::npos ? rest.size() : end + 1;
@@ -163,8 +324,13 @@ Task<Outcome> LocalProvider::stream(const Request& request, const DeltaSink& sin
   }
   Reply reply;
   reply.message.usage.input = estimate_tokens(request);
-  reply.message.usage.output = estimate_tokens(text);
-  reply.message.content.push_back(session::TextBlock{std::move(text)});
+  reply.message.usage.output = estimate_tokens(said.text);
+  if (!said.text.empty()) reply.message.content.push_back(session::TextBlock{std::move(said.text)});
+  for (auto& call : said.calls) {
+    sink(Delta{Delta::Kind::tool_call, call.name});
+    reply.message.stop_reason = session::StopReason::tool_use;
+    reply.message.content.push_back(std::move(call));
+  }
   co_return reply;
 }
 

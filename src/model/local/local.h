@@ -1,5 +1,11 @@
-// The embedded default provider: no key, no network, no model. It answers from the conversation it
-// is given, in plain words, says what it is, and is deterministic.
+// The embedded default provider: no key, no network, no model. It answers from what is written
+// down: in the conversation it is given, and, where it is given the tools, in earlier ones
+// (search_sessions) and in memory (recall, remember, forget), which it calls as any model would. It
+// quotes, says where from, and is deterministic.
+//
+//   intent.h    what a message asks for
+//   words.h     words as search sees them
+//   extract.h   summaries and titles
 #pragma once
 
 #include "model/provider.h"
@@ -12,7 +18,11 @@ class LocalProvider final : public Provider {
   Task<Outcome> stream(const Request& request, const DeltaSink& sink) override;
 };
 
-// The answer itself; a pure function of the conversation.
-std::string local_answer(const std::vector<session::MessagePtr>& messages);
+// What it says next; a pure function of the conversation and the tools. Tool calls, or the answer.
+struct LocalReply {
+  std::string text;
+  std::vector<session::ToolCallBlock> calls;
+};
+LocalReply local_reply(const Request& request);
 
 }  // namespace reef::model

@@ -53,6 +53,15 @@ Result<ScriptedReply> reply_from(const json::object& in) {
     reply.chunks.insert(reply.chunks.end(), once.begin(), once.end());
   reply.delay = std::chrono::milliseconds(json::find_int(in, "delay_ms").value_or(0));
   reply.hang = json::find_bool(in, "hang").value_or(false);
+  if (const auto* calls = json::find_array(in, "calls"))
+    for (const auto& item : *calls) {
+      const auto* call = item.if_object();
+      const auto name = call ? json::find_string(*call, "name") : std::nullopt;
+      if (!name) return Error(Errc::invalid, "a call must be an object with a 'name'");
+      const auto* arguments = json::find_object(*call, "arguments");
+      reply.calls.push_back(
+          session::ToolCallBlock{{}, std::string(*name), arguments ? *arguments : json::object()});
+    }
   if (const auto fail = json::find_string(in, "fail")) {
     const auto kind = failure_kind_from(*fail);
     if (!kind) return Error(Errc::invalid, fmt::format("unknown failure '{}'", *fail));
@@ -84,10 +93,21 @@ Result<Script> parse_script(std::string_view text) {
   return script;
 }
 
+namespace {
+
+bool asks_for_a_reply(const session::MessagePtr& message) {
+  if (std::holds_alternative<session::UserMessage>(*message)) return true;
+  const auto* reply = std::get_if<session::AssistantMessage>(&*message);
+  return reply && std::any_of(reply->content.begin(), reply->content.end(), [](const auto& block) {
+           return std::holds_alternative<session::ToolCallBlock>(block);
+         });
+}
+
+}  // namespace
+
 Task<Outcome> ScriptedProvider::stream(const Request& request, const DeltaSink& sink) {
   const auto turns =
-      std::count_if(request.messages.begin(), request.messages.end(),
-                    [](const auto& m) { return std::holds_alternative<session::UserMessage>(*m); });
+      std::count_if(request.messages.begin(), request.messages.end(), asks_for_a_reply);
   const auto index = static_cast<std::size_t>(std::max<std::ptrdiff_t>(turns, 1) - 1);
   const auto& reply = script_.replies[index % script_.replies.size()];
 
@@ -108,7 +128,14 @@ Task<Outcome> ScriptedProvider::stream(const Request& request, const DeltaSink& 
   Reply out;
   out.message.usage.input = estimate_tokens(request);
   out.message.usage.output = estimate_tokens(text);
-  out.message.content.push_back(session::TextBlock{std::move(text)});
+  if (!text.empty() || reply.calls.empty())
+    out.message.content.push_back(session::TextBlock{std::move(text)});
+  for (auto call : reply.calls) {
+    call.id = fmt::format("call_{}_{}", turns, out.message.content.size());
+    sink(Delta{Delta::Kind::tool_call, call.name});
+    out.message.stop_reason = session::StopReason::tool_use;
+    out.message.content.push_back(std::move(call));
+  }
   co_return out;
 }
 

@@ -1,17 +1,18 @@
 // A provider that says what a script says. For tests and benches, and for trying a client without a
-// model. Which reply comes is decided by how many user messages the conversation has, so it does
-// not depend on what other conversations do.
+// model. Which reply comes is decided by how often the conversation has asked for one (its user
+// messages and its replies with tool calls), so it does not depend on what other conversations do.
 //
 //   {"replies": [
 //     {"text": "hello there", "chunks": 2, "delay_ms": 5},
 //     {"text": "a", "repeat": 1000},
 //     {"text": "so far", "hang": true},
+//     {"text": "", "calls": [{"name": "recall", "arguments": {"query": "x"}}]},
 //     {"fail": "rate_limit", "message": "slow down", "http_status": 429}
 //   ]}
 //
 // `text` is cut into `chunks` pieces (default: at spaces), `repeat` says it so many times,
 // `delay_ms` waits before each piece, `hang` never ends by itself, `fail` ends with that failure
-// after the text.
+// after the text; `calls` asks for tools.
 #pragma once
 
 #include "base/result.h"
@@ -21,6 +22,7 @@ namespace reef::model {
 
 struct ScriptedReply {
   std::vector<std::string> chunks;
+  std::vector<session::ToolCallBlock> calls;  // without ids
   std::chrono::milliseconds delay{0};
   bool hang = false;
   std::optional<Failure> failure;

@@ -1,23 +1,26 @@
-#include "memory/tools.h"
+#include "hooks/memory/memory_hook.h"
 
 #include <gtest/gtest.h>
 
 #include "support/run.h"
 #include "support/temp_dir.h"
 
-namespace reef::memory {
+namespace reef::hooks {
 namespace {
 
-class ToolsTest : public testing::Test {
+class MemoryHookTest : public testing::Test {
  protected:
-  ToolAnswer call(const std::string& tool, const std::string& arguments) {
-    const auto memory = test::value_of(memories.of("reef"));
-    return test::run(io, call_tool(*memory, tool, test::value_of(json::parse(arguments))));
+  runtime::ToolAnswer call(const std::string& tool, const std::string& arguments,
+                           const std::string& agent = "reef") {
+    runtime::Caller caller{{}, "user", test::value_of(session::SessionId::parse("260101-a-b")), ""};
+    caller.agent.name = agent;
+    const auto parsed = test::value_of(json::parse(arguments));
+    return test::run(io, hook.call(tool, parsed.as_object(), caller));
   }
   void expect_failed(const std::string& tool, const std::string& arguments,
                      const std::string& text) {
     const auto answer = call(tool, arguments);
-    EXPECT_TRUE(answer.failed) << answer.text;
+    EXPECT_TRUE(answer.is_error) << answer.text;
     EXPECT_EQ(answer.text, text);
   }
 
@@ -26,10 +29,11 @@ class ToolsTest : public testing::Test {
   PosixFiles files;
   Pool pool{1};
   SystemClock clock;
-  Memories memories{io.get_executor(), files, pool, clock, folder.path()};
+  memory::Memories memories{io.get_executor(), files, pool, clock, folder.path()};
+  MemoryHook hook{memories};
 };
 
-TEST_F(ToolsTest, AnAgentRemembersRecallsAndForgets) {
+TEST_F(MemoryHookTest, AnAgentRemembersRecallsAndForgets) {
   EXPECT_EQ(call("recall", R"({"query":"vault"})").text, "no memories found");
   EXPECT_EQ(call("remember",
                  R"({"name":"deploy","content":"key: blue vault","aliases":["ship"],"extra":1})")
@@ -38,7 +42,7 @@ TEST_F(ToolsTest, AnAgentRemembersRecallsAndForgets) {
   EXPECT_EQ(call("remember", R"({"name":"door","content":"the vault's door sticks"})").text,
             "remembered: door");
   const auto found = call("recall", R"({"query":"blue vault","limit":null})");
-  EXPECT_FALSE(found.failed);
+  EXPECT_FALSE(found.is_error);
   EXPECT_EQ(found.text, "## deploy\nkey: blue vault\n---\n## door\nthe vault's door sticks");
   EXPECT_EQ(call("recall", R"({"query":"blue vault","limit":1})").text,
             "## deploy\nkey: blue vault");
@@ -48,7 +52,7 @@ TEST_F(ToolsTest, AnAgentRemembersRecallsAndForgets) {
   expect_failed("forget", R"({"name":"ship"})", "no entry named: ship");
 }
 
-TEST_F(ToolsTest, WhatIsWrongIsToldToTheModel) {
+TEST_F(MemoryHookTest, WhatIsWrongIsToldToTheModel) {
   expect_failed("remember", R"({"content":"x"})", "invalid arguments: 'name' must be a text");
   expect_failed("remember", R"({"name":1,"content":"x"})",
                 "invalid arguments: 'name' must be a text");
@@ -60,19 +64,18 @@ TEST_F(ToolsTest, WhatIsWrongIsToldToTheModel) {
                 "invalid arguments: 'limit' must be a whole number");
   expect_failed("recall", R"({"query":"x","limit":-1})",
                 "invalid arguments: 'limit' must be a whole number");
-  expect_failed("recall", "[]", "invalid arguments: they must be an object");
-  expect_failed("memory", "{}", "tool not registered: memory");
 }
 
-TEST_F(ToolsTest, AnArchiveIsRecalledAndNotTouched) {
+TEST_F(MemoryHookTest, AnArchiveIsRecalledAndNotTouched) {
   const auto memory = test::value_of(memories.of("reef"));
-  ASSERT_TRUE(test::run(io, memory->apply(Add{"week", "talked of vaults", {}, Kind::archive})));
-  EXPECT_TRUE(call("remember", R"({"name":"week","content":"x"})").failed);
-  EXPECT_TRUE(call("forget", R"({"name":"week"})").failed);
+  ASSERT_TRUE(test::run(
+      io, memory->apply(memory::Add{"week", "talked of vaults", {}, memory::Kind::archive})));
+  EXPECT_TRUE(call("remember", R"({"name":"week","content":"x"})").is_error);
+  EXPECT_TRUE(call("forget", R"({"name":"week"})").is_error);
   EXPECT_EQ(call("recall", R"({"query":"talked"})").text, "## week\ntalked of vaults");
 }
 
-TEST_F(ToolsTest, ALongEntryDoesNotFillTheModelsContext) {
+TEST_F(MemoryHookTest, ALongEntryDoesNotFillTheModelsContext) {
   const json::object note{{"name", "long"}, {"content", "word " + std::string(100'000, 'x')}};
   call("remember", json::write(note));
   const auto found = call("recall", R"({"query":"word"})");
@@ -80,8 +83,14 @@ TEST_F(ToolsTest, ALongEntryDoesNotFillTheModelsContext) {
   EXPECT_NE(found.text.find("[cut here; it has 100005 bytes]"), std::string::npos);
 }
 
-TEST(Tools, EveryToolHasASchemaOfItsArguments) {
-  const auto all = tools();
+TEST_F(MemoryHookTest, AgentsDoNotSeeEachOthersMemories) {
+  call("remember", R"({"name":"pin","content":"tulip"})", "ann");
+  EXPECT_EQ(call("recall", R"({"query":"tulip"})", "bert").text, "no memories found");
+  EXPECT_EQ(call("recall", R"({"query":"tulip"})", "ann").text, "## pin\ntulip");
+}
+
+TEST_F(MemoryHookTest, EveryToolHasASchemaOfItsArgumentsAndThePromptSaysWhen) {
+  const auto all = hook.tools({});
   ASSERT_EQ(all.size(), 3U);
   for (const auto& tool : all) {
     EXPECT_FALSE(tool.description.empty());
@@ -92,9 +101,9 @@ TEST(Tools, EveryToolHasASchemaOfItsArguments) {
       EXPECT_TRUE(properties->contains(required.as_string())) << tool.name;
     for (const auto& [name, schema] : *properties)
       EXPECT_TRUE(json::find_string(schema.as_object(), "description")) << tool.name << name;
-    EXPECT_NE(prompt_fragment().find(tool.name), std::string_view::npos);
+    EXPECT_NE(hook.prompt({}).find(tool.name), std::string::npos);
   }
 }
 
 }  // namespace
-}  // namespace reef::memory
+}  // namespace reef::hooks

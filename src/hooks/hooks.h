@@ -1,0 +1,8 @@
+// Table of contents of hooks/: what agents can do beside talking, one folder each.
+//
+//   memory/memory_hook.h      remember, forget, recall
+//   sessions/sessions_hook.h  search_sessions, list_messages
+#pragma once
+
+#include "hooks/memory/memory_hook.h"
+#include "hooks/sessions/sessions_hook.h"

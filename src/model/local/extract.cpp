@@ -1,0 +1,171 @@
+#include "model/local/extract.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "model/local/words.h"
+
+namespace reef::model {
+namespace {
+
+// Of one message, and of one sentence: a pasted file is not a summary.
+constexpr std::size_t kLookBytesMax = 16U << 10;
+constexpr std::size_t kSentenceBytesMax = 400;
+constexpr std::size_t kSentenceWordsMin = 3;
+constexpr std::size_t kTitleWordsMin = 3;
+constexpr std::size_t kTitleWordsMax = 6;
+constexpr std::size_t kTitleCharsMax = 60;
+// Words people use when they settle something.
+constexpr std::array<std::string_view, 16> kSettling = {
+    "decid", "agre",    "must", "never", "alway",    "prefer", "todo",   "next",
+    "plan",  "deadlin", "fix",  "chang", "remember", "import", "becaus", "instead"};
+
+struct Sentence {
+  std::string_view speaker;
+  std::string text;
+  std::vector<std::string> stems;  // that say something
+  double score = 0;
+};
+
+void split(std::string_view speaker, std::string_view text, Words& words,
+           std::vector<Sentence>& out) {
+  const auto add = [&](std::string_view part) {
+    auto line = utf8::single_line(part);
+    if (line.empty()) return;
+    Sentence sentence{speaker, std::string(utf8::prefix(line, kSentenceBytesMax)), {}};
+    for (auto& place : words.places(sentence.text))
+      if (!place.empty) sentence.stems.push_back(std::move(place.stem));
+    if (sentence.stems.size() >= kSentenceWordsMin) out.push_back(std::move(sentence));
+  };
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool stop = text[i] == '.' || text[i] == '!' || text[i] == '?';
+    const bool ends = text[i] == '\n' ||
+                      (stop && (i + 1 == text.size() || text[i + 1] == ' ' || text[i + 1] == '\n'));
+    if (!ends) continue;
+    add(text.substr(begin, i + 1 - begin));
+    begin = i + 1;
+  }
+  add(text.substr(begin));
+}
+
+std::vector<Sentence> sentences_of(const std::vector<session::MessagePtr>& messages) {
+  Words words;
+  std::vector<Sentence> out;
+  for (const auto& message : messages) {
+    std::string_view speaker = session::role_of(*message);
+    if (std::holds_alternative<session::SummaryMessage>(*message))
+      speaker = "earlier";
+    else if (!std::holds_alternative<session::UserMessage>(*message) &&
+             !std::holds_alternative<session::AssistantMessage>(*message))
+      continue;
+    const auto text = session::text_of(*message);
+    split(speaker, utf8::prefix(text, kLookBytesMax), words, out);
+  }
+  return out;
+}
+
+bool settles(const Sentence& sentence) {
+  return std::any_of(sentence.stems.begin(), sentence.stems.end(), [](const auto& stem) {
+    return std::find(kSettling.begin(), kSettling.end(), stem) != kSettling.end();
+  });
+}
+
+}  // namespace
+
+std::string summarise(const std::vector<session::MessagePtr>& messages, std::size_t bytes_max) {
+  auto sentences = sentences_of(messages);
+  std::map<std::string, double> said_in;  // sentences a word is in
+  for (const auto& sentence : sentences)
+    for (const auto& stem : std::set(sentence.stems.begin(), sentence.stems.end())) ++said_in[stem];
+  // What is spoken of again and again is what the conversation is about; long sentences do not win
+  // by length alone.
+  for (std::size_t i = 0; i < sentences.size(); ++i) {
+    auto& sentence = sentences[i];
+    const std::set distinct(sentence.stems.begin(), sentence.stems.end());
+    for (const auto& stem : distinct) sentence.score += std::log1p(said_in[stem]);
+    sentence.score /= std::sqrt(double(sentence.stems.size()) + 4);
+    if (sentence.speaker == "user") sentence.score *= 1.3;
+    if (sentence.speaker == "earlier") sentence.score *= 1.5;
+    if (settles(sentence)) sentence.score *= 1.5;
+    if (i == 0 || i + 1 == sentences.size()) sentence.score *= 1.3;
+  }
+  std::vector<std::size_t> order(sentences.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return sentences[a].score > sentences[b].score;
+  });
+  const auto line_of = [&](std::size_t i) {
+    return fmt::format("- {}: {}\n", sentences[i].speaker, sentences[i].text);
+  };
+  std::vector<std::size_t> kept;
+  std::set<std::string> there;
+  std::size_t bytes = 0;
+  for (const auto i : order) {
+    const auto size = line_of(i).size();
+    if (bytes + size > bytes_max || !there.insert(sentences[i].text).second) continue;
+    bytes += size;
+    kept.push_back(i);
+  }
+  std::sort(kept.begin(), kept.end());
+  std::string out;
+  for (const auto i : kept) out += line_of(i);
+  return out;
+}
+
+std::string title_of(const std::vector<session::MessagePtr>& messages) {
+  Words words;
+  std::map<std::string, double> worth;
+  std::vector<std::string> texts;  // what the user said, the first things first
+  double share = 1;
+  for (const auto& message : messages) {
+    if (!std::holds_alternative<session::UserMessage>(*message)) continue;
+    texts.push_back(utf8::single_line(utf8::prefix(session::text_of(*message), kLookBytesMax)));
+    for (const auto& place : words.places(texts.back()))
+      if (!place.empty) worth[place.stem] += share;
+    share *= 0.7;
+  }
+  // The run of words that says most, without words at its ends that say nothing.
+  std::string_view best;
+  double best_score = 0;
+  share = 1;
+  for (const auto& text : texts) {
+    const auto places = words.places(text);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i].empty) continue;
+      double sum = 0;
+      std::set<std::string> counted;
+      for (auto j = i; j < places.size() && j - i < kTitleWordsMax; ++j) {
+        // A run does not go on over the end of a sentence.
+        if (j > i) {
+          const auto* const gap = places[j - 1].text.data() + places[j - 1].text.size();
+          const std::string_view between(gap,
+                                         static_cast<std::size_t>(places[j].text.data() - gap));
+          if (between.find_first_of(".!?;:\n\"()") != std::string_view::npos) break;
+        }
+        if (places[j].empty) continue;
+        if (counted.insert(places[j].stem).second) sum += std::log1p(worth[places[j].stem]);
+        const auto length = j - i + 1;
+        const auto score = share * sum / std::sqrt(double(std::max(length, kTitleWordsMin)));
+        if (score <= best_score) continue;
+        best_score = score;
+        const auto* const end = places[j].text.data() + places[j].text.size();
+        best = std::string_view(places[i].text.data(),
+                                static_cast<std::size_t>(end - places[i].text.data()));
+      }
+    }
+    share *= 0.5;
+  }
+  if (best.empty() && !texts.empty()) best = texts.front();
+  std::string title(utf8::prefix_chars(best, kTitleCharsMax));
+  if (!title.empty() && title[0] >= 'a' && title[0] <= 'z')
+    title[0] = static_cast<char>(title[0] - 'a' + 'A');
+  return title;
+}
+
+}  // namespace reef::model

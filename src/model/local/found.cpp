@@ -1,0 +1,90 @@
+#include "model/local/found.h"
+
+namespace reef::model {
+namespace {
+
+constexpr std::string_view kBetween = "---\n";
+constexpr std::string_view kHeading = "## ";
+constexpr std::string_view kUntitled = "(untitled)";
+
+std::string_view take_line(std::string_view& text) {
+  const auto end = text.find('\n');
+  const auto line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+// The value behind "name: " up to " · " or the end of the line.
+std::string_view value_of(std::string_view line, std::string_view name) {
+  auto at = line.find(name);
+  if (at == std::string_view::npos) return {};
+  at += name.size();
+  return line.substr(at, line.find(" · ", at) - at);
+}
+
+// Parts that begin with a heading; a "---" inside a content does not begin one.
+std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> out;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto cut = text.find(kBetween, at);
+    if (cut == std::string_view::npos) break;
+    const auto next = cut + kBetween.size();
+    if ((cut == 0 || text[cut - 1] == '\n') && text.substr(next).starts_with(kHeading)) {
+      out.push_back(text.substr(begin, cut - begin));
+      begin = next;
+    }
+    at = next;
+  }
+  out.push_back(text.substr(begin));
+  return out;
+}
+
+}  // namespace
+
+std::vector<Note> notes_in(std::string_view text) {
+  std::vector<Note> notes;
+  for (auto part : parts_of(text)) {
+    if (!part.starts_with(kHeading)) continue;
+    const auto name = take_line(part).substr(kHeading.size());
+    while (part.ends_with('\n')) part.remove_suffix(1);
+    notes.push_back(Note{std::string(name), std::string(part)});
+  }
+  return notes;
+}
+
+std::vector<Passage> passages_in(std::string_view text) {
+  constexpr std::string_view kMatched = "matched message #";
+  std::vector<Passage> out;
+  for (auto part : parts_of(text)) {
+    if (!part.starts_with(kHeading)) continue;
+    Passage passage;
+    passage.title = std::string(take_line(part).substr(kHeading.size()));
+    if (passage.title == kUntitled) passage.title.clear();
+    passage.session = std::string(value_of(take_line(part), "session: "));
+    const auto facts = take_line(part);
+    const auto matched = value_of(facts, kMatched);
+    passage.date = std::string(value_of(facts, "said: ").substr(0, 10));
+    const auto wanted = "#" + std::string(matched) + "] ";
+    bool found = false;
+    while (!part.empty()) {
+      const auto line = take_line(part);
+      const auto at = line.find("] ");
+      if (!line.starts_with("- [") || at == std::string_view::npos) continue;
+      const auto said = line.substr(at + 2);
+      passage.around += said;
+      passage.around += '\n';
+      if (found && passage.next.empty()) passage.next = std::string(said);
+      const auto mark = line.find(wanted);
+      if (!found && mark != std::string_view::npos && mark < at + 2) {
+        passage.text = std::string(said);
+        passage.role = std::string(line.substr(3, mark - 4));
+        found = true;
+      }
+    }
+    if (found) out.push_back(std::move(passage));
+  }
+  return out;
+}
+
+}  // namespace reef::model

@@ -1,0 +1,26 @@
+// What the tools' answers say, read back from their text. Pure functions; anything is survived.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reef::model {
+
+struct Note {
+  std::string name, content;
+};
+// An answer of `recall`: "## name\ncontent" with "---" lines between.
+std::vector<Note> notes_in(std::string_view text);
+
+struct Passage {
+  std::string title, session, date;
+  std::string role;    // who said it
+  std::string text;    // the message that matched
+  std::string next;    // the one behind it
+  std::string around;  // all that is shown of the conversation
+};
+// An answer of `search_sessions`.
+std::vector<Passage> passages_in(std::string_view text);
+
+}  // namespace reef::model

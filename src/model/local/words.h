@@ -1,0 +1,33 @@
+// The words of a text as search sees them: folded, stemmed, without those that say nothing. Not
+// thread safe; cheap to make.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "search/stemmer.h"
+#include "search/tokenizer.h"
+
+namespace reef::model {
+
+class Words {
+ public:
+  struct Place {
+    std::string stem;
+    std::string_view text;  // as it was written, in the text that was given
+    bool empty = false;     // says nothing of its own
+  };
+  // In order; identifiers count once, as a whole or by part as they were written.
+  std::vector<Place> places(std::string_view text);
+  std::set<std::string> of(std::string_view text);
+  // How many of `wanted` the text has.
+  std::size_t shared(const std::set<std::string>& wanted, std::string_view text);
+
+ private:
+  search::Tokenizer tokenizer_;
+  search::Stemmer stemmer_;
+};
+
+}  // namespace reef::model

@@ -1,0 +1,69 @@
+// What a subsystem gives to agents: tools, and words for the prompt that say when to use them. Loop
+// thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/provider.h"
+#include "runtime/agent.h"
+#include "session/ids.h"
+
+namespace reef::runtime {
+
+// Who calls, and where.
+struct Caller {
+  Agent agent;
+  std::string sender;
+  session::SessionId session;
+  std::string cwd;
+};
+
+struct ToolAnswer {
+  std::string text;  // for the model
+  bool is_error = false;
+};
+
+class Hook {
+ public:
+  virtual ~Hook() = default;
+
+  // What this agent may call. The same answer for the same agent.
+  virtual std::vector<model::Tool> tools(const Agent& agent) const = 0;
+  // For the system prompt; may be empty.
+  virtual std::string prompt(const Agent& agent) const = 0;
+  // Never fails otherwise: what is wrong is text for the model. `arguments` is an object.
+  // Cancelling the task stops the work.
+  virtual Task<ToolAnswer> call(std::string tool, json::object arguments, Caller caller) = 0;
+};
+
+// What one agent is offered for a turn. It can call nothing else.
+class Toolbox {
+ public:
+  const std::vector<model::Tool>& tools() const { return tools_; }
+  Task<ToolAnswer> call(session::ToolCallBlock call, Caller caller) const;
+
+ private:
+  friend class Hooks;
+  std::vector<model::Tool> tools_;  // by name
+  std::map<std::string, std::shared_ptr<Hook>, std::less<>> owners_;
+};
+
+// All hooks of a daemon, as one.
+class Hooks {
+ public:
+  void add(std::shared_ptr<Hook> hook);
+
+  // Of two tools with one name the first hook's counts.
+  Toolbox toolbox(const Agent& agent) const;
+  // The agent's own prompt and what the hooks add.
+  std::string prompt(const Agent& agent) const;
+
+ private:
+  std::vector<std::shared_ptr<Hook>> hooks_;
+};
+
+}  // namespace reef::runtime

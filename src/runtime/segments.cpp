@@ -1,0 +1,36 @@
+#include "runtime/segments.h"
+
+namespace reef::runtime {
+
+void Segments::take(model::Delta delta) {
+  using Kind = model::Delta::Kind;
+  if (delta.kind == Kind::tool_call) return close();
+  said_bytes_ += delta.text.size();
+  if (overflown()) return;
+  if (open_ != delta.kind) {
+    close();
+    if (delta.kind == Kind::text) {
+      events_.push(TextStart{agent_});
+      content_.push_back(session::TextBlock{});
+    } else {
+      events_.push(ThinkingStart{agent_});
+      content_.push_back(session::ThinkingBlock{});
+    }
+    open_ = delta.kind;
+  }
+  if (delta.kind == Kind::text) {
+    std::get<session::TextBlock>(content_.back()).text += delta.text;
+    events_.push(Chunk{std::move(delta.text)});
+  } else {
+    std::get<session::ThinkingBlock>(content_.back()).thinking += delta.text;
+    events_.push(Thinking{std::move(delta.text)});
+  }
+}
+
+void Segments::close() {
+  if (open_ == model::Delta::Kind::text) events_.push(TextEnd{agent_});
+  if (open_ == model::Delta::Kind::thinking) events_.push(ThinkingEnd{agent_});
+  open_.reset();
+}
+
+}  // namespace reef::runtime

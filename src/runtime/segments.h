@@ -1,0 +1,36 @@
+// Turns deltas into events with their segments opened and closed, and keeps what was said: a reply
+// that is cut short is still recorded.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/provider.h"
+#include "runtime/event_log.h"
+
+namespace reef::runtime {
+
+// A reply must fit into one answer frame, with room for what is around it.
+inline constexpr std::size_t kReplyBytesMax = 15U << 20;
+
+class Segments {
+ public:
+  // Both outlive it.
+  Segments(EventLog& events, const std::string& agent) : events_(events), agent_(agent) {}
+
+  void take(model::Delta delta);
+  void close();
+
+  bool overflown() const { return said_bytes_ > kReplyBytesMax; }
+  std::vector<session::Block> take_content() { return std::move(content_); }
+
+ private:
+  EventLog& events_;
+  const std::string& agent_;
+  std::optional<model::Delta::Kind> open_;
+  std::vector<session::Block> content_;
+  std::size_t said_bytes_ = 0;
+};
+
+}  // namespace reef::runtime

@@ -1,0 +1,179 @@
+// One step: the model is asked, its reply durable, its tool calls run side by side, their results
+// durable as they come.
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/notify.h"
+#include "base/shield.h"
+#include "runtime/segments.h"
+#include "runtime/turn.h"
+
+namespace reef::runtime {
+namespace asio = boost::asio;
+namespace {
+
+// Asio 1.81 ends the program when a spawned coroutine is cancelled before it was ever suspended.
+Task<model::Outcome> stream_soon(model::Provider& provider, const model::Request& request,
+                                 const model::DeltaSink& sink) {
+  co_await yield_to_loop();
+  co_return co_await provider.stream(request, sink);
+}
+
+// Runs the provider as a task of its own, so that a kill cancels it and not the turn, which still
+// has the transcript to keep in order.
+Task<model::Outcome> call(Executor loop, model::Provider& provider, const model::Request& request,
+                          const model::DeltaSink& sink, asio::cancellation_slot slot) {
+  model::Failure failure;
+  try {
+    co_return co_await asio::co_spawn(loop, stream_soon(provider, request, sink),
+                                      asio::bind_cancellation_slot(slot, asio::use_awaitable));
+  } catch (const boost::system::system_error& error) {
+    failure.kind = error.code() == asio::error::operation_aborted ? model::Failure::Kind::cancelled
+                                                                  : model::Failure::Kind::server;
+    failure.message = error.what();
+  } catch (const std::exception& error) {
+    failure.kind = model::Failure::Kind::server;
+    failure.message = error.what();
+  }
+  co_return failure;
+}
+
+void add(session::Usage& sum, const session::Usage& usage) {
+  sum.input += usage.input;
+  sum.output += usage.output;
+  sum.cache_read += usage.cache_read;
+  sum.cache_write += usage.cache_write;
+  sum.cost.input += usage.cost.input;
+  sum.cost.output += usage.cost.output;
+  sum.cost.cache_read += usage.cost.cache_read;
+  sum.cost.cache_write += usage.cost.cache_write;
+  sum.cost.total += usage.cost.total;
+}
+
+session::ToolResultMessage result_message(const session::ToolCallBlock& call, std::string text,
+                                          bool is_error, TimePoint now) {
+  session::ToolResultMessage result;
+  result.tool_call_id = call.id;
+  result.tool_name = call.name;
+  result.content.push_back(session::TextBlock{std::move(text)});
+  result.is_error = is_error;
+  result.time = now;
+  return result;
+}
+
+}  // namespace
+
+Task<bool> Runtime::save(Turn& turn, const session::Message& message, std::string_view what) {
+  const auto saved = co_await turn.session->append(session::draft_message(message));
+  if (saved) co_return true;
+  log::error("session {}: the {} could not be saved: {}", turn.session->id().text(), what,
+             saved.error().what);
+  turn.end.error = fmt::format("the {} could not be saved: {}", what, saved.error().what);
+  turn.end.code = saved.error().code;
+  co_return false;
+}
+
+Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
+  auto& run = turn.run;
+  auto& events = run.events_;
+  model::Request request;
+  request.model = turn.route.model;
+  request.system = turn.system;
+  request.messages = session::for_model(turn.session->context());
+  request.tools = turn.toolbox.tools();
+
+  Segments segments(events, run.agent_.name);
+  const model::DeltaSink sink = [&](model::Delta delta) {
+    segments.take(std::move(delta));
+    if (segments.overflown()) run.stop_provider_.emit(asio::cancellation_type::terminal);
+  };
+  model::Outcome outcome = model::Failure{model::Failure::Kind::cancelled, "cancelled", 0, {}};
+  if (!run.cancelled_)
+    outcome = co_await call(loop_, *turn.route.provider, request, sink, run.stop_provider_.slot());
+  segments.close();
+
+  // A provider that was done before it noticed has still said too much.
+  if (segments.overflown()) outcome = model::Failure{};
+  Step step;
+  session::AssistantMessage reply;
+  if (auto* whole = std::get_if<model::Reply>(&outcome)) {
+    reply = std::move(whole->message);
+    if (reply.usage.total() > 0) events.push(ContextUsage{reply.usage});
+  } else {
+    auto& failure = std::get<model::Failure>(outcome);
+    if (segments.overflown()) {
+      failure.kind = model::Failure::Kind::server;
+      failure.message = fmt::format("the reply grew beyond {} MiB", kReplyBytesMax >> 20);
+    }
+    reply.content = segments.take_content();
+    reply.stop_reason = failure.kind == model::Failure::Kind::cancelled
+                            ? session::StopReason::aborted
+                            : session::StopReason::error;
+    reply.error_message = model::describe(failure, turn.model);
+    turn.end.error = reply.error_message;
+    turn.end.code =
+        failure.kind == model::Failure::Kind::cancelled ? Errc::cancelled : Errc::provider;
+  }
+  reply.api = turn.route.provider->api();
+  reply.provider = turn.route.provider_name;
+  if (reply.model.empty()) reply.model = turn.route.model;
+  reply.time = clock_.now();
+  add(turn.end.usage, reply.usage);
+
+  step.said_something = !reply.content.empty() || reply.stop_reason != session::StopReason::stop;
+  if (!step.said_something) co_return step;
+  if (!co_await save(turn, reply, "reply")) co_return step;
+  for (auto& block : reply.content)
+    if (auto* wanted = std::get_if<session::ToolCallBlock>(&block))
+      step.calls.push_back(std::move(*wanted));
+  co_return step;
+}
+
+Task<void> Runtime::call_tools(Turn& turn, std::vector<session::ToolCallBlock> calls) {
+  auto& events = turn.run.events_;
+  ToolStart start;
+  for (const auto& call : calls)
+    start.calls.push_back({call.id, call.name, json::write(call.arguments)});
+  events.push(std::move(start));
+
+  std::deque<bool> answered(calls.size());
+  TaskGroup tasks(loop_, "tools");
+  turn.run.tools_ = &tasks;
+  if (!turn.run.cancelled_)
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      tasks.spawn(call_tool(turn, calls[i], answered[i]));
+  co_await tasks.join();
+  turn.run.tools_ = nullptr;
+
+  // What was cancelled has no result yet, and every call must have one.
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (answered[i]) continue;
+    events.push(ToolResult{calls[i].id, "interrupted", {}, true});
+    const auto result = result_message(calls[i], "interrupted", true, clock_.now());
+    co_await save(turn, result, "tool's result");
+  }
+  events.push(ToolsComplete{});
+}
+
+Task<void> Runtime::call_tool(Turn& turn, const session::ToolCallBlock& call, bool& answered) {
+  // Spawned from the middle of a step: the others start first.
+  co_await yield_to_loop();
+  const auto& run = turn.run;
+  Caller caller{run.agent_, run.message_.sender, turn.session->id(), run.message_.cwd};
+  const auto began = std::chrono::steady_clock::now();
+  auto answer = co_await turn.toolbox.call(call, std::move(caller));
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - began);
+  answered = true;
+  turn.run.events_.push(ToolResult{call.id, answer.text, took, answer.is_error});
+  const auto result = result_message(call, std::move(answer.text), answer.is_error, clock_.now());
+  co_await shielded(save(turn, result, "tool's result"));
+}
+
+}  // namespace reef::runtime
