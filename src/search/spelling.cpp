@@ -6,8 +6,8 @@
 namespace reef::search {
 namespace {
 
-constexpr std::size_t kOneMistakeBytes = 5;
-constexpr std::size_t kTwoMistakesBytes = 8;
+constexpr std::size_t kOneMistakeBytes = 6;
+constexpr std::size_t kTwoMistakesBytes = 9;
 constexpr std::size_t kWordBytesMax = 32;
 
 }  // namespace

@@ -53,6 +53,7 @@ class TranscriptCase(unittest.TestCase):
         ids = [e["id"] for e in entries]
         self.assertEqual(len(ids), len(set(ids)), "ids are unique")
         previous = None
+        called = set()
         for entry in entries:
             self.assertIsInstance(entry["id"], str)
             self.assertIn("parentId", entry)
@@ -61,17 +62,25 @@ class TranscriptCase(unittest.TestCase):
             previous = entry["id"]
             if entry["type"] == "message":
                 message = entry["message"]
-                self.assertIn(message["role"], ("user", "assistant"))
+                self.assertIn(message["role"], ("user", "assistant", "toolResult"))
                 self.assertIsInstance(message["timestamp"], int, "a message's timestamp is Unix milliseconds")
                 self.assertLess(abs(message["timestamp"] / 1000 - time.time()), 3600)
                 if message["role"] == "assistant":
                     self.check_assistant(message)
+                    called |= {b["id"] for b in message["content"] if b["type"] == "toolCall"}
+                elif message["role"] == "toolResult":
+                    self.assertIn(message["toolCallId"], called, "the result of a call")
+                    self.assertTrue(message["toolName"])
+                    self.assertIsInstance(message["isError"], bool)
+                    self.assertIsInstance(message["content"], list)
                 else:
                     self.assertIsInstance(message["content"], (str, list))
         return entries
 
     def roles(self, entries):
-        return [e["message"]["role"] for e in entries if e["type"] == "message"]
+        """Of what was said: a turn's tool calls and their results are left out."""
+        said = [e["message"] for e in entries if e["type"] == "message" and e["message"]["role"] != "toolResult"]
+        return [m["role"] for m in said if not any(b["type"] == "toolCall" for b in m["content"])]
 
 
 class Format(TranscriptCase):
@@ -176,7 +185,8 @@ class Crashes(TranscriptCase):
             reply = home.say("where is the deploy key?")
             self.assertIn("blue vault", reply.body.str(2), "the conversation is remembered")
             sessions = home.reef("sessions", "--json").json
-            self.assertEqual([(s["id"], s["messageCount"]) for s in sessions], [(id_, 4)], "the same session goes on")
+            self.assertEqual([(s["id"], s["messageCount"]) for s in sessions], [(id_, 7)],
+                             "the same session goes on; the answer took two tool calls")
             self.assertEqual(self.roles(self.check(path)), ["user", "assistant"] * 2)
 
     def test_kill_9_in_the_middle_of_a_reply(self):
@@ -392,7 +402,8 @@ class Damage(TranscriptCase):
                 self.goes_on(home, path)
                 self.assertTrue(path.read_bytes().startswith(before), "what stood in the file is not rewritten")
                 last = self.readable(path)
-                self.assertEqual([e["message"]["role"] for e in last[-2:]], ["user", "assistant"])
+                self.assertEqual(self.roles(e for e in last if isinstance(e, dict) and isinstance(e.get("message"), dict))[-2:],
+                                 ["user", "assistant"])
                 self.assertEqual(last[-1]["parentId"], last[-2]["id"])
                 header = last[0]["id"]
                 shown = home.reef("show", header)
@@ -412,7 +423,7 @@ class Damage(TranscriptCase):
             before = path.read_bytes()
             self.goes_on(home, path)
             self.assertTrue(path.read_bytes().startswith(before))
-            new = read_lines(path)[-2]
+            new = read_lines(path)[before.count(b"\n")]
             self.assertEqual(new["parentId"], "0c0c0c0c", "the leaf is the last entry, of whatever type")
 
     def test_cycles(self):

@@ -23,8 +23,8 @@ TEST(Spelling, MistakesAreCounted) {
 }
 
 TEST(Spelling, ShortWordsMustBeRight) {
-  EXPECT_EQ(mistakes_allowed("port"), 0U);
-  EXPECT_EQ(mistakes_allowed("ports"), 1U);
+  EXPECT_EQ(mistakes_allowed("ports"), 0U);
+  EXPECT_EQ(mistakes_allowed("planet"), 1U);
   EXPECT_EQ(mistakes_allowed("starboard"), 2U);
 }
 
