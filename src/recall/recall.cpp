@@ -249,6 +249,8 @@ Task<void> Recall::tidy() {
     if (!index_->wants_flush() && index_->dirty())
       static_cast<void>(
           co_await tidy_wanted_.wait_until(std::chrono::steady_clock::now() + kTidyDelay));
+    // A job that is begun must be finished; the stop writes down what is left.
+    if (stopping_) break;
     auto job = index_->dirty() ? index_->begin_flush() : std::nullopt;
     if (!job) job = index_->begin_merge();
     if (!job) break;
