@@ -25,6 +25,7 @@ Status core();
 Status sessions();
 Status imports();
 Status search_small();
+Status search_alone();
 Status search_large();
 
 }  // namespace reef::benchmarks

@@ -27,6 +27,8 @@ constexpr Group kGroups[] = {
     {"sessions", "durable appends, opening, lists and start-up with many", benchmarks::sessions},
     {"import", "other programs' sessions, MB/s and memory", benchmarks::imports},
     {"search", "full-text search beside SQLite FTS5 and Xapian", benchmarks::search_small},
+    {"search-alone", "the same without the others; only when named", benchmarks::search_alone,
+     false},
     {"search-1m", "the same alone with a million messages; 3 GB, only when named",
      benchmarks::search_large, false},
 };

@@ -1,7 +1,9 @@
 #include "recall/ranking.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
+#include <tuple>
+#include <unordered_map>
 
 namespace reef::recall {
 namespace {
@@ -26,14 +28,21 @@ constexpr double kSessionShare = 0.2;
 constexpr double kSpeaker = 0.2;
 constexpr double kDate = 0.5;
 
-using Key = std::pair<std::uint32_t, std::uint64_t>;  // group, key
+struct Candidate {
+  search::Hit hit;
+  bool found = false;   // by its own words, not beside one that was
+  double together = 0;  // with what stands around it
+};
 
-Key key_of(const search::Hit& hit) {
-  return {hit.row.group, hit.row.key};
+bool before(const search::Hit& a, const search::Hit& b) {
+  return std::tie(a.row.group, a.row.key) < std::tie(b.row.group, b.row.key);
+}
+bool same(const search::Hit& a, const search::Hit& b) {
+  return a.row.group == b.row.group && a.row.key == b.row.key;
 }
 
-std::size_t ordinal_of(const Key& key) {
-  return Place::of(key.second).ordinal;
+std::size_t ordinal_of(const search::Hit& hit) {
+  return Place::of(hit.row.key).ordinal;
 }
 
 bool all_optional(const search::Query& query) {
@@ -62,6 +71,7 @@ struct Group {
   std::vector<double> scores;
   std::vector<double> together;  // with what stands around each
   std::uint32_t matched = 0;
+  double for_messages = 0;
   search::Hit best;
 };
 
@@ -78,28 +88,50 @@ double score_of(std::vector<double>& scores, std::uint32_t matched,
   return score;
 }
 
-// What each says together with what stands around it. Neighbours stand beside each other in the map
-// too, which is ordered by group and place.
-std::map<Key, double> score_together(const std::map<Key, search::Hit>& around) {
-  std::map<Key, double> out;
-  for (auto it = around.begin(); it != around.end(); ++it) {
-    const auto& [key, hit] = *it;
-    double score = double(hit.score);
-    const auto at = ordinal_of(key);
-    for (auto other = it; other != around.begin();) {
-      --other;
-      if (other->first.first != key.first || at - ordinal_of(other->first) > kReach) break;
-      if (const auto apart = at - ordinal_of(other->first); apart > 0)
-        score += kBefore[apart - 1] * double(other->second.score);
-    }
-    for (auto other = std::next(it); other != around.end(); ++other) {
-      if (other->first.first != key.first || ordinal_of(other->first) - at > kReach) break;
-      if (const auto apart = ordinal_of(other->first) - at; apart > 0)
-        score += kAfter[apart - 1] * double(other->second.score);
-    }
-    out.emplace_hint(out.end(), key, score);
+// The hits and what stands around them, each once and scored, by group and place.
+std::vector<Candidate> candidates_of(const search::Index& index, search::Searcher& searcher,
+                                     std::vector<search::Hit> found) {
+  std::vector<search::Hit> others;
+  for (const auto& hit : found)
+    for (auto& neighbour : index.neighbours(hit, kReach, kReach))
+      others.push_back(std::move(neighbour));
+  std::sort(found.begin(), found.end(), before);
+  std::sort(others.begin(), others.end(), before);
+  others.erase(std::unique(others.begin(), others.end(), same), others.end());
+  std::vector<search::Hit> rest;
+  std::set_difference(others.begin(), others.end(), found.begin(), found.end(),
+                      std::back_inserter(rest), before);
+  searcher.score(rest);
+  std::vector<Candidate> out;
+  out.reserve(found.size() + rest.size());
+  auto one = found.begin();
+  auto two = rest.begin();
+  while (one != found.end() || two != rest.end()) {
+    const bool first = two == rest.end() || (one != found.end() && before(*one, *two));
+    out.push_back(Candidate{first ? *one++ : *two++, first, 0});
   }
   return out;
+}
+
+// What each says together with what stands around it, which stands beside it here too.
+void score_together(std::vector<Candidate>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto& one = all[i];
+    const auto at = ordinal_of(one.hit);
+    one.together = double(one.hit.score);
+    for (auto j = i; j-- > 0;) {
+      const auto& other = all[j].hit;
+      if (other.row.group != one.hit.row.group || at - ordinal_of(other) > kReach) break;
+      if (const auto apart = at - ordinal_of(other); apart > 0)
+        one.together += kBefore[apart - 1] * double(other.score);
+    }
+    for (auto j = i + 1; j < all.size(); ++j) {
+      const auto& other = all[j].hit;
+      if (other.row.group != one.hit.row.group || ordinal_of(other) - at > kReach) break;
+      if (const auto apart = ordinal_of(other) - at; apart > 0)
+        one.together += kAfter[apart - 1] * double(other.score);
+    }
+  }
 }
 
 }  // namespace
@@ -110,54 +142,46 @@ Ranking rank(search::Index& index, const Question& question, const search::Filte
   const auto found = searcher.best(filter, kCandidates, 0);
   if (found.empty()) return out;
 
-  // The hits and what stands around them, each once.
-  std::map<Key, search::Hit> around;
-  for (const auto& hit : found) around.emplace(key_of(hit), hit);
-  const auto hits = around;
-  std::vector<search::Hit> others;
-  const auto look_around = [&](const search::Hit& hit) {
-    for (const auto& neighbour : index.neighbours(hit, kReach, kReach))
-      if (around.emplace(key_of(neighbour), neighbour).second) others.push_back(neighbour);
-  };
-  for (const auto& hit : found) look_around(hit);
-  searcher.score(others);
-  for (const auto& other : others) around[key_of(other)] = other;
-
-  const auto together = score_together(around);
-  std::map<std::uint32_t, Group> groups;
-  for (const auto& [key, hit] : around) {
-    if (hit.score <= 0) continue;
-    auto& group = groups[hit.row.group];
-    group.scores.push_back(double(hit.score));
-    group.together.push_back(together.at(key));
-    group.matched |= hit.matched;
-    if (hits.contains(key) && (group.best.score <= 0 || search::better(hit, group.best)))
-      group.best = hit;
-  }
   const auto best = double(found.front().score);
+  auto all = candidates_of(index, searcher, found);
+  score_together(all);
+
+  std::unordered_map<std::uint32_t, Group> groups;
+  for (const auto& one : all) {
+    if (one.hit.score <= 0) continue;
+    auto& group = groups[one.hit.row.group];
+    group.scores.push_back(double(one.hit.score));
+    group.together.push_back(one.together);
+    group.matched |= one.hit.matched;
+    if (one.found && (group.best.score <= 0 || search::better(one.hit, group.best)))
+      group.best = one.hit;
+  }
   const auto words = searcher.clause_weights();
-  std::map<std::uint32_t, double> for_messages;
   for (auto& [number, group] : groups) {
-    for_messages[number] = score_of(group.scores, group.matched, words, kForMessages);
+    group.for_messages = score_of(group.scores, group.matched, words, kForMessages);
     const auto score = score_of(group.together, group.matched, words, kAmongSessions);
     out.groups.push_back(
         RankedGroup{number, score + 2 * kDate * best * date_fit(question, group.best), group.best});
   }
 
   const bool any_may_answer = all_optional(question.words);
-  for (const auto& [key, hit] : around) {
-    if (!hits.contains(key) && !(any_may_answer && passes(filter, hit))) continue;
-    double score = together.at(key) + kSessionShare * for_messages[key.first];
+  for (const auto& one : all) {
+    const auto& hit = one.hit;
+    if (!one.found && !(any_may_answer && passes(filter, hit))) continue;
+    const auto group = groups.find(hit.row.group);
+    double score = one.together;
+    if (group != groups.end()) score += kSessionShare * group->second.for_messages;
     if (names_speaker(question, hit)) score += kSpeaker * best;
     score += kDate * best * date_fit(question, hit);
     out.hits.push_back(Ranked{hit, score});
   }
-  const auto before = [](const auto& a, const auto& b) { return a.score > b.score; };
   std::sort(out.hits.begin(), out.hits.end(), [](const Ranked& a, const Ranked& b) {
     if (a.score != b.score) return a.score > b.score;
     return search::better(a.hit, b.hit);
   });
-  std::stable_sort(out.groups.begin(), out.groups.end(), before);
+  std::sort(out.groups.begin(), out.groups.end(), [](const RankedGroup& a, const RankedGroup& b) {
+    return a.score != b.score ? a.score > b.score : a.group < b.group;
+  });
   return out;
 }
 

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/log.h"
 #include "base/shield.h"
+#include "base/utf8.h"
+#include "recall/feeding.h"
+#include "recall/peek.h"
 #include "recall/ranking.h"
 #include "recall/reading.h"
 #include "search/snippet.h"
@@ -18,6 +19,11 @@ constexpr std::uint64_t kPieceBytes = 1U << 20;
 constexpr std::size_t kReadersMax = 3;
 // Added before others get the loop again.
 constexpr std::size_t kAddAtOnce = 32;
+// Sessions that are new to the index are taken in together from so many bytes on, in batches, until
+// so much memory is used for them.
+constexpr std::uint64_t kManyBytes = 256U << 10;
+constexpr std::uint64_t kBatchBytes = 1U << 20;
+constexpr std::size_t kBulkBytes = 24U << 20;
 // How long what is only in memory may stay there: after a crash it is read again.
 constexpr std::chrono::seconds kTidyDelay{10};
 constexpr std::chrono::seconds kTidyPause{60};
@@ -117,6 +123,7 @@ Task<void> Recall::read_behind() {
   } leaving{readers_};
   // Spawned from the middle of an append: that goes first.
   co_await yield_to_loop();
+  co_await read_new();
   for (;;) {
     const auto next = std::find_if(behind_.begin(), behind_.end(),
                                    [this](const auto& id) { return !busy_.contains(id); });
@@ -137,6 +144,106 @@ Task<void> Recall::read_behind() {
       log::warn("index: session {}: {}", id.text(), read.error().what);
   }
   plan_tidy();
+}
+
+// Sessions the index knows nothing of, when they are many: read, taken in and written down beside
+// the index, several at once. What fails is left for catch_up.
+Task<void> Recall::read_new() {
+  struct Taken {
+    Recall& recall;
+    std::vector<session::Range> ranges;
+    ~Taken() { release(); }
+    void release() {
+      for (const auto& range : ranges) {
+        recall.busy_.erase(range.id);
+        // Grown meanwhile.
+        const auto* row = recall.sessions_.find(range.id);
+        if (row && row->bytes != range.size) recall.changed(range.id, false);
+      }
+      ranges.clear();
+      recall.progress_.notify_all();
+    }
+  } taken{*this, {}};
+  std::vector<session::SessionId> failed;
+  auto bulk = std::make_unique<search::Bulk>();
+  std::vector<search::Index::BulkGroup> groups;
+  std::vector<std::uint32_t> counts;
+  for (;;) {
+    auto batch = take_new();
+    const bool last = batch.empty();
+    if (!last) {
+      std::vector<std::uint32_t> numbers;
+      for (const auto& range : batch) {
+        taken.ranges.push_back(range);
+        numbers.push_back(index_->group(range.id.text()));
+      }
+      const auto bytes = co_await store_.read_ranges(batch);
+      auto work = [&] {
+        std::vector<std::pair<std::uint64_t, std::uint32_t>> done;  // bytes, messages
+        const AddDocument add = [&](const auto& row, const auto& fields) {
+          bulk->add(row, fields);
+        };
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+          const auto piece = bytes[i] ? read_piece(*bytes[i], 0) : Piece();
+          done.emplace_back(piece.bytes, feed_all(piece.documents, numbers[i], add));
+        }
+        return done;
+      };
+      const auto done = co_await pool_.run(work);
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (done[i].first == 0) {
+          failed.push_back(batch[i].id);
+          continue;
+        }
+        groups.push_back({numbers[i], done[i].first});
+        counts.push_back(done[i].second);
+      }
+    }
+    if (!last && bulk->memory_bytes() < kBulkBytes) continue;
+    if (stopping_) co_return;
+    if (!groups.empty()) {
+      const auto written = co_await shielded(run(index_->begin_bulk(*bulk, groups)));
+      if (!written) {
+        log::warn("index: {}", written.error().what);
+        for (const auto& range : taken.ranges) failed.push_back(range.id);
+      }
+      for (std::size_t i = 0; written && i < groups.size(); ++i)
+        if (!index_->group_name(groups[i].group).empty())
+          next_ordinals_[groups[i].group] = counts[i];
+      bulk = std::make_unique<search::Bulk>();
+      groups.clear();
+      counts.clear();
+    }
+    for (const auto& id : failed) {
+      const auto read = co_await catch_up(id);
+      if (!read && sessions_.find(id))
+        log::warn("index: session {}: {}", id.text(), read.error().what);
+    }
+    failed.clear();
+    taken.release();
+    if (last) co_return;
+  }
+}
+
+// Some megabytes of them, marked as busy; nothing when they are few.
+std::vector<session::Range> Recall::take_new() {
+  std::vector<session::Range> out;
+  std::uint64_t bytes = 0;
+  for (const auto& id : behind_) {
+    if (busy_.contains(id)) continue;
+    const auto* row = sessions_.find(id);
+    const auto group = index_->find_group(id.text());
+    if (!row || row->bytes > kPieceBytes || (group && index_->covered(*group) > 0)) continue;
+    out.push_back(session::Range{id, 0, row->bytes});
+    bytes += row->bytes;
+    if (bytes >= kBatchBytes) break;
+  }
+  if (bytes < kManyBytes) return {};
+  for (const auto& range : out) {
+    behind_.erase(range.id);
+    busy_.insert(range.id);
+  }
+  return out;
 }
 
 Task<Status> Recall::catch_up(session::SessionId id) {
@@ -183,40 +290,16 @@ Task<Status> Recall::catch_up(session::SessionId id) {
 }
 
 void Recall::add(std::uint32_t group, const Read& read) {
-  const auto& said = read.said;
   auto& ordinal = next_ordinal(group);
-  if (said.role == Role::title) {
+  if (read.said.role == Role::title) {
     // A session has one title.
     for (const auto& old : index_->documents_of(group))
       if (role_in(old.row.facets) == Role::title) index_->remove(group, old.row.key);
   }
-  std::vector<search::FieldText> fields;
-  for (const auto& part : said.parts)
-    fields.push_back(search::FieldText{static_cast<std::uint8_t>(part.field), part.text});
-  if (fields.empty()) return;
-  // At most one text a field: what a message says before and after a call is one.
-  std::vector<std::string> joined;
-  joined.reserve(fields.size());
-  for (std::size_t i = 0; i < fields.size(); ++i)
-    for (std::size_t j = i + 1; j < fields.size();) {
-      if (fields[j].field != fields[i].field) {
-        ++j;
-        continue;
-      }
-      joined.push_back(fmt::format("{}\n{}", fields[i].text, fields[j].text));
-      fields[i].text = joined.back();
-      fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(j));
-    }
-  const auto speaker = said.role == Role::user || said.role == Role::assistant
-                           ? speaker_of(said.parts.front().text)
-                           : 0;
-  search::DocumentRow row;
-  row.group = group;
-  row.key = Place{read.offset, ordinal}.key();
-  row.time_ms = read.time.time_since_epoch().count();
-  row.facets = facets_of(said.role, speaker);
-  index_->add(row, fields);
-  if (said.role != Role::title) ++ordinal;
+  if (read.said.parts.empty()) return;
+  feed(read, group, ordinal,
+       [this](const auto& row, const auto& fields) { index_->add(row, fields); });
+  if (read.said.role != Role::title) ++ordinal;
 }
 
 std::uint32_t& Recall::next_ordinal(std::uint32_t group) {
@@ -253,6 +336,8 @@ Task<void> Recall::tidy() {
     if (stopping_) break;
     auto job = index_->dirty() ? index_->begin_flush() : std::nullopt;
     if (!job) job = index_->begin_merge();
+    // With nothing else to do, few segments are made of many.
+    if (!job && behind_.empty() && busy_.empty()) job = index_->begin_merge(true);
     if (!job) break;
     const auto done = co_await shielded(run(*std::move(job)));
     if (!done) {
@@ -377,7 +462,8 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     window.insert(place, hit);
     Found found{*id, score, at, {}};
     found.items.resize(window.size());
-    for (const auto& item : window) lines.push_back(Line{*id, item.row});
+    for (std::size_t n = 0; n < window.size(); ++n)
+      lines.push_back(Line{*id, window[n].row, n == at});
     answer.hits.push_back(std::move(found));
   }
   auto items = co_await read_items(lines, question.words, kSnippetBytesMax);
@@ -399,7 +485,7 @@ Task<Result<Messages>> Recall::list_messages(session::SessionId id, std::uint64_
                   [](const search::Hit& hit) { return role_in(hit.row.facets) == Role::title; });
     out.total = documents.size();
     for (auto i = offset; i < documents.size() && i - offset < limit; ++i)
-      lines.push_back(Line{id, documents[i].row});
+      lines.push_back(Line{id, documents[i].row, false});
   }
   out.items = co_await read_items(lines, {}, bytes_max);
   co_return out;
@@ -407,12 +493,25 @@ Task<Result<Messages>> Recall::list_messages(session::SessionId id, std::uint64_
 
 namespace {
 
-Item make_item(std::string_view line, const search::DocumentRow& row, const search::Query& query,
+// With a query, it is cut around what matches.
+Item make_item(std::string_view line, const search::DocumentRow& row, const search::Query* query,
                std::size_t bytes_max) {
   Item item;
   item.role = role_in(row.facets);
   item.index = Place::of(row.key).ordinal;
   item.time = TimePoint(std::chrono::milliseconds(row.time_ms));
+  // What a message says beside calling tools is not all of it.
+  const bool calls = item.role == Role::assistant || item.role == Role::tool
+                         ? line.find("\"toolCall\"") != std::string_view::npos
+                         : false;
+  if (auto peeked = query || calls ? std::nullopt : peek(line, bytes_max)) {
+    item.entry = std::move(peeked->entry);
+    item.tool = std::move(peeked->tool);
+    item.snippet = std::move(peeked->text);
+    item.truncated = item.snippet.size() > bytes_max;
+    if (item.truncated) item.snippet.resize(utf8::prefix(item.snippet, bytes_max).size());
+    return item;
+  }
   const auto read = read_line(line, 0);
   if (!read) {
     item.truncated = true;
@@ -420,8 +519,14 @@ Item make_item(std::string_view line, const search::DocumentRow& row, const sear
   }
   item.entry = read->entry;
   item.tool = read->said.tool;
-  const auto text = read->said.text();
-  const auto snippet = search::make_snippet(text, query, bytes_max);
+  auto text = read->said.text();
+  if (!query) {
+    item.truncated = text.size() > bytes_max;
+    if (item.truncated) text.resize(utf8::prefix(text, bytes_max).size());
+    item.snippet = std::move(text);
+    return item;
+  }
+  const auto snippet = search::make_snippet(text, *query, bytes_max);
   item.snippet = std::string(snippet.text);
   item.matches = snippet.matches;
   item.truncated = snippet.cut_before || snippet.cut_after;
@@ -468,7 +573,8 @@ Task<std::vector<Item>> Recall::read_items(const std::vector<Line>& lines, searc
       const auto line = longer_of[i] == SIZE_MAX
                             ? line_in(pieces[range_of[i]], offset - ranges[range_of[i]].from)
                             : line_in(alone[longer_of[i]], 0);
-      items.push_back(make_item(line.value_or(""), lines[i].row, query, bytes_max));
+      items.push_back(
+          make_item(line.value_or(""), lines[i].row, lines[i].hit ? &query : nullptr, bytes_max));
     }
     return items;
   };

@@ -102,11 +102,14 @@ class Recall {
   struct Line {
     session::SessionId id;
     search::DocumentRow row;
+    bool hit = false;  // shown around what matches; the others from their beginning
   };
 
   void drop_group(const session::SessionId& id);
   // Reads what is behind until nothing is; a few run side by side, never two on one session.
   Task<void> read_behind();
+  Task<void> read_new();
+  std::vector<session::Range> take_new();
   Task<Status> catch_up(session::SessionId id);
   void add(std::uint32_t group, const Read& read);
   std::uint32_t& next_ordinal(std::uint32_t group);

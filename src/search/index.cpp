@@ -358,6 +358,18 @@ std::optional<Job> Index::begin_flush() {
   return job;
 }
 
+Job Index::begin_bulk(const Bulk& bulk, std::span<const BulkGroup> groups) {
+  Job job;
+  job.kind_ = Job::Kind::bulk;
+  for (const auto& group : groups) job.covered_.push_back({group.group, group.covered});
+  std::vector<Build::Input> inputs(1);
+  inputs[0].source.memory = bulk.segment_;
+  job.number_ = next_segment_++;
+  job.build_ =
+      std::make_unique<Build>(files_, path_of(job.number_), std::move(inputs), options_.weights);
+  return job;
+}
+
 std::optional<Job> Index::begin_merge(bool thorough) {
   if (merging_) return std::nullopt;
   std::vector<Part*> chosen;
@@ -387,7 +399,7 @@ std::optional<Job> Index::begin_merge(bool thorough) {
     if (chosen.empty()) return std::nullopt;
   }
   Job job;
-  job.merge_ = true;
+  job.kind_ = Job::Kind::merge;
   std::vector<Build::Input> inputs;
   for (auto* part : chosen) {
     part->merging = true;
@@ -443,8 +455,10 @@ Status Index::install(Job& job) {
     made.source.file = std::move(segment);
     made.groups = job.build_->groups();
   }
+  const bool merge = job.kind_ == Job::Kind::merge;
+  const bool flush = job.kind_ == Job::Kind::flush;
   std::vector<Part*> sources;
-  if (job.merge_) {
+  if (merge) {
     for (const auto number : job.sources_)
       for (auto& part : files_parts_)
         if (part.number == number) sources.push_back(&part);
@@ -454,19 +468,25 @@ Status Index::install(Job& job) {
       obsolete_.push_back(job.build_->path());
       return Ok{};
     }
-  } else if (frozen_) {
+  } else if (flush && frozen_) {
     sources.push_back(&*frozen_);
   }
   if (made.number != 0) carry_deletes(job, sources, made);
-  if (job.merge_) {
+  if (merge) {
     for (const auto* part : sources) obsolete_.push_back(path_of(part->number));
     std::erase_if(files_parts_, [&](const Part& part) {
       return std::find(job.sources_.begin(), job.sources_.end(), part.number) != job.sources_.end();
     });
   } else {
-    frozen_.reset();
+    if (flush) frozen_.reset();
     for (const auto& [group, covered] : job.covered_) {
-      if (groups_[group].name.empty()) continue;
+      std::size_t gone = 0;
+      if (groups_[group].name.empty()) {
+        // Removed while its bulk was written.
+        if (!flush && made.number != 0) remove_documents(made, group, nullptr, gone);
+        continue;
+      }
+      if (!flush) groups_[group].covered = covered;
       groups_[group].stored = true;
       groups_[group].stored_covered = covered;
     }
@@ -477,14 +497,16 @@ Status Index::install(Job& job) {
 }
 
 Status Index::finish(Job job) {
-  (job.merge_ ? merging_ : flushing_) = false;
+  const bool merge = job.kind_ == Job::Kind::merge;
+  if (merge) merging_ = false;
+  if (job.kind_ == Job::Kind::flush) flushing_ = false;
   Status installed = Ok{};
   if (job.done_)
     installed = install(job);
   else
     installed = Error(Errc::internal, "a job of the index was not done");
   if (!installed) {
-    if (job.merge_)
+    if (merge)
       for (auto& part : files_parts_)
         if (std::find(job.sources_.begin(), job.sources_.end(), part.number) != job.sources_.end())
           part.merging = false;

@@ -47,12 +47,30 @@ class Job {
     std::uint32_t group;
     std::uint64_t covered;
   };
+  enum class Kind : std::uint8_t { flush, merge, bulk };
+
   std::unique_ptr<Build> build_;
-  bool merge_ = false;
+  Kind kind_ = Kind::flush;
   bool done_ = false;
   std::uint64_t number_ = 0;            // of the new segment
   std::vector<std::uint64_t> sources_;  // of a merge
-  std::vector<Covered> covered_;        // of a flush
+  std::vector<Covered> covered_;        // of a flush or a bulk
+};
+
+// Many documents at once, taken in beside the index: any thread, one at a time. Nothing is found
+// before its job is finished.
+class Bulk {
+ public:
+  void add(const DocumentRow& row, std::span<const FieldText> fields) {
+    segment_->add(row, fields, tokenizer_);
+  }
+  std::size_t memory_bytes() const { return segment_->memory_bytes(); }
+  std::uint32_t size() const { return segment_->size(); }
+
+ private:
+  friend class Index;
+  std::shared_ptr<MemorySegment> segment_ = std::make_shared<MemorySegment>();
+  Tokenizer tokenizer_;
 };
 
 class Index {
@@ -109,6 +127,13 @@ class Index {
   bool dirty() const;
   // Plans writing down what is in memory; nothing while one is under way.
   std::optional<Job> begin_flush();
+  // Plans writing down a bulk, which holds all documents of these groups; `covered` is set when it
+  // is finished. Any number may be under way. What a failed one held is as if it had never been.
+  struct BulkGroup {
+    std::uint32_t group = 0;
+    std::uint64_t covered = 0;
+  };
+  Job begin_bulk(const Bulk& bulk, std::span<const BulkGroup> groups);
   // Plans a merge when there is one to do; nothing while one is under way. A thorough one, for when
   // nothing else is to be done, leaves few segments: each at least four times all smaller ones.
   std::optional<Job> begin_merge(bool thorough = false);

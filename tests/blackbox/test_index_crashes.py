@@ -25,7 +25,7 @@ class IndexCrashes(unittest.TestCase):
         def imported(round_):
             return {f"sessions/26{1 + round_ // 28:02}{1 + round_ % 28:02}-bulk-{n}/session.jsonl":
                     transcript(f"26{1 + round_ // 28:02}{1 + round_ % 28:02}-bulk-{n}",
-                               *[("user", f"bulk{round_}x{n}y{m} " + "ballast " * 40) for m in range(12)])
+                               *[("user", f"bulk{round_}x{n}y{m} " + "ballast " * 40) for m in range(36)])
                     for n in range(30)}
         home = Home(files=imported(0), start=False)
         self.addCleanup(home.cleanup)

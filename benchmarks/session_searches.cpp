@@ -1,0 +1,138 @@
+// Search as people have it: transcripts on disk, the daemon, 20 hits with their windows.
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "process.h"
+#include "searches.h"
+#include "talk.h"
+#include "transcripts.h"
+
+namespace reef::benchmarks {
+namespace {
+
+constexpr std::uint32_t kHits = 20;
+constexpr std::chrono::minutes kPatience{10};
+constexpr double kMiB = 1024.0 * 1024.0;
+
+session::Draft draft_of(const CorpusMessage& message) {
+  constexpr std::uint8_t kUser = 2, kTool = 3;
+  if (message.role == kUser) return user_says(std::string(message.text));
+  if (message.role != kTool) return assistant_says(std::string(message.text));
+  session::ToolResultMessage result;
+  result.tool_call_id = "c";
+  result.tool_name = "bash";
+  result.content.emplace_back(session::TextBlock{std::string(message.text)});
+  return session::draft_message(session::Message(std::move(result)));
+}
+
+// Returns the MiB of text in them.
+Result<double> write_sessions(const Corpus& corpus, const std::string& sessions) {
+  SeededRandom random(1);
+  std::optional<TranscriptText> text;
+  std::size_t current = 0;
+  double bytes = 0;
+  Status failed = Ok{};
+  const auto finish = [&] {
+    if (text && failed)
+      failed = write_transcript(sessions, small_session_id(current), text->bytes());
+  };
+  corpus.each([&](const CorpusMessage& message) {
+    if (!text || message.session != current) {
+      finish();
+      current = message.session;
+      text.emplace(small_session_id(current), TimePoint(std::chrono::milliseconds(message.time_ms)),
+                   random);
+    }
+    text->add(draft_of(message));
+    bytes += static_cast<double>(message.text.size());
+  });
+  finish();
+  REEF_CHECK(std::move(failed));
+  return bytes / kMiB;
+}
+
+Task<Result<Nanos>> search(client::Client& client, std::string query) {
+  protocol::ClientMessage message;
+  message.mutable_search_sessions()->set_query(std::move(query));
+  message.mutable_search_sessions()->set_limit(kHits);
+  const auto began = now();
+  REEF_CO_TRY(const auto answer, co_await client.request(std::move(message),
+                                                         client::Client::Repeat::never, kPatience));
+  if (!answer.has_search_results())
+    co_return Error(Errc::internal, "search: " + answer.ShortDebugString());
+  co_return now() - began;
+}
+
+double mib_below(const std::string& directory) {
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory))
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  return static_cast<double>(bytes) / kMiB;
+}
+
+Task<Status> ask_all(Executor loop, const daemon::Home& home,
+                     const std::vector<std::string>& queries, DaemonSearches& out) {
+  client::Client client(loop, endpoint_of(home));
+  REEF_CO_CHECK(co_await client.connect());
+  // The second time round nothing has to be read from the disk or checked any more.
+  for (const bool warm : {false, true})
+    for (const auto& query : queries) {
+      REEF_CO_TRY(const auto took, co_await search(client, query));
+      if (warm) out.searches.add(took);
+      REEF_CO_CHECK(check_interrupted());
+    }
+  client.close();
+  co_return Ok{};
+}
+
+// From before the start until the first answer.
+Result<Nanos> start_and_ask(const daemon::Home& home, const std::string& query,
+                            std::optional<RunningDaemon>& daemon) {
+  const auto began = now();
+  REEF_TRY(auto started, start_daemon(home));
+  daemon.emplace(std::move(started));
+  REEF_CHECK(run_on_loop([&](Executor loop) -> Task<Status> {
+    client::Client client(loop, endpoint_of(home));
+    REEF_CO_CHECK(co_await client.connect());
+    REEF_CO_TRY(auto took, co_await search(client, query));
+    static_cast<void>(took);
+    client.close();
+    co_return Ok{};
+  }));
+  return now() - began;
+}
+
+}  // namespace
+
+Result<DaemonSearches> measure_daemon(const Corpus& corpus, const std::string& scratch,
+                                      const std::vector<std::string>& queries) {
+  const daemon::Home home{scratch + "/home"};
+  REEF_CHECK(make_home(home));
+  PosixFiles files;
+  REEF_CHECK(make_directories(files, home.sessions()));
+  DaemonSearches out;
+  REEF_TRY(out.text_mib, write_sessions(corpus, home.sessions()));
+  {
+    // The catalog alone first, so that the second start has only the index to make.
+    REEF_TRY(auto first, start_daemon(home));
+    first.process.stop();
+    std::filesystem::remove_all(home.index());
+  }
+  {
+    std::optional<RunningDaemon> daemon;
+    REEF_TRY(out.rebuild, start_and_ask(home, queries.front(), daemon));
+    REEF_CHECK(run_on_loop([&](Executor loop) { return ask_all(loop, home, queries, out); }));
+    REEF_TRY(const auto used, resident(daemon->process.pid()));
+    out.resident_mib = used.all_mib;
+    out.anonymous_mib = used.anonymous_mib;
+  }
+  out.index_mib = mib_below(home.index());
+  std::optional<RunningDaemon> daemon;
+  REEF_TRY(out.restart, start_and_ask(home, queries.front(), daemon));
+  REEF_TRY(const auto used, resident(daemon->process.pid()));
+  out.resident_restarted_mib = used.all_mib;
+  return out;
+}
+
+}  // namespace reef::benchmarks

@@ -1,0 +1,52 @@
+#include "recall/feeding.h"
+
+#include <algorithm>
+
+namespace reef::recall {
+
+void feed(const Read& read, std::uint32_t group, std::uint32_t ordinal, const AddDocument& add) {
+  const auto& said = read.said;
+  if (said.parts.empty()) return;
+  // At most one text a field: what a message says before and after a call is one.
+  std::vector<std::pair<std::uint8_t, std::string>> joined;
+  std::vector<search::FieldText> fields;
+  for (const auto& part : said.parts) {
+    const auto field = static_cast<std::uint8_t>(part.field);
+    const auto same = std::find_if(joined.begin(), joined.end(),
+                                   [&](const auto& one) { return one.first == field; });
+    if (same != joined.end()) {
+      same->second += "\n" + part.text;
+    } else {
+      joined.emplace_back(field, part.text);
+    }
+  }
+  for (const auto& [field, text] : joined) fields.push_back(search::FieldText{field, text});
+  const auto speaker = said.role == Role::user || said.role == Role::assistant
+                           ? speaker_of(said.parts.front().text)
+                           : 0;
+  search::DocumentRow row;
+  row.group = group;
+  row.key = Place{read.offset, ordinal}.key();
+  row.time_ms = read.time.time_since_epoch().count();
+  row.facets = facets_of(said.role, speaker);
+  add(row, fields);
+}
+
+std::uint32_t feed_all(const std::vector<Read>& reads, std::uint32_t group,
+                       const AddDocument& add) {
+  const Read* title = nullptr;
+  std::uint32_t ordinal = 0;
+  std::uint32_t title_ordinal = 0;
+  for (const auto& read : reads) {
+    if (read.said.role == Role::title) {
+      title = &read;
+      title_ordinal = ordinal;
+    } else if (!read.said.parts.empty()) {
+      feed(read, group, ordinal++, add);
+    }
+  }
+  if (title) feed(*title, group, title_ordinal, add);
+  return ordinal;
+}
+
+}  // namespace reef::recall

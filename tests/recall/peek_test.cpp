@@ -1,0 +1,57 @@
+#include "recall/peek.h"
+
+#include <gtest/gtest.h>
+
+#include "recall/reading.h"
+
+namespace reef::recall {
+namespace {
+
+constexpr std::string_view kHead =
+    R"({"type":"message","id":"a1b2","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":)";
+
+std::string line(std::string_view message) {
+  return std::string(kHead) + std::string(message) + "}";
+}
+
+TEST(Peek, SaysWhatReadingTheLineSays) {
+  for (
+      const auto* message : {
+          R"({"role":"user","content":"plain"})",
+          R"({"role":"user","content":[{"type":"text","text":"one"},{"type":"image","data":"AAAA"},{"type":"text","text":"two"}]})",
+          R"({"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"said \"so\"\n\u00e9\ud83d\ude42"}],"usage":{"input":1,"cost":{"total":0.5}}})",
+          R"({"role":"toolResult","toolCallId":"c","toolName":"bash","content":[{"type":"text","text":"out"}],"isError":false})",
+          R"({"role":"user","content":[{"type":"text","text":""},{"type":"text","text":"x"}]})",
+          R"({"role":"user","deep":{"content":"no","text":"no","id":"no"},"content":"yes"})",
+      }) {
+    const auto text = line(message);
+    const auto read = read_line(text, 0);
+    const auto peeked = peek(text, 1000);
+    ASSERT_TRUE(read && peeked) << message;
+    EXPECT_EQ(peeked->text, read->said.text());
+    EXPECT_EQ(peeked->entry, read->entry);
+    EXPECT_EQ(peeked->tool, read->said.tool);
+  }
+}
+
+TEST(Peek, StopsWhenItHasEnough) {
+  const auto text = line(R"({"role":"user","content":")" + std::string(5000, 'x') + R"("})");
+  EXPECT_EQ(peek(text, 100)->text.size(), 101U);
+  EXPECT_EQ(peek(text, 5000)->text.size(), 5000U);
+  // What follows is not looked at, so it may be anything.
+  EXPECT_EQ(peek(text.substr(0, 3000), 100)->text.size(), 101U);
+  EXPECT_FALSE(peek(text.substr(0, 3000), 4000));
+}
+
+TEST(Peek, LeavesTheRestToReading) {
+  for (const auto* text :
+       {"", "{}", "[]", "nonsense", R"({"type":"session_info","id":"x","name":"t"})",
+        R"({"type":"message","id":"a","message":{"role":"bashExecution","command":"ls"}})",
+        R"({"type":"message","message":{"role":"user","content":"no id"}})",
+        R"({"type":"message","id":"a","message":{"role":"user","content":""}})"})
+    EXPECT_FALSE(peek(text, 100)) << text;
+  EXPECT_FALSE(peek(std::string(100'000, '['), 100));
+}
+
+}  // namespace
+}  // namespace reef::recall

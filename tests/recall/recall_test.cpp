@@ -1,0 +1,111 @@
+// The index of all sessions: kept up to date whatever happens to them, in bulk and one by one.
+#include "recall/recall.h"
+
+#include <gtest/gtest.h>
+
+#include "store/mem/mem_store.h"
+#include "support/run.h"
+#include "support/temp_dir.h"
+
+namespace reef::recall {
+namespace {
+
+class RecallTest : public testing::Test {
+ protected:
+  ~RecallTest() override {
+    if (recall) test::run(io, recall->stop());
+    test::run(io, sessions.stop());
+  }
+
+  void load() {
+    recall =
+        std::make_unique<Recall>(io.get_executor(), sessions, store, pool, files, folder / "index");
+    sessions.set_on_change([this](const session::SessionId& id, bool rewritten) {
+      if (recall) recall->changed(id, rewritten);
+    });
+    ASSERT_TRUE(test::run(io, recall->load()));
+  }
+  void unload() {
+    test::run(io, recall->stop());
+    recall.reset();
+  }
+
+  session::SessionId say(const std::string& sender, const std::vector<std::string>& texts) {
+    session::Sessions::New request{*session::Key::of_pair("reef", sender), "reef", sender, "", {}};
+    for (const auto& text : texts) {
+      session::UserMessage message;
+      message.content.push_back(session::TextBlock{text});
+      message.time = clock.now();
+      request.drafts.push_back(session::draft_message(message));
+    }
+    return test::value_of(test::run(io, sessions.create(std::move(request))))->id();
+  }
+  Answer ask(const std::string& query) {
+    Ask asked;
+    asked.query = query;
+    return test::value_of(test::run(io, recall->search(std::move(asked))));
+  }
+  std::size_t hits(const std::string& query) { return ask(query).hits.size(); }
+
+  boost::asio::io_context io{1};
+  SystemClock clock;
+  SeededRandom random{1};
+  store::MemStore store;
+  test::TempDir folder;
+  PosixFiles files;
+  Pool pool{2};
+  session::Sessions sessions{io.get_executor(), store, clock, random};
+  std::unique_ptr<Recall> recall;
+};
+
+TEST_F(RecallTest, WhatIsSaidIsFoundAtOnceAndAfterARestart) {
+  load();
+  const auto id = say("ann", {"the greenhouse pump leaks", "it is the seal"});
+  const auto found = ask("greenhouse");
+  ASSERT_FALSE(found.hits.empty());
+  EXPECT_EQ(found.hits[0].session, id);
+  EXPECT_EQ(found.hits[0].items.size(), 2U);
+  EXPECT_EQ(found.hits[0].items[0].snippet, "the greenhouse pump leaks");
+  unload();
+  load();
+  EXPECT_EQ(hits("+seal"), 1U);
+}
+
+TEST_F(RecallTest, ManyNewSessionsAreTakenInTogetherAndEachOnce) {
+  const std::string ballast(2000, 'x');
+  constexpr int kSessions = 400;  // more than is read one by one
+  for (int i = 0; i < kSessions; ++i)
+    say("s" + std::to_string(i), {"only" + std::to_string(i) + "here " + ballast, "common"});
+  load();
+  EXPECT_EQ(hits("+only7here"), 1U);
+  EXPECT_EQ(hits("+only399here"), 1U);
+  EXPECT_EQ(recall->documents(), std::uint64_t{kSessions} * 2);
+  // They go on like any other.
+  const auto id = *sessions.current(*session::Key::of_pair("reef", "s7"));
+  session::UserMessage message;
+  message.content.push_back(session::TextBlock{"later words"});
+  auto session = test::value_of(test::run(io, sessions.open(id)));
+  ASSERT_TRUE(test::run(io, session->append(session::draft_message(message))));
+  const auto later = ask("+later");
+  ASSERT_EQ(later.hits.size(), 1U);
+  EXPECT_EQ(later.hits[0].items[later.hits[0].hit].index, 2U) << "numbered behind the others";
+  unload();
+  load();
+  EXPECT_EQ(recall->documents(), std::uint64_t{kSessions} * 2 + 1);
+}
+
+TEST_F(RecallTest, SessionsThatGoAwayWhileTheyAreTakenInAreNotFound) {
+  const std::string ballast(2000, 'x');
+  std::vector<session::SessionId> ids;
+  for (int i = 0; i < 300; ++i)
+    ids.push_back(say("s" + std::to_string(i), {"only" + std::to_string(i) + "here " + ballast}));
+  load();
+  for (int i = 0; i < 300; i += 2)
+    ASSERT_TRUE(test::run(io, sessions.trash(ids[static_cast<std::size_t>(i)])));
+  EXPECT_EQ(hits("+only4here"), 0U);
+  EXPECT_EQ(hits("+only5here"), 1U);
+  EXPECT_EQ(recall->documents(), 150U);
+}
+
+}  // namespace
+}  // namespace reef::recall
