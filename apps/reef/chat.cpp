@@ -28,6 +28,16 @@ struct TurnEnd {
   protocol::StreamEnd end;
 };
 
+// "search_sessions, recall", so that a person sees why it takes a moment. On stderr, and only for a
+// person: what is piped on is the answer.
+void show_calls(const protocol::ToolStart& start) {
+  if (::isatty(STDERR_FILENO) != 1) return;
+  std::string names;
+  for (const auto& call : start.calls())
+    names += (names.empty() ? "" : ", ") + utf8::excerpt(call.name());
+  fmt::print(stderr, "\x1b[2m[{}]\x1b[0m\n", names);
+}
+
 // Prints the pieces as they come when `live`; a terminal never gets control characters.
 Task<Result<TurnEnd>> take_turn(client::Client& client, client::Turn turn, bool live) {
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
@@ -46,6 +56,13 @@ Task<Result<TurnEnd>> take_turn(client::Client& client, client::Turn turn, bool 
         std::fwrite(piece.data(), 1, piece.size(), stdout);
         std::fflush(stdout);
       }
+    } else if (event.has_tool_start()) {
+      // What was said before a call is a line of its own.
+      if (!out.reply.empty() && !out.reply.ends_with('\n')) {
+        out.reply += '\n';
+        if (live) print_line("");
+      }
+      if (live) show_calls(event.tool_start());
     } else if (event.has_end()) {
       out.end = event.end();
     }
