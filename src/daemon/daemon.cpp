@@ -74,11 +74,11 @@ class Daemon {
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
         runtime_(io.get_executor(), sessions_, clock_),
-        importer_(exchange::ImportHouse{io.get_executor(), files_, pool_, sessions_, store_,
-                                        random_, home_.root,
-                                        [this](exchange::Definition d) {
-                                          return keep_definition(definitions_, std::move(d));
-                                        }}),
+        importer_(exchange::ImportHouse{
+            io.get_executor(), files_, pool_, sessions_, store_, random_, home_.root,
+            [this](exchange::Definition d) { return keep_definition(definitions_, std::move(d)); },
+            [this](exchange::Definition d) { return keep_archive(memories_, std::move(d)); },
+            [this] { return recall_.hold(); }}),
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         node_{runtime_,
               sessions_,
