@@ -1,8 +1,10 @@
 #include "base/json.h"
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include <boost/json/basic_parser_impl.hpp>
 #include <fmt/format.h>
@@ -117,26 +119,51 @@ constexpr auto kEscapes = [] {
   return out;
 }();
 
-// Boost's serializer goes through strings with escapes a byte at a time; this is twice as quick.
+// How many bytes from the front can stand as they are; eight are looked at together. A borrow can
+// only mark bytes behind the first that is marked rightly, and the first is all that counts.
+std::size_t plain_length(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHigh = 0x80 * kOnes;
+  const auto zero_in = [](std::uint64_t x) { return (x - kOnes) & ~x & kHigh; };
+  std::size_t at = 0;
+  static_assert(std::endian::native == std::endian::little);
+  for (; at + 8 <= text.size(); at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    const auto marked = ((word - 0x20 * kOnes) & ~word & kHigh) | zero_in(word ^ ('"' * kOnes)) |
+                        zero_in(word ^ ('\\' * kOnes));
+    if (marked != 0) return at + static_cast<std::size_t>(std::countr_zero(marked)) / 8;
+  }
+  while (at < text.size() && kEscapes[static_cast<unsigned char>(text[at])] == 0) ++at;
+  return at;
+}
+
+// Boost's serializer goes a byte at a time.
 void append_string(std::string& out, std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
-  out.push_back('"');
-  std::size_t from = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const char escape = kEscapes[byte];
-    if (escape == 0) continue;
-    out.append(text, from, i - from);
-    from = i + 1;
-    out.push_back('\\');
-    out.push_back(escape);
-    if (escape != 'u') continue;
-    out += "00";
-    out.push_back(kHex[byte >> 4U]);
-    out.push_back(kHex[byte & 15U]);
+  constexpr std::size_t kFlushBytes = 1024;
+  std::array<char, kFlushBytes + 32> held;  // small pieces, so that `out` grows seldom
+  std::size_t count = 0;
+  held[count++] = '"';
+  while (!text.empty()) {
+    const auto plain = plain_length(text);
+    if (count + plain > kFlushBytes) {
+      out.append(held.data(), std::exchange(count, 0));
+      out.append(text, 0, plain);
+    } else {
+      std::memcpy(held.data() + count, text.data(), plain);
+      count += plain;
+    }
+    if (plain == text.size()) break;
+    const auto byte = static_cast<unsigned char>(text[plain]);
+    text.remove_prefix(plain + 1);
+    held[count++] = '\\';
+    held[count++] = kEscapes[byte];
+    if (kEscapes[byte] != 'u') continue;
+    for (const char digit : {'0', '0', kHex[byte >> 4U], kHex[byte & 15U]}) held[count++] = digit;
   }
-  out.append(text, from);
-  out.push_back('"');
+  held[count++] = '"';
+  out.append(held.data(), count);
 }
 
 void append_number(std::string& out, auto number) {

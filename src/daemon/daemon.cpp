@@ -407,6 +407,8 @@ int run_daemon(const Options& options) {
   ::umask(0077);
   // The pool's threads share two heaps: more would only keep memory that is not used.
   ::mallopt(M_ARENA_MAX, 2);
+  // Large buffers go back at once, and the heap keeps no room for the largest there ever was.
+  ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
   raise_descriptor_limit();
   Status outcome = Ok{};
   if (auto home = find_home(options.home)) {

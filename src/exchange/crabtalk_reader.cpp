@@ -147,6 +147,7 @@ Status Reader::read_file(const Kept& kept) {
       report(line.number, fmt::format("a line of more than {} bytes", kLineBytesMax));
       continue;
     }
+    const LineInHand in_hand(conversation ? line.text.size() : 0);
     auto value = json::parse_lenient(line.text);
     if (!value || !value->is_object()) {
       report(line.number, !line.ended ? "the last line is cut short"
@@ -257,6 +258,7 @@ Status Reader::read_folder(const Kept& kept) {
       continue;
     }
     intake_.consumed(text->size());
+    const LineInHand in_hand(text->size());
     auto value = json::parse_lenient(*text);
     if (!value || !value->is_object()) {
       intake_.problem({path, 0, value ? "not an object" : std::move(value).error().what});

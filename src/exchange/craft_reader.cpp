@@ -112,7 +112,7 @@ Status Folder::read(const std::string& id) {
     return Ok{};
   };
 
-  std::string expanded;
+  bool begun = false;
   for (;;) {
     if (intake_.cancelled()) return Error(Errc::cancelled, "the import was given up");
     auto next = lines.next();
@@ -123,7 +123,9 @@ Status Folder::read(const std::string& id) {
     intake_.consumed(lines.consumed());
     if (!*next) break;
     const auto& line = **next;
+    const LineInHand in_hand(begun ? line.text.size() : 0);
     auto text = line.text;
+    std::string expanded;
     if (text.find(kSessionPath) != std::string_view::npos) {
       expanded = with_session_path(text, folder);
       text = expanded;
@@ -146,6 +148,7 @@ Status Folder::read(const std::string& id) {
     }
     const auto seed = fmt::format("{}\n{}", line.number, stable_id(line.text).text);
     REEF_TRY(const auto wrong, session->line(std::move(object), seed));
+    begun = true;
     if (!wrong.empty()) report(line.number, wrong);
     if (session->unwanted()) {
       intake_.consumed(lines.left());

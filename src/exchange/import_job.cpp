@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kWorkers = 2;
 // Sessions are synced and moved in together: so many, or so many bytes.
-constexpr std::size_t kWaitingMax = 64;
+constexpr std::size_t kWaitingMax = 512;
 constexpr std::uint64_t kWaitingBytesMax = 32U << 20;
 constexpr std::size_t kProblemsMax = 10'000;
 constexpr std::size_t kMarksMax = 8;

@@ -361,6 +361,7 @@ Status read_pi_file(Files& files, const std::string& file, Head head, Intake& in
       intake.problem(Problem{
           file, number, fmt::format("the line is longer than {} bytes; left out", kLineBytesMax)});
     } else {
+      const LineInHand in_hand(text.size());
       REEF_CHECK(entries.line(text, number, ended));
     }
     intake.consumed(lines.consumed());

@@ -267,6 +267,29 @@ constexpr std::array<std::uint8_t, 256> make_leads() {
 }
 constexpr auto kLeads = make_leads();
 
+// Which second bytes a secret that begins with a byte can have, by their last five bits: enough to
+// pass over nearly every word.
+constexpr std::uint32_t bit_of(char second) {
+  return 1U << (static_cast<unsigned char>(second) & 31U);
+}
+constexpr std::array<std::uint32_t, 256> make_seconds() {
+  std::array<std::uint32_t, 256> out = {};
+  const auto add = [&](char first, char second) {
+    out[static_cast<unsigned char>(first)] |= bit_of(second);
+  };
+  for (const auto& s : kShapes) add(s.prefix[0], s.prefix[1]);
+  // A letter has the same bits in both cases.
+  for (const auto n : kNames)
+    for (const char first : {n.front(), static_cast<char>(n.front() - 'a' + 'A')}) add(first, n[1]);
+  add('e', 'y');
+  add('-', '-');
+  add(':', '/');
+  add('b', 'e');
+  add('B', 'e');
+  return out;
+}
+constexpr auto kSeconds = make_seconds();
+
 // What may begin behind a byte: most of a text is the inside of words, where little does.
 constexpr std::array<std::uint8_t, 256> make_followers() {
   std::array<std::uint8_t, 256> out = {};
@@ -298,11 +321,11 @@ std::optional<Secret> secret_at(std::string_view text, std::size_t at, std::uint
 std::vector<Secret> find_secrets(std::string_view text) {
   std::vector<Secret> found;
   std::uint8_t allowed = 0xFF;
-  for (std::size_t at = 0; at < text.size(); ++at) {
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
     const auto byte = static_cast<unsigned char>(text[at]);
     const auto lead = static_cast<std::uint8_t>(kLeads[byte] & allowed);
     allowed = kFollowers[byte];
-    if (lead == Lead::none) continue;
+    if (lead == Lead::none || (kSeconds[byte] & bit_of(text[at + 1])) == 0) continue;
     const auto secret = secret_at(text, at, lead);
     if (!secret) continue;
     found.push_back(*secret);

@@ -48,6 +48,24 @@ TokenTotals totals_of(const Usage& usage, bool is_reply) {
                      usage.cache_write, usage.cost.total, is_reply ? 1 : 0};
 }
 
+// As much of what a message says as a preview can need, of however much there is.
+std::string beginning_of(const json::object& message) {
+  constexpr std::size_t kBytes = kPreviewChars * 8;
+  if (const auto text = json::find_string(message, "content"))
+    return std::string(utf8::prefix(*text, kBytes));
+  std::string out;
+  const auto* blocks = json::find_array(message, "content");
+  if (!blocks) return out;
+  for (const auto& item : *blocks) {
+    const auto* block = item.if_object();
+    if (!block || json::find_string(*block, "type") != "text") continue;
+    if (!out.empty()) out.push_back('\n');
+    out += utf8::prefix(json::find_string(*block, "text").value_or(""), kBytes);
+    if (out.size() >= kBytes) break;
+  }
+  return std::string(utf8::prefix(out, kBytes));
+}
+
 std::string model_of(const json::object& in) {
   std::string out(json::find_string(in, "provider").value_or(""));
   out.push_back('/');
@@ -162,9 +180,7 @@ void fold(Row& row, const Entry& entry) {
     if (!message) return;
     row.last_role = std::string(json::find_string(*message, "role").value_or(""));
     if (row.last_role == "user" && row.preview.empty()) {
-      const auto text = text_of(content_from_json(*message));
-      row.preview = utf8::prefix_chars(utf8::single_line(utf8::prefix(text, kPreviewChars * 8)),
-                                       kPreviewChars);
+      row.preview = utf8::prefix_chars(utf8::single_line(beginning_of(*message)), kPreviewChars);
     } else if (row.last_role == "assistant") {
       // Only what is counted: what was said may be long.
       const auto* used = json::find_object(*message, "usage");
