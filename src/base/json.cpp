@@ -119,44 +119,46 @@ constexpr auto kEscapes = [] {
   return out;
 }();
 
-// How many bytes from the front can stand as they are; eight are looked at together. A borrow can
-// only mark bytes behind the first that is marked rightly, and the first is all that counts.
-std::size_t plain_length(std::string_view text) {
+// The high bit of each of eight bytes that cannot stand in a string as they are. A borrow can only
+// mark bytes behind the first that is marked rightly, and the first is all that counts.
+std::uint64_t special_in(std::uint64_t eight) {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   constexpr std::uint64_t kHigh = 0x80 * kOnes;
   const auto zero_in = [](std::uint64_t x) { return (x - kOnes) & ~x & kHigh; };
-  std::size_t at = 0;
-  static_assert(std::endian::native == std::endian::little);
-  for (; at + 8 <= text.size(); at += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + at, sizeof word);
-    const auto marked = ((word - 0x20 * kOnes) & ~word & kHigh) | zero_in(word ^ ('"' * kOnes)) |
-                        zero_in(word ^ ('\\' * kOnes));
-    if (marked != 0) return at + static_cast<std::size_t>(std::countr_zero(marked)) / 8;
-  }
-  while (at < text.size() && kEscapes[static_cast<unsigned char>(text[at])] == 0) ++at;
-  return at;
+  return ((eight - 0x20 * kOnes) & ~eight & kHigh) | zero_in(eight ^ ('"' * kOnes)) |
+         zero_in(eight ^ ('\\' * kOnes));
 }
 
-// Boost's serializer goes a byte at a time.
+// Boost's serializer goes a byte at a time; this copies eight and keeps those before the first that
+// needs an escape.
 void append_string(std::string& out, std::string_view text) {
+  static_assert(std::endian::native == std::endian::little);
   constexpr std::string_view kHex = "0123456789abcdef";
   constexpr std::size_t kFlushBytes = 1024;
-  std::array<char, kFlushBytes + 32> held;  // small pieces, so that `out` grows seldom
+  std::array<char, kFlushBytes + 16> held;
   std::size_t count = 0;
   held[count++] = '"';
-  while (!text.empty()) {
-    const auto plain = plain_length(text);
-    if (count + plain > kFlushBytes) {
-      out.append(held.data(), std::exchange(count, 0));
-      out.append(text, 0, plain);
+  for (std::size_t at = 0; at < text.size();) {
+    if (count > kFlushBytes) out.append(held.data(), std::exchange(count, 0));
+    std::uint64_t eight = 0;
+    auto taken = sizeof eight;
+    if (text.size() - at >= sizeof eight) {
+      std::memcpy(&eight, text.data() + at, sizeof eight);
     } else {
-      std::memcpy(held.data() + count, text.data(), plain);
-      count += plain;
+      taken = text.size() - at;
+      std::memcpy(&eight, text.data() + at, taken);
     }
-    if (plain == text.size()) break;
-    const auto byte = static_cast<unsigned char>(text[plain]);
-    text.remove_prefix(plain + 1);
+    std::memcpy(held.data() + count, &eight, sizeof eight);
+    const auto marked = special_in(eight);
+    const auto plain = marked == 0 ? taken : static_cast<std::size_t>(std::countr_zero(marked)) / 8;
+    if (plain >= taken) {  // the marks may be behind the text
+      count += taken;
+      at += taken;
+      continue;
+    }
+    count += plain;
+    const auto byte = static_cast<unsigned char>(text[at + plain]);
+    at += plain + 1;
     held[count++] = '\\';
     held[count++] = kEscapes[byte];
     if (kEscapes[byte] != 'u') continue;
