@@ -244,7 +244,7 @@ class Columns {
         no_goal);
     median_us(fmt::format("newest {} with a text, median us", kPage), &Figures::by_text, no_goal);
     median_us(fmt::format("newest {} with {}, median us", kPage, kFilter), &Figures::by_filter,
-              [&](const Size& size) { return below(size.list_us_goal); });
+              no_goal);
     median_us(fmt::format("first {} by name, median us", kPage), &Figures::by_name, no_goal);
     mib("reefd after that start without catalog, MiB", &Figures::after_cold);
     mib("reefd after a start with catalog, MiB", &Figures::after_warm);
