@@ -18,6 +18,7 @@
 //   feed.h       Feed, to_foreign           entries in, and what is added to foreign lines
 //   home_files.h HomeFiles                  what a backup holds
 //   outline.h    outline                    a transcript in the order people read it
+//   session_files.h bring_files, write_files  the files beside a transcript, in and out
 //   spool.h      Spool                      an Outlet that waits for its reader
 //   tar.h        tar_header, TarReader      archives
 //
