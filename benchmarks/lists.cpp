@@ -8,6 +8,7 @@
 
 #include "daemon/home.h"
 #include "engine.h"
+#include "organise/definitions.h"
 #include "process.h"
 #include "sessions.h"
 #include "table.h"
@@ -18,6 +19,7 @@ namespace reef::benchmarks {
 namespace {
 
 constexpr std::size_t kPage = 50;
+constexpr std::string_view kFilter = "status:todo label:x";
 // pi opens all files at once, so more would be a measurement of descriptor limits.
 constexpr std::size_t kPiSessionsMax = 10'000;
 constexpr std::uint64_t kFreeBytesMin = 4ULL << 30;
@@ -40,7 +42,7 @@ struct Figures {
   Nanos cold, warm;
   Resident after_cold, after_warm;
   Nanos engine_load;
-  Samples newest, by_text, by_name;
+  Samples newest, by_text, by_filter, by_name;
   std::size_t text_matches = 0;
   double pi_ms = 0;  // 0: left out
 };
@@ -120,6 +122,15 @@ Task<Status> measure_engine(Executor loop, const daemon::Home& home, const Size&
   query.sort = session::Query::Sort::updated;
   query.text = topic_of(7);
   REEF_CO_TRY(out.by_text, list_often(engine.sessions, query, size.lists, out.text_matches));
+  query.text.clear();
+  organise::Definitions definitions(loop, engine.files, engine.pool, home.root);
+  const auto defined = co_await definitions.look();
+  REEF_CO_TRY(const auto filter, organise::parse_filter(kFilter));
+  const organise::Look look{defined->statuses, defined->labels, SystemClock().now()};
+  query.where = [&](const session::Row& row) { return organise::holds(filter, row, look); };
+  REEF_CO_TRY(out.by_filter, list_often(engine.sessions, query, size.lists, matches));
+  if (matches != size.sessions / kLabelledEvery)
+    co_return Error(Errc::internal, fmt::format("{} sessions match {}", matches, kFilter));
   co_await engine.sessions.stop();
   co_return Ok{};
 }
@@ -232,6 +243,8 @@ class Columns {
         [](const Size&, const Figures& f) { return number(in_us(f.newest.percentile(99))); },
         no_goal);
     median_us(fmt::format("newest {} with a text, median us", kPage), &Figures::by_text, no_goal);
+    median_us(fmt::format("newest {} with {}, median us", kPage, kFilter), &Figures::by_filter,
+              no_goal);
     median_us(fmt::format("first {} by name, median us", kPage), &Figures::by_name, no_goal);
     mib("reefd after that start without catalog, MiB", &Figures::after_cold);
     mib("reefd after a start with catalog, MiB", &Figures::after_warm);
@@ -257,7 +270,8 @@ Status print_lists(const std::string& scratch, const Result<Pi>& pi) {
   const daemon::Home home{scratch + "/lists"};
   REEF_CHECK(daemon::prepare_home(files, home));
   Columns columns;
-  std::vector<std::string> notes{"a text: one session of a hundred has it"};
+  std::vector<std::string> notes{
+      fmt::format("a text: one session of a hundred has it; the label: one of {}", kLabelledEvery)};
   std::size_t made = 0;
   for (const auto& size : kSizes) {
     if (size.sessions > kPiSessionsMax && !has_room(scratch)) {

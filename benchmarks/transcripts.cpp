@@ -85,6 +85,9 @@ std::string small_transcript(std::size_t number) {
                                             {"agent", kAgent},
                                             {"sender", sender},
                                             {"source", "native"}}));
+  if (number % kLabelledEvery == 0)
+    text.add(
+        session::draft_meta(json::object{{"sessionStatus", "todo"}, {"labels", json::array{"x"}}}));
   for (int turn = 0; turn < kTurns; ++turn) {
     text.add(user_says(fmt::format("On {}: {}", topic_of(number), kUserText)));
     text.add(assistant_says(std::string(kReplyText)));

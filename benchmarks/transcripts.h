@@ -33,7 +33,9 @@ Status write_transcript(const std::string& sessions, const session::SessionId& i
                         std::string_view bytes);
 
 // One of many sessions of two turns each, with a key of its own; the same number is the same
-// session. Every hundredth is about the same topic.
+// session. Every hundredth is about the same topic, every tenth has the status todo and the label
+// x.
+inline constexpr std::size_t kLabelledEvery = 10;
 session::SessionId small_session_id(std::size_t number);
 std::string small_transcript(std::size_t number);
 std::string topic_of(std::size_t number);

@@ -21,6 +21,11 @@ class Target {
   virtual Status begin(const std::string& path) = 0;
   virtual Status write(std::string_view bytes) = 0;
   virtual Status end() = 0;
+  // What it had no room for.
+  struct LeftOut {
+    std::uint64_t files = 0, bytes = 0;
+  };
+  virtual LeftOut left_out() const { return {}; }
 };
 
 class FolderTarget final : public Target {
@@ -50,6 +55,29 @@ class StdoutTarget final : public Target {
   Status end() override { return Ok{}; }
 };
 
+// One file, where there is room for no more; the others are counted.
+class FirstFileTarget final : public Target {
+ public:
+  explicit FirstFileTarget(std::unique_ptr<Target> target) : target_(std::move(target)) {}
+  Status begin(const std::string& path) override {
+    if (++files_ == 1) return target_->begin(path);
+    ++left_out_.files;
+    return Ok{};
+  }
+  Status write(std::string_view bytes) override {
+    if (files_ == 1) return target_->write(bytes);
+    left_out_.bytes += bytes.size();
+    return Ok{};
+  }
+  Status end() override { return files_ == 1 ? target_->end() : Ok{}; }
+  LeftOut left_out() const override { return left_out_; }
+
+ private:
+  std::unique_ptr<Target> target_;
+  std::uint64_t files_ = 0;
+  LeftOut left_out_;
+};
+
 bool is_folder(const std::string& path) {
   struct ::stat info = {};
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
@@ -57,7 +85,11 @@ bool is_folder(const std::string& path) {
 
 Result<std::unique_ptr<Target>> target_for(const ExportOptions& options,
                                            const exchange::Format& format) {
-  if (!options.path) return std::unique_ptr<Target>(std::make_unique<StdoutTarget>());
+  if (!options.path) {
+    std::unique_ptr<Target> target = std::make_unique<StdoutTarget>();
+    if (!format.joinable) target = std::make_unique<FirstFileTarget>(std::move(target));
+    return target;
+  }
   const auto existing = options.force ? FileTree::Existing::replace : FileTree::Existing::refuse;
   const auto& path = *options.path;
   const bool one_file =
@@ -69,7 +101,9 @@ Result<std::unique_ptr<Target>> target_for(const ExportOptions& options,
     name = slash == std::string::npos ? path : path.substr(slash + 1);
   }
   REEF_TRY(auto tree, FileTree::open(folder, existing));
-  return std::unique_ptr<Target>(std::make_unique<FolderTarget>(std::move(tree), std::move(name)));
+  std::unique_ptr<Target> target = std::make_unique<FolderTarget>(std::move(tree), std::move(name));
+  if (one_file) target = std::make_unique<FirstFileTarget>(std::move(target));
+  return target;
 }
 
 Error out_of_turn() {
@@ -133,16 +167,23 @@ Task<Status> take_files(const Context& context, client::Stream& stream, First fi
   REEF_CO_TRY(const auto target, target_for(options, format));
   REEF_CO_TRY(const auto done, co_await receive(stream, *std::move(first), *target));
   for (const auto& problem : done.problems()) report("export", Error(Errc::io, problem));
+  const auto left_out = target->left_out();
+  const auto files = done.files() - left_out.files;
+  const auto bytes = done.bytes() - left_out.bytes;
+  if (left_out.files > 0)
+    report("export",
+           Error(Errc::invalid, fmt::format("{} file(s) of the session are left out: they "
+                                            "need a folder to be exported to",
+                                            left_out.files)));
   const auto missing = done.problems_size();
   if (options.path && context.json) {
     print_json(json::object{{"format", options.format},
                             {"sessions", done.sessions()},
-                            {"files", done.files()},
-                            {"bytes", done.bytes()}});
+                            {"files", files},
+                            {"bytes", bytes}});
   } else if (options.path) {
     print_line(fmt::format("{} session(s) exported to {}: {} file(s), {}", done.sessions(),
-                           utf8::printable(*options.path), done.files(),
-                           human_bytes(done.bytes())));
+                           utf8::printable(*options.path), files, human_bytes(bytes)));
   }
   if (missing > 0) co_return Error(Errc::io, fmt::format("{} session(s) are missing", missing));
   co_return Ok{};

@@ -1,11 +1,15 @@
 #include "base/json.h"
 
+#include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include <boost/json/basic_parser_impl.hpp>
 #include <fmt/format.h>
 
+#include "base/assert.h"
 #include "base/utf8.h"
 
 namespace reef::json {
@@ -101,6 +105,89 @@ struct Handler {
   bool whole_number = true;
 };
 
+// What a string cannot hold as it is; 0 where it can, 'u' where only its number can be written.
+constexpr auto kEscapes = [] {
+  std::array<char, 256> out = {};
+  for (int c = 0; c < 0x20; ++c) out[static_cast<std::size_t>(c)] = 'u';
+  out['\b'] = 'b';
+  out['\f'] = 'f';
+  out['\n'] = 'n';
+  out['\r'] = 'r';
+  out['\t'] = 't';
+  out['"'] = '"';
+  out['\\'] = '\\';
+  return out;
+}();
+
+// The high bit of each of eight bytes that cannot stand in a string as they are. A borrow can only
+// mark bytes behind the first that is marked rightly, and the first is all that counts.
+std::uint64_t special_in(std::uint64_t eight) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHigh = 0x80 * kOnes;
+  const auto zero_in = [](std::uint64_t x) { return (x - kOnes) & ~x & kHigh; };
+  return ((eight - 0x20 * kOnes) & ~eight & kHigh) | zero_in(eight ^ ('"' * kOnes)) |
+         zero_in(eight ^ ('\\' * kOnes));
+}
+
+// Boost's serializer goes a byte at a time; this copies eight and keeps those before the first that
+// needs an escape.
+void append_string(std::string& out, std::string_view text) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr std::size_t kFlushBytes = 1024;
+  std::array<char, kFlushBytes + 16> held;
+  std::size_t count = 0;
+  held[count++] = '"';
+  for (std::size_t at = 0; at < text.size();) {
+    if (count > kFlushBytes) out.append(held.data(), std::exchange(count, 0));
+    std::uint64_t eight = 0;
+    auto taken = sizeof eight;
+    if (text.size() - at >= sizeof eight) {
+      std::memcpy(&eight, text.data() + at, sizeof eight);
+    } else {
+      taken = text.size() - at;
+      std::memcpy(&eight, text.data() + at, taken);
+    }
+    std::memcpy(held.data() + count, &eight, sizeof eight);
+    const auto marked = special_in(eight);
+    const auto plain = marked == 0 ? taken : static_cast<std::size_t>(std::countr_zero(marked)) / 8;
+    if (plain >= taken) {  // the marks may be behind the text
+      count += taken;
+      at += taken;
+      continue;
+    }
+    count += plain;
+    const auto byte = static_cast<unsigned char>(text[at + plain]);
+    at += plain + 1;
+    held[count++] = '\\';
+    held[count++] = kEscapes[byte];
+    if (kEscapes[byte] != 'u') continue;
+    for (const char digit : {'0', '0', kHex[byte >> 4U], kHex[byte & 15U]}) held[count++] = digit;
+  }
+  held[count++] = '"';
+  out.append(held.data(), count);
+}
+
+void append_number(std::string& out, auto number) {
+  const fmt::format_int digits(number);
+  out.append(digits.data(), digits.size());
+}
+
+// The shortest that reads back as the same, and as a fraction.
+void append_fraction(std::string& out, double number) {
+  if (!std::isfinite(number)) {
+    // JSON has no words for these; a number that is too large is read as infinite again.
+    out += std::isnan(number) ? "null" : number > 0 ? "1e99999" : "-1e99999";
+    return;
+  }
+  std::array<char, 32> digits;
+  const auto [end, failed] = std::to_chars(digits.begin(), digits.end(), number);
+  REEF_ASSERT(failed == std::errc());
+  const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  out += text;
+  if (text.find_first_of(".eE") == std::string_view::npos) out += ".0";
+}
+
 }  // namespace
 
 Result<value> parse(std::string_view text, boost::json::storage_ptr storage) {
@@ -127,7 +214,61 @@ Result<value> parse_lenient(std::string_view text) {
 }
 
 std::string write(const value& v) {
-  return boost::json::serialize(v);
+  std::string out;
+  append(out, v);
+  return out;
+}
+
+std::string write(const object& v) {
+  std::string out;
+  append(out, v);
+  return out;
+}
+
+void append(std::string& out, const object& v) {
+  char before = '{';
+  for (const auto& [key, member] : v) {
+    out.push_back(std::exchange(before, ','));
+    append_string(out, key);
+    out.push_back(':');
+    append(out, member);
+  }
+  out += v.empty() ? "{}" : "}";
+}
+
+void append(std::string& out, const value& v) {
+  switch (v.kind()) {
+    case boost::json::kind::null:
+      out += "null";
+      break;
+    case boost::json::kind::bool_:
+      out += v.get_bool() ? "true" : "false";
+      break;
+    case boost::json::kind::int64:
+      append_number(out, v.get_int64());
+      break;
+    case boost::json::kind::uint64:
+      append_number(out, v.get_uint64());
+      break;
+    case boost::json::kind::double_:
+      append_fraction(out, v.get_double());
+      break;
+    case boost::json::kind::string:
+      append_string(out, v.get_string());
+      break;
+    case boost::json::kind::array: {
+      char before = '[';
+      for (const auto& item : v.get_array()) {
+        out.push_back(std::exchange(before, ','));
+        append(out, item);
+      }
+      out += v.get_array().empty() ? "[]" : "]";
+      break;
+    }
+    case boost::json::kind::object:
+      append(out, v.get_object());
+      break;
+  }
 }
 
 std::optional<std::string_view> find_string(const object& in, std::string_view key) {

@@ -25,6 +25,10 @@ Result<value> parse(std::string_view text, boost::json::storage_ptr storage = {}
 Result<value> parse_lenient(std::string_view text);
 // Compact, one line.
 std::string write(const value& v);
+std::string write(const object& v);  // not through a copy of it
+// The same behind what is there.
+void append(std::string& out, const value& v);
+void append(std::string& out, const object& v);
 
 // nullopt when absent or of another type.
 std::optional<std::string_view> find_string(const object& in, std::string_view key);

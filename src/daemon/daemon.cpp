@@ -75,11 +75,11 @@ class Daemon {
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
         runtime_(io.get_executor(), sessions_, clock_),
-        importer_(exchange::ImportHouse{io.get_executor(), files_, pool_, sessions_, store_,
-                                        random_, home_.root,
-                                        [this](exchange::Definition d) {
-                                          return keep_definition(definitions_, std::move(d));
-                                        }}),
+        importer_(exchange::ImportHouse{
+            io.get_executor(), files_, pool_, sessions_, store_, random_, home_.root,
+            [this](exchange::Definition d) { return keep_definition(definitions_, std::move(d)); },
+            [this](exchange::Definition d) { return keep_archive(memories_, std::move(d)); },
+            [this] { return recall_.hold(); }}),
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         node_{runtime_,
               sessions_,
@@ -413,6 +413,8 @@ int run_daemon(const Options& options) {
   ::umask(0077);
   // The pool's threads share two heaps: more would only keep memory that is not used.
   ::mallopt(M_ARENA_MAX, 2);
+  // Large buffers go back at once, and the heap keeps no room for the largest there ever was.
+  ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
   raise_descriptor_limit();
   Status outcome = Ok{};
   if (auto home = find_home(options.home)) {

@@ -74,4 +74,21 @@ Task<Result<bool>> keep_definition(Definitions& definitions, exchange::Definitio
   co_return true;
 }
 
+Task<Result<bool>> keep_archive(memory::Memories& memories, exchange::Definition archive) {
+  REEF_CO_TRY(const auto memory, memories.of(text_in(archive.body, "agent")));
+  REEF_CO_TRY(const auto contents, co_await memory->contents());
+  if (const auto there = contents->find(archive.name)) {
+    if (there->content == archive.text) co_return false;
+    co_return Error(Errc::conflict, fmt::format("the memory has another '{}'", archive.name));
+  }
+  const auto created = json::find_int(archive.body, "created_at").value_or(0);
+  memory::Add add{archive.name,
+                  archive.text,
+                  {},
+                  memory::Kind::archive,
+                  static_cast<std::uint64_t>(std::max<std::int64_t>(0, created))};
+  REEF_CO_CHECK(co_await memory->apply(std::move(add)));
+  co_return true;
+}
+
 }  // namespace reef::daemon

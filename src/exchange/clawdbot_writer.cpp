@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "exchange/formats.h"
+#include "exchange/session_files.h"
 
 namespace reef::exchange {
 namespace {
@@ -68,9 +69,11 @@ class ClawdbotWriter final : public Writer {
       if (bound.entry.empty() || row.bound_at() >= bound.at)
         bound = Bound{row.bound_at(), pretty(store_entry(row))};
     }
-    REEF_CHECK(outlet_.begin(fmt::format("agents/{}/sessions/{}.jsonl", agent, row.id.text())));
+    const auto path = fmt::format("agents/{}/sessions/{}.jsonl", agent, row.id.text());
+    REEF_CHECK(outlet_.begin(path));
     REEF_CHECK(outlet_.write(session.bytes));
-    return outlet_.end();
+    REEF_CHECK(outlet_.end());
+    return write_files(session, files_folder_of(path), outlet_);
   }
 
   Status finish() override {

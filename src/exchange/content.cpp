@@ -154,4 +154,32 @@ json::array put_together(Plain parts) {
   return out;
 }
 
+json::object no_usage() {
+  return json::object{
+      {"input", 0},
+      {"output", 0},
+      {"cacheRead", 0},
+      {"cacheWrite", 0},
+      {"totalTokens", 0},
+      {"cost",
+       json::object{
+           {"input", 0}, {"output", 0}, {"cacheRead", 0}, {"cacheWrite", 0}, {"total", 0}}}};
+}
+
+json::value take(json::object& from, std::string_view key) {
+  auto* found = from.if_contains(key);
+  if (!found) return nullptr;
+  auto value = std::move(*found);
+  from.erase(key);
+  return value;
+}
+
+boost::json::string take_text(json::object& from, std::string_view key) {
+  auto* found = from.if_contains(key);
+  if (!found || !found->is_string()) return {};
+  auto value = std::move(found->get_string());
+  from.erase(key);
+  return value;
+}
+
 }  // namespace reef::exchange

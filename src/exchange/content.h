@@ -25,4 +25,11 @@ Plain take_apart(const json::object& message, Thinking thinking);
 // stand in the usual order, with the blocks only it has behind them.
 json::array put_together(Plain parts);
 
+// What a reply says of its tokens when nobody counted them.
+json::object no_usage();
+
+// Takes a member out of an object: null when it is not there, no text when it is none.
+json::value take(json::object& from, std::string_view key);
+boost::json::string take_text(json::object& from, std::string_view key);
+
 }  // namespace reef::exchange

@@ -271,21 +271,6 @@ Status check_bundle_path(std::string_view path) {
   return Ok{};
 }
 
-std::optional<BundleName> place_in_session(std::string_view path) {
-  if (path == "notes.md") return BundleName{"data", "notes.md"};
-  for (const auto folder : kCraftFolders) {
-    if (!path.starts_with(folder) || path.size() <= folder.size() + 1 || path[folder.size()] != '/')
-      continue;
-    std::string name(path.substr(folder.size() + 1));
-    // What is hidden there is nobody's.
-    if (name.starts_with('.') || name.find("/.") != std::string::npos || name.ends_with('/'))
-      return std::nullopt;
-    std::replace(name.begin(), name.end(), '/', '_');
-    return BundleName{folder, std::move(name)};
-  }
-  return std::nullopt;
-}
-
 Status read_craft_bundle(Files& files, const std::string& path, Intake& intake) {
   Report report(intake, path);
   Outline outline;

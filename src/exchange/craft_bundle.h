@@ -27,13 +27,7 @@ Status scan_bundle(Files& files, const std::string& path,
 
 Status read_craft_bundle(Files& files, const std::string& path, Intake& intake);
 
-// The rules for the names of files in a bundle, and what they come to here; nullopt for those a
-// session has no folder for.
-struct BundleName {
-  std::string_view folder;
-  std::string name;
-};
+// The rules for the names of files in a bundle.
 Status check_bundle_path(std::string_view path);
-std::optional<BundleName> place_in_session(std::string_view path);
 
 }  // namespace reef::exchange

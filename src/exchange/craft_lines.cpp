@@ -12,14 +12,6 @@ namespace {
 
 constexpr std::string_view kProvider = "craft";
 
-boost::json::string take_text(json::object& from, std::string_view key) {
-  auto* found = from.if_contains(key);
-  if (!found || !found->is_string()) return {};
-  auto value = std::move(found->get_string());
-  from.erase(key);
-  return value;
-}
-
 // A message's words: a text, or the texts of a list of parts; anything else as it is written.
 boost::json::string take_words(json::object& from, std::string_view key) {
   auto* found = from.if_contains(key);
@@ -50,18 +42,6 @@ json::array one_text(boost::json::string text) {
   json::array out;
   if (!text.empty()) out.push_back(json::object{{"type", "text"}, {"text", std::move(text)}});
   return out;
-}
-
-json::object no_usage() {
-  return json::object{
-      {"input", 0},
-      {"output", 0},
-      {"cacheRead", 0},
-      {"cacheWrite", 0},
-      {"totalTokens", 0},
-      {"cost",
-       json::object{
-           {"input", 0}, {"output", 0}, {"cacheRead", 0}, {"cacheWrite", 0}, {"total", 0}}}};
 }
 
 json::object assistant(json::array content, std::string_view stop_reason) {

@@ -9,21 +9,16 @@
 #include <vector>
 
 #include "exchange/feed.h"
+#include "exchange/session_files.h"
 #include "exchange/source.h"
 
 namespace reef::exchange {
 
-// The folders of a session that are taken along, here and there under the same name.
-inline constexpr std::string_view kCraftFolders[] = {"attachments", "plans", "data",
-                                                     "long_responses", "downloads"};
 // Stands for the session's folder in their lines.
 inline constexpr std::string_view kSessionPath = "{{SESSION_PATH}}";
 
 // "craft:<id>@<createdAt>": ids are unique in a workspace only.
 std::string craft_origin(const json::object& header, std::string_view id);
-
-// Where a session's files were, relative to its folder, and where they are now.
-using Moved = std::map<std::string, std::string, std::less<>>;
 
 // One session. Give it the header, then the lines, then finish.
 class CraftSession {

@@ -47,8 +47,6 @@ class Folder {
   };
   std::optional<Transcript> open(const std::string& folder);
   Result<std::string> origin_of_parent(const json::object& header, const std::string& id);
-  Result<Moved> bring_files(const std::string& folder);
-  Status bring(const std::string& folder, const std::string& inside, int depth, Moved& moved);
 
   Files& files_;
   std::string path_;
@@ -92,52 +90,6 @@ Result<std::string> Folder::origin_of_parent(const json::object& header, const s
   return craft_origin(value->get_object(), parent);
 }
 
-Result<Moved> Folder::bring_files(const std::string& folder) {
-  Moved moved;
-  for (const auto name : kCraftFolders)
-    if (is_there(files_, fmt::format("{}/{}", folder, name)))
-      REEF_CHECK(bring(folder, std::string(name), 0, moved));
-  if (is_there(files_, folder + "/notes.md")) REEF_CHECK(bring(folder, "notes.md", 0, moved));
-  return moved;
-}
-
-// Links are not followed: a folder somebody gave us must not bring along files of ours.
-Status Folder::bring(const std::string& folder, const std::string& inside, int depth,
-                     Moved& moved) {
-  const auto path = folder + "/" + inside;
-  auto fd = files_.open(path, Files::Open::plain);
-  const auto stat = fd ? files_.stat(fd->get()) : Result<Files::Stat>(fd.error());
-  if (!stat) {
-    intake_.problem({path, 0, stat.error().what});
-    return Ok{};
-  }
-  if (!stat->directory) {
-    if (!stat->regular) {
-      intake_.problem({path, 0, "it is no file"});
-      return Ok{};
-    }
-    const auto place = place_in_session(inside);
-    if (!place) return Ok{};
-    fd->reset();
-    REEF_TRY(moved[inside], intake_.copy(place->folder, place->name, path));
-    return Ok{};
-  }
-  if (depth > kFolderDepthMax) {
-    intake_.problem({path, 0, "too many folders in folders"});
-    return Ok{};
-  }
-  const auto names = files_.list(path);
-  if (!names) {
-    intake_.problem({path, 0, names.error().what});
-    return Ok{};
-  }
-  for (const auto& name : *names) {
-    if (intake_.cancelled()) return Error(Errc::cancelled, "the import was given up");
-    if (!name.starts_with('.')) REEF_CHECK(bring(folder, inside + "/" + name, depth + 1, moved));
-  }
-  return Ok{};
-}
-
 Status Folder::read(const std::string& id) {
   if (!read_.insert(id).second) return Ok{};
   const auto folder = path_ + "/" + id;
@@ -154,12 +106,13 @@ Status Folder::read(const std::string& id) {
     place.mark = source_mark(lines.stat());
     place.modified = modified_time(lines.stat());
     REEF_TRY(place.parent, origin_of_parent(header, id));
-    session.emplace(intake_, std::move(place), [this, folder] { return bring_files(folder); });
+    session.emplace(intake_, std::move(place),
+                    [this, folder] { return bring_files(files_, folder, intake_); });
     session->header(std::move(header));
     return Ok{};
   };
 
-  std::string expanded;
+  bool begun = false;
   for (;;) {
     if (intake_.cancelled()) return Error(Errc::cancelled, "the import was given up");
     auto next = lines.next();
@@ -170,7 +123,9 @@ Status Folder::read(const std::string& id) {
     intake_.consumed(lines.consumed());
     if (!*next) break;
     const auto& line = **next;
+    const LineInHand in_hand(begun ? line.text.size() : 0);
     auto text = line.text;
+    std::string expanded;
     if (text.find(kSessionPath) != std::string_view::npos) {
       expanded = with_session_path(text, folder);
       text = expanded;
@@ -193,6 +148,7 @@ Status Folder::read(const std::string& id) {
     }
     const auto seed = fmt::format("{}\n{}", line.number, stable_id(line.text).text);
     REEF_TRY(const auto wrong, session->line(std::move(object), seed));
+    begun = true;
     if (!wrong.empty()) report(line.number, wrong);
     if (session->unwanted()) {
       intake_.consumed(lines.left());

@@ -382,20 +382,6 @@ class CraftWriter : public Writer {
     pending_.clear();
     return written;
   }
-  // In pieces whose size is a multiple of three. Returns how much there was.
-  Result<std::uint64_t> read(const Exported::File& file,
-                             const std::function<Status(std::string_view)>& take) {
-    constexpr std::uint64_t kPiece = 3 << 17;
-    auto fd = files_.open(file.from, Files::Open::plain);
-    if (!fd) return std::move(fd).error();
-    for (std::uint64_t offset = 0;;) {
-      REEF_TRY(const auto piece, read_range(files_, fd->get(), offset, kPiece));
-      if (piece.empty()) return offset;
-      offset += piece.size();
-      REEF_CHECK(take(piece));
-      if (piece.size() < kPiece) return offset;
-    }
-  }
   static std::string path_there(const Exported::File& file) {
     return file.path == "data/notes.md" ? "notes.md" : file.path;
   }
@@ -403,7 +389,6 @@ class CraftWriter : public Writer {
   Outlet& outlet_;
 
  private:
-  PosixFiles files_;
   std::set<std::string> ids_;
   std::string pending_;
 };
@@ -422,8 +407,9 @@ class FolderWriter final : public CraftWriter {
     REEF_CHECK(outlet_.end());
     for (const auto& file : session.files) {
       REEF_CHECK(outlet_.begin(fmt::format("sessions/{}/{}", id, path_there(file))));
-      REEF_TRY(const auto size,
-               read(file, [this](std::string_view piece) { return outlet_.write(piece); }));
+      REEF_TRY(const auto size, read_in_pieces(file, [this](std::string_view piece) {
+                 return outlet_.write(piece);
+               }));
       static_cast<void>(size);
       REEF_CHECK(outlet_.end());
     }
@@ -468,8 +454,9 @@ class BundleWriter final : public CraftWriter {
       }
       REEF_CHECK(write(std::string(std::exchange(first, false) ? "" : ",\n") +
                        "{\"relativePath\":" + json::write(path) + ",\"contentBase64\":\""));
-      REEF_TRY(const auto size,
-               read(file, [this](std::string_view piece) { return write(to_base64(piece)); }));
+      REEF_TRY(const auto size, read_in_pieces(file, [this](std::string_view piece) {
+                 return write(to_base64(piece));
+               }));
       total += std::min(size, kBundleFileBytesMax - total);
       REEF_CHECK(write(fmt::format("\",\"size\":{}}}", size)));
     }

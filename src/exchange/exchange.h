@@ -18,6 +18,7 @@
 //   feed.h       Feed, to_foreign           entries in, and what is added to foreign lines
 //   home_files.h HomeFiles                  what a backup holds
 //   outline.h    outline                    a transcript in the order people read it
+//   session_files.h bring_files, write_files  the files beside a transcript, in and out
 //   spool.h      Spool                      an Outlet that waits for its reader
 //   tar.h        tar_header, TarReader      archives
 //
@@ -77,8 +78,9 @@ class Intake {
   // wanted; end() is not called then.
   virtual Result<bool> begin(Head head) = 0;
   // The next entry of the session. Its id is the same at every import, and unique in it; its parent
-  // is an entry given before.
-  virtual Status entry(session::Entry entry) = 0;
+  // is an entry given before. `line` is the entry as it stands in its source, when that is a line
+  // which says exactly this: it is kept as it is.
+  virtual Status entry(session::Entry entry, std::string_view line = {}) = 0;
   // A file of the session, into one of its folders (attachments, plans, data, ...). Returns the
   // path under which it will be, relative to the session's folder.
   virtual Result<std::string> copy(std::string_view folder, std::string_view name,

@@ -29,7 +29,7 @@ json::object take_object(json::object& from, std::string_view key) {
 
 session::EntryId Feed::claim(std::string wanted) {
   auto id = wanted;
-  for (int n = 2; !ids_.insert(id).second; ++n)
+  for (int n = 2; !ids_.insert(hash_of(id)); ++n)
     id = stable_id(fmt::format("{}\n{}", wanted, n)).text;
   return session::EntryId{std::move(id)};
 }

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
 #include "exchange/content.h"
 #include "exchange/exchange.h"
+#include "exchange/id_table.h"
 
 namespace reef::exchange {
 
@@ -29,7 +29,7 @@ class Feed {
   Intake& intake_;
   TimePoint last_;
   std::optional<session::EntryId> parent_;
-  std::unordered_set<std::string> ids_;
+  IdTable ids_;
 };
 
 // What a line of ours says beside what its format can hold, under the member "reef":

@@ -1,5 +1,5 @@
 // The ids of a transcript, however many: eight bytes each, as hashes. Two different ids are taken
-// for one with a chance of one in a billion at ten million of them. Plain values.
+// for one with a chance of one in 300,000 at ten million of them. Plain values.
 #pragma once
 
 #include <cstdint>

@@ -53,6 +53,9 @@ struct ImportHouse {
   Random& random;
   std::string home;
   Keeper organise = nullptr;  // statuses and labels
+  Keeper remember = nullptr;  // archives, whose agent is in the body
+  // Asked when an import begins: work in the background rests as long as the token lives.
+  std::function<std::shared_ptr<void>()> quiet = nullptr;
 };
 
 class ImportJob;

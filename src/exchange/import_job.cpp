@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kWorkers = 2;
 // Sessions are synced and moved in together: so many, or so many bytes.
-constexpr std::size_t kWaitingMax = 64;
+constexpr std::size_t kWaitingMax = 512;
 constexpr std::uint64_t kWaitingBytesMax = 32U << 20;
 constexpr std::size_t kProblemsMax = 10'000;
 constexpr std::size_t kMarksMax = 8;
@@ -52,6 +52,7 @@ std::string ImportJob::staging_folder() {
 // ---- the loop's half ----
 
 Task<void> ImportJob::run() {
+  const auto quiet = house_.quiet ? house_.quiet() : nullptr;
   if (const auto page = house_.sessions.list(session::Query{}))
     for (const auto* row : page->rows)
       if (const auto origin = row->text("origin"); !origin.empty())
@@ -88,7 +89,8 @@ Task<void> ImportJob::run() {
       if (!outcome && (outcome_ || outcome_.error().code == Errc::cancelled)) outcome_ = outcome;
   }
   // What is whole is taken in, whatever came after it.
-  if (const auto flushed = co_await flush(); !flushed && outcome_) outcome_ = flushed;
+  co_await flush_behind();
+  if (outcome_) outcome_ = flushed_;
   Status cleared = Ok{};
   co_await run_on(
       house_.pool, [this] { return clear_staging(house_.files, house_.home); }, cleared);
@@ -217,6 +219,14 @@ Task<Status> ImportJob::flush() {
   co_return result;
 }
 
+Task<void> ImportJob::flush_behind() {
+  if (const auto done = co_await flush(); !done && flushed_) flushed_ = done;
+}
+
+bool ImportJob::is_batch() const {
+  return waiting_.size() >= kWaitingMax || waiting_bytes_ >= kWaitingBytesMax;
+}
+
 // ---- the workers' half ----
 
 Result<Decision> ImportJob::decide(const Head& head) {
@@ -238,9 +248,10 @@ Status ImportJob::submit(session::Sessions::Arrival arrival, const std::string& 
     waiting_.push_back(Waiting{std::move(arrival), origin, path});
     under_way_.erase(origin);
     changed_.notify_all();
-    if (waiting_.size() >= kWaitingMax || waiting_bytes_ >= kWaitingBytesMax)
-      co_return co_await flush();
-    co_return Ok{};
+    // One batch goes to the disk while the next is read, no more.
+    while (flushing_ && is_batch()) co_await changed_.wait();
+    if (is_batch()) questions_.spawn(flush_behind());
+    co_return flushed_;
   });
 }
 
@@ -270,9 +281,8 @@ bool ImportJob::claim(const Definition& definition) {
   });
 }
 
-Result<bool> ImportJob::organise(Definition definition) {
-  return ask<Result<bool>>(
-      [&]() -> Task<Result<bool>> { co_return co_await house_.organise(std::move(definition)); });
+Result<bool> ImportJob::give(const Keeper& keeper, Definition definition) {
+  return ask<Result<bool>>([&] { return keeper(std::move(definition)); });
 }
 
 void ImportJob::problem(Problem problem) {

@@ -50,7 +50,8 @@ class ImportJob {
                                           session::Session::Foreign foreign);
   // False when it was given before.
   bool claim(const Definition& definition);
-  Result<bool> organise(Definition definition);
+  // Hands it to the one who keeps it.
+  Result<bool> give(const Keeper& keeper, Definition definition);
   void problem(Problem problem);
 
   ImportHouse& house() { return house_; }
@@ -92,6 +93,8 @@ class ImportJob {
   Decision decide_known(const Head& head, const session::SessionId& id, bool first);
   session::SessionId choose_id(const Head& head);
   Task<Status> flush();
+  Task<void> flush_behind();
+  bool is_batch() const;
   Status work();
   Status find_trashed();
 
@@ -121,6 +124,7 @@ class ImportJob {
   std::vector<Waiting> waiting_;           // whole, not yet taken in
   std::uint64_t waiting_bytes_ = 0;
   bool flushing_ = false;
+  Status flushed_ = Ok{};  // of those nobody waits for
   bool done_ = false;
   Status outcome_ = Ok{};
   Notify changed_;

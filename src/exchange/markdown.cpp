@@ -5,6 +5,7 @@
 #include "base/overload.h"
 #include "base/utf8.h"
 #include "exchange/formats.h"
+#include "exchange/html/escape.h"
 #include "exchange/outline.h"
 
 namespace reef::exchange {
@@ -108,23 +109,7 @@ std::string folded(std::string_view summary, std::string_view body) {
 
 // In a summary nothing but text is wanted.
 std::string html_text(std::string_view text) {
-  std::string out;
-  for (const char c : utf8::single_line(utf8::printable(text))) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        out.push_back(c);
-    }
-  }
-  return out;
+  return html::escaped(utf8::single_line(utf8::printable(text)));
 }
 
 bool is_base64(std::string_view data) {

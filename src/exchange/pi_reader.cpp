@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "exchange/id_table.h"
 #include "exchange/pi.h"
+#include "exchange/session_files.h"
 #include "exchange/source.h"
 #include "session/reader.h"
 
@@ -29,6 +30,13 @@ TimePoint from_ms(std::int64_t ms) {
   return TimePoint(std::chrono::milliseconds(ms));
 }
 
+// Whether it was so already.
+bool set_text(json::object& in, std::string_view name, std::string_view text) {
+  if (json::find_string(in, name) == text) return true;
+  in[name] = text;
+  return false;
+}
+
 // Of files with the format's ending, sorted by name: the oldest first, as pi names them.
 Status find_files(Files& files, const std::string& folder, int depth, Intake& intake,
                   std::vector<std::string>& out) {
@@ -45,7 +53,12 @@ Status find_files(Files& files, const std::string& folder, int depth, Intake& in
       // A link that leads nowhere matters only where it stands for a transcript.
       if (name.ends_with(kEnding)) intake.problem(Problem{path, 0, stat.error().what});
     } else if (stat->directory && !name.ends_with(kEnding)) {
-      if (depth > 0) REEF_CHECK(find_files(files, path, depth - 1, intake, out));
+      // What a session has beside it is never a session itself.
+      const auto is_its = [&](const std::string& other) {
+        return other.ends_with(kEnding) && files_folder_of(other) == name;
+      };
+      if (depth > 0 && std::none_of(names->begin(), names->end(), is_its))
+        REEF_CHECK(find_files(files, path, depth - 1, intake, out));
     } else if (name.ends_with(kEnding)) {
       out.push_back(path);
     }
@@ -86,8 +99,12 @@ struct PiEntries::State {
   void problem(std::uint64_t line, std::string why) {
     intake.problem(Problem{path, line, std::move(why)});
   }
-  Status give(session::Entry entry, bool has_parent, std::string_view text, std::uint64_t number);
-  void set_time(session::Entry& entry);
+  // `exact`: the text is a line that says what the entry says, and nothing else.
+  Status give(session::Entry entry, bool has_parent, std::string_view text, std::uint64_t number,
+              bool exact);
+  Status object(json::object body, std::string_view text, std::uint64_t number, bool exact);
+  // Whether the time the entry states is as it should be.
+  bool set_time(session::Entry& entry);
   void name_v1(session::Entry& entry, std::string_view text, std::uint64_t number);
 };
 
@@ -96,7 +113,7 @@ PiEntries::PiEntries(Intake& intake, std::string path, int version, TimePoint cr
 
 PiEntries::~PiEntries() = default;
 
-void PiEntries::State::set_time(session::Entry& entry) {
+bool PiEntries::State::set_time(session::Entry& entry) {
   const auto* stated = entry.body.if_contains("timestamp");
   const bool said =
       stated && stated->is_string() && parse_iso(std::string_view(stated->get_string()));
@@ -109,8 +126,7 @@ void PiEntries::State::set_time(session::Entry& entry) {
     if (stated && !stated->is_null()) entry.body["sourceTimestamp"] = json::value(*stated);
   }
   time = entry.time;
-  const auto iso = format_iso(entry.time);
-  if (json::find_string(entry.body, "timestamp") != iso) entry.body["timestamp"] = iso;
+  return set_text(entry.body, "timestamp", format_iso(entry.time));
 }
 
 void PiEntries::State::name_v1(session::Entry& entry, std::string_view text, std::uint64_t number) {
@@ -125,8 +141,9 @@ void PiEntries::State::name_v1(session::Entry& entry, std::string_view text, std
 }
 
 Status PiEntries::State::give(session::Entry entry, bool has_parent, std::string_view text,
-                              std::uint64_t number) {
+                              std::uint64_t number, bool exact) {
   if (version == 1) {
+    exact = false;
     name_v1(entry, text, number);
     has_parent = true;
   } else if (entry.id.text.empty()) {
@@ -161,43 +178,52 @@ Status PiEntries::State::give(session::Entry entry, bool has_parent, std::string
                                 utf8::excerpt(entry.id.text)));
   if (dangling || !has_parent) entry.parent = last;
 
-  if (json::find_string(entry.body, "id") != entry.id.text) entry.body["id"] = entry.id.text;
-  if (!entry.parent) {
-    if (!entry.body.contains("parentId") || !entry.body["parentId"].is_null())
-      entry.body["parentId"] = nullptr;
-  } else if (json::find_string(entry.body, "parentId") != entry.parent->text) {
-    entry.body["parentId"] = entry.parent->text;
+  exact = set_text(entry.body, "id", entry.id.text) && exact;
+  if (entry.parent) {
+    exact = set_text(entry.body, "parentId", entry.parent->text) && exact;
+  } else if (auto* parent = entry.body.if_contains("parentId"); !parent || !parent->is_null()) {
+    entry.body["parentId"] = nullptr;
+    exact = false;
   }
-  set_time(entry);
+  exact = set_time(entry) && exact;
   if (version < 3) {
     auto* body = entry.body.if_contains("message");
     auto* message = body ? body->if_object() : nullptr;
     if (message && json::find_string(*message, "role") == "hookMessage")
       (*message)["role"] = "custom";
+    exact = false;
   }
   last = entry.id;
-  return intake.entry(std::move(entry));
+  return intake.entry(std::move(entry), exact ? text : std::string_view());
 }
 
 Status PiEntries::object(json::object body, std::string_view text, std::uint64_t number) {
-  if (session::header_from(body)) {
-    state_->problem(number, "a second session header");
+  return state_->object(std::move(body), text, number, false);
+}
+
+Status PiEntries::State::object(json::object body, std::string_view text, std::uint64_t number,
+                                bool exact) {
+  if (json::find_string(body, "type") == "session") {
+    problem(number, "a second session header");
     return Ok{};
   }
   const bool has_parent = body.contains("parentId");
   auto entry = session::entry_from(std::move(body));
   if (!entry) {
-    state_->problem(number, fmt::format("not an entry: {}", utf8::excerpt(text)));
+    problem(number, fmt::format("not an entry: {}", utf8::excerpt(text)));
     return Ok{};
   }
-  return state_->give(std::move(*entry), has_parent, text, number);
+  return give(std::move(*entry), has_parent, text, number, exact);
 }
 
 Status PiEntries::line(std::string_view text, std::uint64_t number, bool ended) {
   text = trim(text);
   if (text.empty()) return Ok{};
-  auto parsed = json::parse_lenient(text);
-  if (parsed && parsed->is_object()) return object(std::move(parsed->get_object()), text, number);
+  auto parsed = json::parse(text);
+  const bool exact = parsed.ok();
+  if (!exact) parsed = json::parse_lenient(text);
+  if (parsed && parsed->is_object())
+    return state_->object(std::move(parsed->get_object()), text, number, exact);
   // Written straight after a torn line, or torn itself: whole entries in it are saved.
   auto reading = session::read_transcript(text);
   const bool torn = !ended && reading.entries.empty();
@@ -270,6 +296,17 @@ void complete(Head& head, const session::Header& header, const std::string& file
     head.parent = head.origin.substr(0, head.origin.size() - head.id.size()) + pi_id_of(parent);
 }
 
+// A link in place of the folder is not followed.
+Status bring_what_is_beside(Files& files, const std::string& file, Intake& intake) {
+  const auto folder = files_folder_of(file);
+  const auto fd = files.open(folder, Files::Open::plain);
+  const auto stat = fd ? files.stat(fd->get()) : Result<Files::Stat>(fd.error());
+  if (!stat || !stat->directory) return Ok{};
+  REEF_TRY(const auto moved, bring_files(files, folder, intake));
+  static_cast<void>(moved);
+  return Ok{};
+}
+
 }  // namespace
 
 Status read_pi_file(Files& files, const std::string& file, Head head, Intake& intake) {
@@ -300,6 +337,7 @@ Status read_pi_file(Files& files, const std::string& file, Head head, Intake& in
   intake.consumed(lines.consumed());
   if (!opening->header)
     intake.problem(Problem{file, 1, "no session header; what follows was read"});
+  REEF_CHECK(bring_what_is_beside(files, file, intake));
   const int version = opening->header ? header.version : session::Header::kVersion;
   PiEntries entries(intake, file, version, created);
   for (auto& [body, text, number] : opening->before) {
@@ -323,6 +361,7 @@ Status read_pi_file(Files& files, const std::string& file, Head head, Intake& in
       intake.problem(Problem{
           file, number, fmt::format("the line is longer than {} bytes; left out", kLineBytesMax)});
     } else {
+      const LineInHand in_hand(text.size());
       REEF_CHECK(entries.line(text, number, ended));
     }
     intake.consumed(lines.consumed());

@@ -1,7 +1,9 @@
-// pi's session files: ours, byte for byte, under the names pi looks for.
+// pi's session files: ours, byte for byte, under the names pi looks for, and the files of a session
+// in a folder beside it.
 
 #include "base/utf8.h"
 #include "exchange/formats.h"
+#include "exchange/session_files.h"
 
 namespace reef::exchange {
 namespace {
@@ -32,9 +34,11 @@ class PiWriter final : public Writer {
   explicit PiWriter(Outlet& outlet) : outlet_(outlet) {}
 
   Status add(const Exported& session) override {
-    REEF_CHECK(outlet_.begin(folder_of(session.row.cwd) + "/" + file_of(session.row)));
+    const auto path = folder_of(session.row.cwd) + "/" + file_of(session.row);
+    REEF_CHECK(outlet_.begin(path));
     REEF_CHECK(outlet_.write(session.bytes));
-    return outlet_.end();
+    REEF_CHECK(outlet_.end());
+    return write_files(session, files_folder_of(path), outlet_);
   }
   Status finish() override { return Ok{}; }
 

@@ -9,13 +9,13 @@
 namespace reef::exchange {
 namespace {
 
-bool is_alnum(char c) {
+constexpr bool is_alnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
-bool is_word(char c) {
+constexpr bool is_word(char c) {
   return is_alnum(c) || c == '_';
 }
-bool is_token(char c) {
+constexpr bool is_token(char c) {
   return is_alnum(c) || c == '_' || c == '-';
 }
 bool is_upper_or_digit(char c) {
@@ -50,58 +50,92 @@ struct Shape {
   std::string_view kind;
 };
 
+// By prefix.
 constexpr Shape kShapes[] = {
-    {"AKIA", 16, true, is_upper_or_digit, "aws-key"},
-    {"ASIA", 16, true, is_upper_or_digit, "aws-key"},
     {"ABIA", 16, true, is_upper_or_digit, "aws-key"},
     {"ACCA", 16, true, is_upper_or_digit, "aws-key"},
+    {"AGE-SECRET-KEY-", 40, false, is_alnum, "age-key"},
     {"AIza", 35, true, is_token, "google-key"},
+    {"AKIA", 16, true, is_upper_or_digit, "aws-key"},
+    {"ASIA", 16, true, is_upper_or_digit, "aws-key"},
     {"GOCSPX-", 20, false, is_token, "google-secret"},
-    {"ya29.", 20, false, is_token, "google-token"},
+    {"SG.", 40, false, is_bearer, "sendgrid-key"},
+    {"dop_v1_", 40, false, is_alnum, "digitalocean-token"},
+    {"gho_", 36, false, is_alnum, "github-token"},
+    {"ghp_", 36, false, is_alnum, "github-token"},
+    {"ghr_", 36, false, is_alnum, "github-token"},
+    {"ghs_", 36, false, is_alnum, "github-token"},
+    {"ghu_", 36, false, is_alnum, "github-token"},
+    {"github_pat_", 22, false, is_word, "github-token"},
+    {"glpat-", 20, false, is_token, "gitlab-token"},
+    {"gsk_", 30, false, is_alnum, "groq-key"},
+    {"hf_", 30, false, is_alnum, "huggingface-token"},
+    {"lin_api_", 30, false, is_alnum, "linear-key"},
+    {"npm_", 36, false, is_alnum, "npm-token"},
+    {"ntn_", 40, false, is_alnum, "notion-token"},
+    {"pplx-", 30, false, is_alnum, "perplexity-key"},
+    {"pypi-", 40, false, is_token, "pypi-token"},
+    {"r8_", 30, false, is_alnum, "replicate-token"},
+    {"rk_live_", 16, false, is_word, "stripe-key"},
+    {"shpat_", 32, false, is_alnum, "shopify-token"},
     {"sk-", 20, false, is_token, "api-key"},
     {"sk_live_", 16, false, is_word, "stripe-key"},
     {"sk_test_", 16, false, is_word, "stripe-key"},
-    {"rk_live_", 16, false, is_word, "stripe-key"},
+    {"tvly-", 20, false, is_token, "tavily-key"},
     {"whsec_", 16, false, is_base64, "stripe-secret"},
-    {"ghp_", 36, false, is_alnum, "github-token"},
-    {"gho_", 36, false, is_alnum, "github-token"},
-    {"ghu_", 36, false, is_alnum, "github-token"},
-    {"ghs_", 36, false, is_alnum, "github-token"},
-    {"ghr_", 36, false, is_alnum, "github-token"},
-    {"github_pat_", 22, false, is_word, "github-token"},
-    {"glpat-", 20, false, is_token, "gitlab-token"},
+    {"xai-", 40, false, is_alnum, "xai-key"},
+    {"xapp-", 10, false, is_token, "slack-token"},
+    {"xoxa-", 10, false, is_token, "slack-token"},
     {"xoxb-", 10, false, is_token, "slack-token"},
     {"xoxp-", 10, false, is_token, "slack-token"},
-    {"xoxa-", 10, false, is_token, "slack-token"},
     {"xoxr-", 10, false, is_token, "slack-token"},
     {"xoxs-", 10, false, is_token, "slack-token"},
-    {"xapp-", 10, false, is_token, "slack-token"},
-    {"npm_", 36, false, is_alnum, "npm-token"},
-    {"pypi-", 40, false, is_token, "pypi-token"},
-    {"hf_", 30, false, is_alnum, "huggingface-token"},
-    {"gsk_", 30, false, is_alnum, "groq-key"},
-    {"xai-", 40, false, is_alnum, "xai-key"},
-    {"dop_v1_", 40, false, is_alnum, "digitalocean-token"},
-    {"AGE-SECRET-KEY-", 40, false, is_alnum, "age-key"},
-    {"SG.", 40, false, is_bearer, "sendgrid-key"},
-    {"shpat_", 32, false, is_alnum, "shopify-token"},
-    {"lin_api_", 30, false, is_alnum, "linear-key"},
-    {"ntn_", 40, false, is_alnum, "notion-token"},
-    {"tvly-", 20, false, is_token, "tavily-key"},
-    {"pplx-", 30, false, is_alnum, "perplexity-key"},
-    {"r8_", 30, false, is_alnum, "replicate-token"},
+    {"ya29.", 20, false, is_token, "google-token"},
 };
 
-// Names whose value is secret wherever it is assigned: name = value, "name": "value".
+// Names whose value is secret wherever it is assigned: name = value, "name": "value". Sorted.
 constexpr std::string_view kNames[] = {
-    "password",          "passwd",      "api_key",       "apikey",     "api-key",
-    "secret_key",        "secret",      "access_token",  "auth_token", "client_secret",
-    "secret_access_key", "private_key", "refresh_token",
+    "access_token", "api-key",  "api_key",     "apikey",        "auth_token", "client_secret",
+    "passwd",       "password", "private_key", "refresh_token", "secret",     "secret_access_key",
+    "secret_key",
 };
+
+constexpr std::string_view word_of(const Shape& shape) {
+  return shape.prefix;
+}
+constexpr std::string_view word_of(std::string_view name) {
+  return name;
+}
+
+// Where in a sorted list the words with a first letter stand: nearly every word of a text asks.
+struct Range {
+  std::uint8_t begin = 0, end = 0;
+};
+template <class T, std::size_t N>
+constexpr std::array<Range, 256> by_first_letter(const T (&list)[N]) {
+  static_assert(N < 256);
+  std::array<Range, 256> out = {};
+  for (std::size_t i = 0; i < N; ++i) {
+    auto& range = out[static_cast<unsigned char>(word_of(list[i]).front())];
+    if (range.end == 0) range.begin = static_cast<std::uint8_t>(i);
+    range.end = static_cast<std::uint8_t>(i + 1);
+  }
+  return out;
+}
+template <class T, std::size_t N>
+constexpr bool is_sorted(const T (&list)[N]) {
+  for (std::size_t i = 1; i < N; ++i)
+    if (word_of(list[i - 1]) >= word_of(list[i])) return false;
+  return true;
+}
+static_assert(is_sorted(kShapes) && is_sorted(kNames));
+constexpr auto kShapesOf = by_first_letter(kShapes);
+constexpr auto kNamesOf = by_first_letter(kNames);
 
 std::optional<Secret> shape_at(std::string_view text, std::size_t at) {
-  if (at > 0 && is_token(text[at - 1])) return std::nullopt;
-  for (const auto& shape : kShapes) {
+  const auto [begin, end] = kShapesOf[static_cast<unsigned char>(text[at])];
+  for (auto i = begin; i < end; ++i) {
+    const auto& shape = kShapes[i];
     if (text.compare(at, shape.prefix.size(), shape.prefix) != 0) continue;
     const auto count = run_of(text, at + shape.prefix.size(), shape.belongs);
     if (count < shape.min || (shape.exact && count != shape.min)) continue;
@@ -116,7 +150,6 @@ std::optional<Secret> shape_at(std::string_view text, std::size_t at) {
 
 // header.payload.signature, each base64url; the first begins with {".
 std::optional<Secret> jwt_at(std::string_view text, std::size_t at) {
-  if (at > 0 && is_token(text[at - 1])) return std::nullopt;
   if (text.compare(at, 3, "eyJ") != 0) return std::nullopt;
   auto end = at + run_of(text, at, is_token);
   if (end - at < 10 || end >= text.size() || text[end] != '.') return std::nullopt;
@@ -156,7 +189,6 @@ bool matches_lower(std::string_view text, std::size_t at, std::string_view wante
 std::optional<Secret> bearer_at(std::string_view text, std::size_t at) {
   constexpr std::string_view kWord = "bearer";
   constexpr std::size_t kTokenMin = 20;
-  if (at > 0 && is_word(text[at - 1])) return std::nullopt;
   if (!matches_lower(text, at, kWord)) return std::nullopt;
   auto from = at + kWord.size();
   if (from >= text.size() || text[from] != ' ') return std::nullopt;
@@ -184,9 +216,9 @@ std::optional<Secret> url_password_at(std::string_view text, std::size_t at) {
 std::optional<Secret> assignment_at(std::string_view text, std::size_t at) {
   constexpr std::size_t kValueMin = 8;
   constexpr std::size_t kValueMax = 512;
-  // DB_PASSWORD= counts, xpassword= does not.
-  if (at > 0 && is_alnum(text[at - 1])) return std::nullopt;
-  for (const auto name : kNames) {
+  const auto [begin, end_of_names] = kNamesOf[static_cast<unsigned char>(lower(text[at]))];
+  for (auto i = begin; i < end_of_names; ++i) {
+    const auto name = kNames[i];
     if (!matches_lower(text, at, name)) continue;
     auto from = at + name.size();
     if (from < text.size() && is_word(text[from])) continue;
@@ -235,6 +267,44 @@ constexpr std::array<std::uint8_t, 256> make_leads() {
 }
 constexpr auto kLeads = make_leads();
 
+// Which second bytes a secret that begins with a byte can have, by their last five bits: enough to
+// pass over nearly every word.
+constexpr std::uint32_t bit_of(char second) {
+  return 1U << (static_cast<unsigned char>(second) & 31U);
+}
+constexpr std::array<std::uint32_t, 256> make_seconds() {
+  std::array<std::uint32_t, 256> out = {};
+  const auto add = [&](char first, char second) {
+    out[static_cast<unsigned char>(first)] |= bit_of(second);
+  };
+  for (const auto& s : kShapes) add(s.prefix[0], s.prefix[1]);
+  // A letter has the same bits in both cases.
+  for (const auto n : kNames)
+    for (const char first : {n.front(), static_cast<char>(n.front() - 'a' + 'A')}) add(first, n[1]);
+  add('e', 'y');
+  add('-', '-');
+  add(':', '/');
+  add('b', 'e');
+  add('B', 'e');
+  return out;
+}
+constexpr auto kSeconds = make_seconds();
+
+// What may begin behind a byte: most of a text is the inside of words, where little does.
+constexpr std::array<std::uint8_t, 256> make_followers() {
+  std::array<std::uint8_t, 256> out = {};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const char c = static_cast<char>(i);
+    out[i] = Lead::pem | Lead::url;
+    // DB_PASSWORD= counts, xpassword= does not.
+    if (!is_alnum(c)) out[i] |= Lead::name;
+    if (!is_word(c)) out[i] |= Lead::bearer;
+    if (!is_token(c)) out[i] |= Lead::shape | Lead::jwt;
+  }
+  return out;
+}
+constexpr auto kFollowers = make_followers();
+
 std::optional<Secret> secret_at(std::string_view text, std::size_t at, std::uint8_t lead) {
   std::optional<Secret> found;
   if ((lead & Lead::shape) != 0 && (found = shape_at(text, at))) return found;
@@ -250,13 +320,17 @@ std::optional<Secret> secret_at(std::string_view text, std::size_t at, std::uint
 
 std::vector<Secret> find_secrets(std::string_view text) {
   std::vector<Secret> found;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const auto lead = kLeads[static_cast<unsigned char>(text[at])];
-    if (lead == Lead::none) continue;
+  std::uint8_t allowed = 0xFF;
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const auto lead = static_cast<std::uint8_t>(kLeads[byte] & allowed);
+    allowed = kFollowers[byte];
+    if (lead == Lead::none || (kSeconds[byte] & bit_of(text[at + 1])) == 0) continue;
     const auto secret = secret_at(text, at, lead);
     if (!secret) continue;
     found.push_back(*secret);
     at = secret->at + secret->size - 1;
+    allowed = kFollowers[static_cast<unsigned char>(text[at])];
   }
   return found;
 }

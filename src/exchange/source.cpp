@@ -107,6 +107,12 @@ void Report::operator()(std::uint64_t line, std::string why) {
   if (++count_ <= kNamedMax) intake_.problem({path_, line, std::move(why)});
 }
 
+LineInHand::LineInHand(std::size_t bytes) {
+  constexpr std::size_t kLongBytes = 2 << 20;
+  static std::mutex one;
+  if (bytes > kLongBytes) alone_ = std::unique_lock(one);
+}
+
 Result<LineReader> LineReader::open(Files& files, const std::string& path) {
   REEF_TRY(Fd fd, open_source(files, path));
   REEF_TRY(const auto stat, files.stat(fd.get()));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,17 @@ class Report {
   Intake& intake_;
   std::string path_;
   std::uint64_t count_ = 0;
+};
+
+// Lives while a line is parsed and taken in. One that is long is held several times over
+// meanwhile, so of those there is one at a time in the whole program. Nobody may begin a session
+// inside: that can wait for another worker.
+class LineInHand {
+ public:
+  explicit LineInHand(std::size_t bytes);
+
+ private:
+  std::unique_lock<std::mutex> alone_;
 };
 
 // A file a line at a time, holding little more than the longest of them. A BOM, carriage returns at

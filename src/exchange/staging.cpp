@@ -131,7 +131,6 @@ struct StagedIntake::Open {
   // Of a fresh one.
   std::string folder;
   Fd file;
-  std::string lines;  // not yet written
   std::uint64_t written = 0;
 
   // Of one that is here already.
@@ -193,7 +192,8 @@ Status StagedIntake::begin_fresh(Open& open, const Decision& decision) {
   header.parent_session = decision.parent_path;
   open.parent_id = decision.parent_id;
   open.row = session::start_row(open.id, header);
-  open.lines = session::header_line(header);
+  lines_.clear();
+  lines_ += session::header_line(header);
   if (job_.request.dry_run) return Ok{};
   REEF_CHECK(make_folder(files_, staging_of(job_.house().home)));
   open.folder = job_.staging_folder();
@@ -244,13 +244,14 @@ Status StagedIntake::begin_known(Open& open, Decision decision) {
   return Ok{};
 }
 
-Status StagedIntake::entry(Entry entry) {
+Status StagedIntake::entry(Entry entry, std::string_view line) {
   if (cancelled()) return Error(Errc::cancelled, "cancelled");
   auto& open = *open_;
   // A source's word is not enough for what the engine relies on.
   if (entry.id.text.empty()) {
     entry.id = stable_id(json::write(entry.body));
     entry.body["id"] = entry.id.text;
+    line = {};
   }
   if (!open.ids.insert(hash_of(entry.id.text))) {
     if (!open.known) ++open.repeated;
@@ -260,6 +261,7 @@ Status StagedIntake::entry(Entry entry) {
   if (entry.parent && !open.ids.contains(hash_of(entry.parent->text))) {
     ++open.orphans;
     set_parent(entry, open.last);
+    line = {};
   }
   // Sessions of ours that come back: what binds them is decided here.
   if (session::meta_of(entry)) {
@@ -267,16 +269,17 @@ Status StagedIntake::entry(Entry entry) {
     if (const auto key = json::find_string(data, "key")) open.key = std::string(*key);
     data.erase("key");
     for (const auto field : kOwnFields) data.erase(field);
+    line = {};
   }
   if (job_.request.redact) {
     json::value body(std::move(entry.body));
-    redact(body);
+    if (redact(body)) line = {};
     entry.body = std::move(body.get_object());
   }
   open.last = entry.id;
   ++open.entries;
   ++job_.entries;
-  if (!open.known) return write(entry);
+  if (!open.known) return write(entry, line);
   open.added_bytes += entry.body.size() * 16 + 64;
   if (const auto* message = entry.body.if_contains("message"))
     open.added_bytes += json::write(*message).size();
@@ -285,18 +288,24 @@ Status StagedIntake::entry(Entry entry) {
   return Ok{};
 }
 
-Status StagedIntake::write(const Entry& entry) {
+Status StagedIntake::write(const Entry& entry, std::string_view line) {
   auto& open = *open_;
   session::fold(open.row, entry);
-  open.lines += session::entry_line(entry);
-  return open.lines.size() >= kWriteBytes ? flush_lines() : Status(Ok{});
+  if (line.empty()) {
+    session::append_line(lines_, entry);
+  } else {
+    lines_ += line;
+    lines_.push_back('\n');
+  }
+  return lines_.size() >= kWriteBytes ? flush_lines() : Status(Ok{});
 }
 
 Status StagedIntake::flush_lines() {
   auto& open = *open_;
-  if (open.file) REEF_CHECK(write_all(files_, open.file.get(), open.lines));
-  open.written += open.lines.size();
-  open.lines.clear();
+  if (open.file) REEF_CHECK(write_all(files_, open.file.get(), lines_));
+  open.written += lines_.size();
+  lines_.clear();
+  if (lines_.capacity() > 4 * kWriteBytes) lines_.shrink_to_fit();
   return Ok{};
 }
 
@@ -537,16 +546,37 @@ Result<std::string> StagedIntake::copy(std::string_view folder, std::string_view
 
 // ---- what is no session ----
 
+// Into the memory of the session's agent; what cannot be there is a file of the session.
+Status StagedIntake::keep_archive(Definition archive) {
+  if (!open_) return Error(Errc::internal, "an archive without a session");
+  archive.text = redacted(archive.text);
+  const auto& facts = open_->known ? open_->before : open_->meta;
+  const std::string agent(json::find_string(facts, "agent").value_or(""));
+  if (job_.house().remember && !agent.empty()) {
+    archive.body["agent"] = agent;
+    const auto kept =
+        job_.request.dry_run ? Result<bool>(true) : job_.give(job_.house().remember, archive);
+    if (kept) {
+      if (*kept) ++job_.definitions;
+      return Ok{};
+    }
+    const auto code = kept.error().code;
+    const bool refused = code == Errc::conflict || code == Errc::invalid ||
+                         code == Errc::too_large || code == Errc::corrupt;
+    if (!refused) return kept.error();
+    problem(Problem{open_->head.path, 0,
+                    fmt::format("{}: {}; it is in the session's data/archives", describe(archive),
+                                kept.error().what)});
+  }
+  REEF_TRY(const auto path, put("data/archives", archive.name + ".md", archive.text));
+  static_cast<void>(path);
+  ++job_.definitions;
+  return Ok{};
+}
+
 Status StagedIntake::define(Definition definition) {
   using Kind = Definition::Kind;
-  if (definition.kind == Kind::archive) {
-    if (!open_) return Error(Errc::internal, "an archive without a session");
-    // The session's memory of what a compaction left out.
-    REEF_TRY(const auto path, put("data/archives", definition.name + ".md", definition.text));
-    static_cast<void>(path);
-    ++job_.definitions;
-    return Ok{};
-  }
+  if (definition.kind == Kind::archive) return keep_archive(std::move(definition));
   if (!job_.claim(definition)) return Ok{};
   if (job_.request.redact) {
     json::value body(std::move(definition.body));
@@ -561,7 +591,8 @@ Status StagedIntake::define(Definition definition) {
       problem(Problem{what, 0, "not taken: this daemon keeps none"});
       return Ok{};
     }
-    taken = job_.request.dry_run ? Result<bool>(true) : job_.organise(std::move(definition));
+    taken = job_.request.dry_run ? Result<bool>(true)
+                                 : job_.give(job_.house().organise, std::move(definition));
   } else {
     const std::lock_guard lock(job_.definitions_mutex());
     const bool agent = definition.kind == Kind::agent;
@@ -589,19 +620,22 @@ void StagedIntake::consumed(std::uint64_t bytes) {
 
 // ---- secrets ----
 
-void StagedIntake::redact(json::value& value) {
+bool StagedIntake::redact(json::value& value) {
+  bool found = false;
   if (auto* text = value.if_string()) {
     std::string clean;
     const auto before = redactor_.count();
-    if (redactor_.redact(std::string_view(*text), clean)) {
+    found = redactor_.redact(std::string_view(*text), clean);
+    if (found) {
       *text = clean;
       job_.redacted += redactor_.count() - before;
     }
   } else if (auto* list = value.if_array()) {
-    for (auto& item : *list) redact(item);
+    for (auto& item : *list) found = redact(item) || found;
   } else if (auto* object = value.if_object()) {
-    for (auto& [name, member] : *object) redact(member);
+    for (auto& [name, member] : *object) found = redact(member) || found;
   }
+  return found;
 }
 
 std::string StagedIntake::redacted(std::string_view text) {

@@ -20,7 +20,7 @@ class StagedIntake final : public Intake {
   ~StagedIntake() override;
 
   Result<bool> begin(Head head) override;
-  Status entry(session::Entry entry) override;
+  Status entry(session::Entry entry, std::string_view line = {}) override;
   Result<std::string> copy(std::string_view folder, std::string_view name,
                            const std::string& from) override;
   Result<std::string> put(std::string_view folder, std::string_view name,
@@ -38,7 +38,7 @@ class StagedIntake final : public Intake {
 
   Status begin_fresh(Open& open, const Decision& decision);
   Status begin_known(Open& open, Decision decision);
-  Status write(const session::Entry& entry);
+  Status write(const session::Entry& entry, std::string_view line = {});
   Status flush_lines();
   Status flush_entries(bool last);
   Status end_fresh();
@@ -53,14 +53,17 @@ class StagedIntake final : public Intake {
       std::string_view folder, std::string_view name,
       const std::function<Result<bool>(const std::string&, const Files::Stat&)>& same);
   std::string session_folder() const;
+  Status keep_archive(Definition archive);
   void abandon();
-  void redact(json::value& value);
+  // Whether there was anything.
+  bool redact(json::value& value);
   std::string redacted(std::string_view text);
 
   ImportJob& job_;
   Files& files_;
   Redactor redactor_;
   std::unique_ptr<Open> open_;
+  std::string lines_;  // of a fresh one, not yet written; its memory serves all of them
   bool counting_ = true;
 };
 

@@ -98,7 +98,7 @@ Result<EntryPtr> add(Contents& contents, const Add& op, std::uint64_t now) {
     return Error(Errc::too_large, fmt::format("a memory has at most {} entries", kEntriesMax));
   Entry entry;
   REEF_TRY(entry.id, fresh_id(contents));
-  entry.created_at = now;
+  entry.created_at = op.created_at == 0 ? now : op.created_at;
   entry.kind = op.kind;
   entry.name = op.name;
   entry.content = op.content;

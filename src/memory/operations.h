@@ -26,6 +26,7 @@ struct Add {
   std::string content;
   std::vector<std::string> aliases;
   Kind kind = Kind::note;
+  std::uint64_t created_at = 0;  // Unix seconds; 0: now
 };
 // The kind stays what it is.
 struct Write {

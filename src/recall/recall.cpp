@@ -103,10 +103,23 @@ void Recall::changed(const session::SessionId& id, bool rewritten) {
   const auto group = index_->find_group(id.text());
   if (group && index_->covered(*group) == row->bytes) return;
   behind_.insert(id);
-  if (readers_ < kReadersMax) {
+  start_readers();
+}
+
+void Recall::start_readers() {
+  if (!may_read() || stopping_) return;
+  while (readers_ < std::min(kReadersMax, behind_.size())) {
     ++readers_;
     tasks_.spawn(read_behind());
   }
+}
+
+std::shared_ptr<void> Recall::hold() {
+  ++holds_;
+  return {nullptr, [this](void*) {
+            --holds_;
+            start_readers();
+          }};
 }
 
 void Recall::drop_group(const session::SessionId& id) {
@@ -124,7 +137,7 @@ Task<void> Recall::read_behind() {
   // Spawned from the middle of an append: that goes first.
   co_await yield_to_loop();
   co_await read_new();
-  for (;;) {
+  while (may_read()) {
     const auto next = std::find_if(behind_.begin(), behind_.end(),
                                    [this](const auto& id) { return !busy_.contains(id); });
     if (next == behind_.end()) break;
@@ -228,6 +241,7 @@ Task<void> Recall::read_new() {
 // Some megabytes of them, marked as busy; nothing when they are few.
 std::vector<session::Range> Recall::take_new() {
   std::vector<session::Range> out;
+  if (!may_read()) return out;
   std::uint64_t bytes = 0;
   for (const auto& id : behind_) {
     if (busy_.contains(id)) continue;
@@ -253,6 +267,10 @@ Task<Status> Recall::catch_up(session::SessionId id) {
     const auto known = index_->find_group(id.text());
     auto covered = known ? index_->covered(*known) : 0;
     if (row->bytes == covered && known) co_return Ok{};
+    if (!may_read()) {
+      behind_.insert(id);
+      co_return Ok{};
+    }
     if (row->bytes < covered) {
       drop_group(id);
       continue;
@@ -367,6 +385,12 @@ Task<Status> Recall::wait_until_caught_up() {
   };
   for (const auto& id : behind_) want(id);
   for (const auto& id : busy_) want(id);
+  struct Waiting {
+    std::size_t& count;
+    explicit Waiting(std::size_t& of) : count(of) { ++count; }
+    ~Waiting() { --count; }
+  } waiting(searches_waiting_);
+  start_readers();
   for (;;) {
     std::erase_if(wanted, [this](const auto& one) {
       const auto group = index_->find_group(one.first.text());

@@ -89,6 +89,9 @@ class Recall {
 
   // The session grew, was written anew, came or went. Costs nothing worth waiting for.
   void changed(const session::SessionId& id, bool rewritten);
+  // As long as the token lives, what changes is read only when somebody searches: whoever brings
+  // in many sessions needs the cores. It must not outlive this.
+  std::shared_ptr<void> hold();
 
   // Everything acknowledged before the call is found.
   Task<Result<Answer>> search(Ask ask);
@@ -106,6 +109,8 @@ class Recall {
   };
 
   void drop_group(const session::SessionId& id);
+  bool may_read() const { return holds_ == 0 || searches_waiting_ > 0; }
+  void start_readers();
   // Reads what is behind until nothing is; a few run side by side, never two on one session.
   Task<void> read_behind();
   Task<void> read_new();
@@ -133,6 +138,8 @@ class Recall {
   std::set<session::SessionId> busy_;                               // being read
   std::unordered_map<std::uint32_t, std::uint32_t> next_ordinals_;  // by group, where known
   std::size_t readers_ = 0;
+  std::size_t holds_ = 0;
+  std::size_t searches_waiting_ = 0;
   bool loaded_ = false;  // or given up
   bool tidying_ = false;
   bool stopping_ = false;

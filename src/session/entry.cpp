@@ -36,11 +36,19 @@ std::string header_line(const Header& header) {
 }
 
 std::string entry_line(const Entry& entry) {
-  return json::write(entry.body) + "\n";
+  std::string line;
+  append_line(line, entry);
+  return line;
+}
+
+void append_line(std::string& out, const Entry& entry) {
+  json::append(out, entry.body);
+  out.push_back('\n');
 }
 
 Entry make_entry(Draft draft, EntryId id, std::optional<EntryId> parent, TimePoint time) {
   Entry entry;
+  entry.body.reserve(draft.fields.size() + 4);
   entry.body["type"] = draft.type;
   entry.body["id"] = id.text;
   entry.body["parentId"] = parent ? json::value(parent->text) : json::value(nullptr);

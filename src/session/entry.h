@@ -51,6 +51,7 @@ Draft draft_rewind(const EntryId& to, const std::optional<EntryId>& from);
 // The line, newline included. A cwd that would make the header too long is left out.
 std::string header_line(const Header& header);
 std::string entry_line(const Entry& entry);
+void append_line(std::string& out, const Entry& entry);
 
 Entry make_entry(Draft draft, EntryId id, std::optional<EntryId> parent, TimePoint time);
 // A line whose object carries type "session".

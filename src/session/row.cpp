@@ -48,6 +48,31 @@ TokenTotals totals_of(const Usage& usage, bool is_reply) {
                      usage.cache_write, usage.cost.total, is_reply ? 1 : 0};
 }
 
+// As much of what a message says as a preview can need, of however much there is.
+std::string beginning_of(const json::object& message) {
+  constexpr std::size_t kBytes = kPreviewChars * 8;
+  if (const auto text = json::find_string(message, "content"))
+    return std::string(utf8::prefix(*text, kBytes));
+  std::string out;
+  const auto* blocks = json::find_array(message, "content");
+  if (!blocks) return out;
+  for (const auto& item : *blocks) {
+    const auto* block = item.if_object();
+    if (!block || json::find_string(*block, "type") != "text") continue;
+    if (!out.empty()) out.push_back('\n');
+    out += utf8::prefix(json::find_string(*block, "text").value_or(""), kBytes);
+    if (out.size() >= kBytes) break;
+  }
+  return std::string(utf8::prefix(out, kBytes));
+}
+
+std::string model_of(const json::object& in) {
+  std::string out(json::find_string(in, "provider").value_or(""));
+  out.push_back('/');
+  out += json::find_string(in, "model").value_or("");
+  return out;
+}
+
 std::int64_t millis(TimePoint time) {
   return time.time_since_epoch().count();
 }
@@ -155,16 +180,15 @@ void fold(Row& row, const Entry& entry) {
     if (!message) return;
     row.last_role = std::string(json::find_string(*message, "role").value_or(""));
     if (row.last_role == "user" && row.preview.empty()) {
-      const auto text = text_of(content_from_json(*message));
-      row.preview = utf8::prefix_chars(utf8::single_line(utf8::prefix(text, kPreviewChars * 8)),
-                                       kPreviewChars);
+      row.preview = utf8::prefix_chars(utf8::single_line(beginning_of(*message)), kPreviewChars);
     } else if (row.last_role == "assistant") {
-      const auto parsed = message_from_json(*message);
-      const auto& reply = std::get<AssistantMessage>(parsed);
+      // Only what is counted: what was said may be long.
+      const auto* used = json::find_object(*message, "usage");
+      const auto usage = used ? usage_from_json(*used) : Usage{};
+      const bool failed = json::find_string(*message, "stopReason") == name_of(StopReason::error);
       row.last_assistant = entry.time;
-      count(row, reply.provider + "/" + reply.model, entry.time,
-            totals_of(reply.usage, reply.stop_reason != StopReason::error));
-      if (reply.usage.total() > 0) row.context_tokens = reply.usage.total();
+      count(row, model_of(*message), entry.time, totals_of(usage, !failed));
+      if (usage.total() > 0) row.context_tokens = usage.total();
     }
   } else if (const auto* patch = meta_of(entry)) {
     json::merge_patch(row.meta, *patch);
@@ -179,10 +203,7 @@ void fold(Row& row, const Entry& entry) {
     ++row.compaction_count;
   } else if (entry.type == "usage") {
     if (const auto* usage = json::find_object(entry.body, "usage"))
-      count(row,
-            std::string(json::find_string(entry.body, "provider").value_or("")) + "/" +
-                std::string(json::find_string(entry.body, "model").value_or("")),
-            entry.time, totals_of(usage_from_json(*usage), false));
+      count(row, model_of(entry.body), entry.time, totals_of(usage_from_json(*usage), false));
   } else if (entry.type == "thinking_level_change") {
     row.meta["thinkingLevel"] = json::find_string(entry.body, "thinkingLevel").value_or("off");
   }

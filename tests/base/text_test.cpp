@@ -99,6 +99,25 @@ TEST(Json, FractionsKeepTheirLastBit) {
             0.0048000000000000004);
 }
 
+TEST(Json, WritesWhatItReads) {
+  std::string every;
+  for (int c = 0; c < 0x80; ++c) every.push_back(static_cast<char>(c));
+  const json::value odd{{"text", every + "ä🙂"},
+                        {every, json::array{}},
+                        {"", json::object{}},
+                        {"numbers", {0, -1, INT64_MIN, UINT64_MAX, 0.5, 1.0, -0.0, 1e300, 3e-9}},
+                        {"words", {true, false, nullptr}}};
+  const auto text = json::write(odd);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  // Another reader and writer agree; a whole fraction stays one.
+  EXPECT_EQ(boost::json::parse(text), odd);
+  EXPECT_EQ(json::write(*json::parse(text)), text);
+  auto without_numbers = odd.get_object();
+  without_numbers.erase("numbers");
+  EXPECT_EQ(json::write(without_numbers), boost::json::serialize(without_numbers));
+  EXPECT_EQ(json::write(json::value{0.0042, 2.0, 1e22}), "[0.0042,2.0,1e+22]");
+}
+
 TEST(Json, MergePatchFollowsRfc7396) {
   auto target = json::parse(R"({"a":1,"b":{"c":2,"d":3},"e":4})")->as_object();
   json::merge_patch(target, json::parse(R"({"a":5,"b":{"c":null,"x":[1]},"e":null})")->as_object());

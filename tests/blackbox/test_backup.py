@@ -157,6 +157,21 @@ class Backup(Case):
         self.assertEqual(home.reef("backup", archive).code, 0)
         self.assertEqual(unpack(archive)["sessions/one/session.jsonl"][0], FILES["sessions/one/session.jsonl"])
 
+    def test_what_an_import_has_under_way_is_left_out(self):
+        home = self.home(files=FILES)
+        half = home.file("staging/9/session.jsonl")
+        os.makedirs(os.path.dirname(half))
+        with open(half, "wb") as out:
+            out.write(transcript("half"))
+        archive = os.path.join(home.base, "b.tar.zst")
+        self.assertEqual(home.reef("backup", archive).code, 0)
+        self.assertTrue(os.path.exists(half))
+        self.assertEqual([name for name in unpack(archive) if "staging" in name], [])
+        other = self.home(name="other", start=False)
+        self.assertEqual(other.reef("restore-backup", archive).code, 0)
+        other.start()
+        self.assertEqual({s["id"] for s in json.loads(other.reef("sessions", "--json").out)}, {"one", "two"})
+
     def test_links_are_left_out(self):
         home = self.home(files=FILES)
         os.symlink("/etc/passwd", home.file("sessions/one/attachments/passwd"))

@@ -230,6 +230,36 @@ class AndBack(Case):
                            for m in map(json.loads, lines)), key=json.dumps)
         self.assertEqual(said(other), said(home))
 
+    def test_files_go_beside_transcripts_that_cannot_hold_them_and_come_back(self):
+        files = {"attachments/photo.png": b"\x89PNG\0" * 100, "data/talk.jsonl": b'{"type":"session","id":"no"}\n',
+                 "long_responses/1.txt": b"long"}
+        home = self.with_sessions(one=tree("one"), two=tree("two"))
+        for path, data in files.items():
+            full = home.file(f"sessions/one/{path}")
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "wb") as out:
+                out.write(data)
+        for kind in ("pi", "clawdbot"):
+            with self.subTest(kind):
+                self.ok(home, "export", "--all", "--to", kind, f"{self.out}/{kind}")
+                other = Home(name=kind)
+                self.addCleanup(other.cleanup)
+                other.start()
+                report = json.loads(self.ok(other, "import", kind, f"{self.out}/{kind}", "--json").out)
+                self.assertEqual((report["added"], report["problems"]), (2, []))
+                for path, data in files.items():
+                    with open(other.file(f"sessions/one/{path}"), "rb") as source:
+                        self.assertEqual(source.read(), data)
+        # One file has no room for them, and says so.
+        for target in ([], [f"{self.out}/alone.jsonl"]):
+            done = self.ok(home, "export", "one", "--to", "pi", *target)
+            self.assertRegex(done.err, "3 file.s. of the session are left out")
+            if not target:
+                self.assertEqual(done.out, home.read("sessions/one/session.jsonl"))
+        self.assertEqual(self.files_below(self.out + "/clawdbot")[:2],
+                         ["agents/reef/sessions/one.files/attachments/photo.png",
+                          "agents/reef/sessions/one.files/data/talk.jsonl"])
+
 
 class Streams(Case):
     def read_pieces(self, link):

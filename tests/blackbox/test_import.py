@@ -143,6 +143,41 @@ class ImportTest(unittest.TestCase):
         self.home.start()
         self.assertEqual(self.said("one"), ours)
 
+    def test_what_is_said_here_while_an_import_continues_the_session_stays(self):
+        path = self.pi("one", talk("one", "HELLO", "HI"))
+        self.bring("pi")
+        self.assertEqual(self.home.reef("resume", "one", "--key", "agent:reef:me").code, 0)
+        theirs, parent = [], "a1"
+        with open(path, "ab") as out:
+            for n in range(3000):
+                out.write(jsonl(user_entry(f"t{n}", parent, f"THEIRS {n} " + "x" * 4000, WRITTEN_AT + HOUR + n)))
+                theirs.append(f"THEIRS {n}")
+                parent = f"t{n}"
+        importing = subprocess.Popen([binary("reef"), "--home", self.home.path, "import", "pi", self.source, "--json"],
+                                     stdout=subprocess.PIPE, env=environment())
+        ours = []
+        while importing.poll() is None or not ours:
+            ours.append(f"OURS {len(ours)}")
+            self.assertEqual(self.home.reef("chat", "-s", "me", "-p", ours[-1]).code, 0)
+        report = json.loads(importing.stdout.read())
+        importing.stdout.close()
+        self.assertEqual((report["continued"], report["entries"], report["problems"]), (1, 3000, []))
+        said = texts(self.lines("one"), "user")
+        self.assertEqual([text for text in said if text.startswith("OURS")], ours)
+        self.assertEqual([text.split(" x")[0] for text in said if text.startswith("THEIRS")], theirs)
+        # The conversation goes on where we are, whichever was first.
+        current = [text for text in self.said("one") if text.startswith("OURS")]
+        self.assertEqual(current[-1:], ours[-1:])
+        self.assertEqual(self.bring("pi")["unchanged"], 1)
+        self.fsck()
+
+    def test_a_search_finds_what_has_come_in(self):
+        for n in range(80):
+            self.pi(f"s{n:02}", talk(f"s{n:02}", f"HELLO zebrafish {n}", "HI"))
+        self.bring("pi")
+        hits = json.loads(self.home.reef("search", "--json", "zebrafish 79").out)["hits"]
+        self.assertEqual(hits[0]["session"], "s79")
+
     def test_the_trash_is_not_filled_again(self):
         self.pi("one", talk("one", "HELLO", "HI"))
         self.bring("pi")

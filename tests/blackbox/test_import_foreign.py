@@ -67,6 +67,7 @@ class ForeignImport(unittest.TestCase):
                  {"archive_name": "crab-alice-1-1", "archived_at": "2026-04-29T08:04:00+00:00"},
                  {"message": {"role": "user", "content": "after"}}]
         self.put_crabtalk(*steps)
+        write(f"{self.source}/local/settings.toml", '[agents.crab]\nmodel = "local"\n')
         write(f"{self.source}/memory.db", archive("crab-alice-1-1", "They agreed."))
         write(f"{self.source}/sessions/crab_bob_1.jsonl",
               json.dumps({**META, "created_by": "bob"}) + '\n{"role":"user","content":"old"}\n{"torn')
@@ -81,7 +82,11 @@ class ForeignImport(unittest.TestCase):
         summaries = [line["summary"] for line in read_lines(self.home.file("sessions/crab_alice_1/session.jsonl"))
                      if line["type"] == "compaction"]
         self.assertEqual(summaries, ["They agreed."])
-        self.assertEqual(self.home.read("sessions/crab_alice_1/data/archives/crab-alice-1-1.md"), "They agreed.")
+        # The memory of its agent has the archive, by the name the marker says.
+        shown = json.loads(self.home.reef("memory", "show", "crab-alice-1-1", "-a", "crab", "--json").out)
+        self.assertEqual((shown["kind"], shown["content"], shown["createdAt"]),
+                         ("archive", "They agreed.", "2026-04-24T03:06:40.000Z"))
+        self.assertFalse(os.path.exists(self.home.file("sessions/crab_alice_1/data")))
         again = self.bring("crabtalk", self.source)
         self.assertEqual((again["added"], again["continued"], again["entries"]), (0, 0, 0))
         self.put_crabtalk(*steps, {"message": {"role": "assistant", "content": "more"}})
@@ -89,6 +94,19 @@ class ForeignImport(unittest.TestCase):
         self.assertEqual((grown["continued"], grown["entries"]), (1, 1))
         self.assertEqual(self.said("crab_alice_1"), ["before", "after", "more"])
         self.assertEqual(self.home.reef("fsck", "--json").code, 0)
+
+    def test_an_archive_whose_name_is_taken_stays_with_the_session(self):
+        write(self.home.file("agents/crab.toml"), 'model = "local"\n')
+        self.assertEqual(self.home.reef("reload").code, 0)
+        self.assertEqual(self.home.reef("memory", "remember", "crab-alice-1-1", "mine", "-a", "crab").code, 0)
+        self.put_crabtalk({"archive_name": "crab-alice-1-1", "archived_at": "2026-04-29T08:04:00+00:00"})
+        write(f"{self.source}/memory.db", archive("crab-alice-1-1", "They agreed."))
+        report = self.bring("crabtalk", self.source)
+        self.assertEqual(report["added"], 1)
+        self.assertRegex(report["problems"][0]["why"], "crab-alice-1-1.*data/archives")
+        self.assertEqual(self.home.read("sessions/crab_alice_1/data/archives/crab-alice-1-1.md"), "They agreed.")
+        shown = json.loads(self.home.reef("memory", "show", "crab-alice-1-1", "-a", "crab", "--json").out)
+        self.assertEqual(shown["content"], "mine")
 
     def test_a_craft_workspace_with_its_files(self):
         folder = f"{self.source}/sessions/{HEADER['id']}"

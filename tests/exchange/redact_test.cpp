@@ -44,6 +44,36 @@ TEST(Redact, FindsTheCommonKinds) {
   EXPECT_EQ(redacted(R"({"api_key": "abc123def456"})"), R"({"api_key": "[redacted:password]"})");
 }
 
+TEST(Redact, FindsEveryPrefixAndEveryNameWhereverItBegins) {
+  const std::string body = "A1" + std::string(48, 'B');
+  for (const std::string prefix : {"GOCSPX-",     "ya29.",    "sk-",
+                                   "sk_live_",    "sk_test_", "rk_live_",
+                                   "whsec_",      "ghp_",     "gho_",
+                                   "ghu_",        "ghs_",     "ghr_",
+                                   "github_pat_", "glpat-",   "xoxb-",
+                                   "xoxp-",       "xoxa-",    "xoxr-",
+                                   "xoxs-",       "xapp-",    "npm_",
+                                   "pypi-",       "hf_",      "gsk_",
+                                   "xai-",        "dop_v1_",  "AGE-SECRET-KEY-",
+                                   "SG.",         "shpat_",   "lin_api_",
+                                   "ntn_",        "tvly-",    "pplx-",
+                                   "r8_"})
+    for (const std::string before : {"", " ", "\n", "\"", "=", "\xC3\xA4"}) {
+      const auto out = redacted(before + prefix + body);
+      EXPECT_TRUE(out.starts_with(before + "[redacted:") && out.ends_with("]")) << prefix << out;
+    }
+  for (const std::string prefix : {"AKIA", "ASIA", "ABIA", "ACCA"})
+    EXPECT_EQ(redacted("\n" + prefix + std::string(16, 'X')), "\n[redacted:aws-key]");
+  for (const std::string name :
+       {"password", "passwd", "api_key", "apikey", "api-key", "secret_key", "secret",
+        "access_token", "auth_token", "client_secret", "secret_access_key", "private_key",
+        "refresh_token", "PASSWORD", "Secret", "API_KEY", "Client_Secret"})
+    for (const std::string before : {"", "my_", "my-", " "}) {
+      const auto out = redacted(before + name + " = 'abcdefgh1'");
+      EXPECT_EQ(out, before + name + " = '[redacted:password]'");
+    }
+}
+
 TEST(Redact, LeavesOrdinaryTextAlone) {
   for (const std::string_view text :
        {"the password is in the vault", "password: see the wiki", "sk-learn is a library",

@@ -30,7 +30,7 @@ Result<bool> MemoryIntake::begin(exchange::Head head) {
   return true;
 }
 
-Status MemoryIntake::entry(session::Entry entry) {
+Status MemoryIntake::entry(session::Entry entry, std::string_view line) {
   REEF_ASSERT(!sessions_.empty() && !sessions_.back().ended);
   REEF_ASSERT(!entry.id.text.empty());
   REEF_ASSERT(ids_.insert(entry.id.text).second);
@@ -42,6 +42,11 @@ Status MemoryIntake::entry(session::Entry entry) {
   REEF_ASSERT(parent.has_value() == entry.parent.has_value());
   if (parent) REEF_ASSERT(*parent == entry.parent->text);
   REEF_ASSERT(json::find_string(entry.body, "timestamp") == format_iso(entry.time));
+  if (!line.empty()) {
+    const auto said = json::parse(line);
+    REEF_ASSERT(said && said->is_object() && said->get_object() == entry.body);
+    REEF_ASSERT(line.find('\n') == std::string_view::npos);
+  }
   sessions_.back().entries.push_back(std::move(entry));
   return Ok{};
 }

@@ -35,7 +35,7 @@ class MemoryIntake final : public exchange::Intake {
   void cancel() { cancelled_ = true; }
 
   Result<bool> begin(exchange::Head head) override;
-  Status entry(session::Entry entry) override;
+  Status entry(session::Entry entry, std::string_view line = {}) override;
   Result<std::string> copy(std::string_view folder, std::string_view name,
                            const std::string& from) override;
   Result<std::string> put(std::string_view folder, std::string_view name,

@@ -1,0 +1,82 @@
+// While somebody holds the index back, nothing is read unless a search asks for it.
+#include <gtest/gtest.h>
+
+#include "recall/recall.h"
+#include "store/store.h"
+#include "support/run.h"
+#include "support/temp_dir.h"
+
+namespace reef::recall {
+namespace {
+
+class HoldTest : public testing::Test {
+ protected:
+  HoldTest() {
+    EXPECT_TRUE(test::run(io, recall.load()));
+    sessions.set_on_change(
+        [this](const session::SessionId& id, bool rewritten) { recall.changed(id, rewritten); });
+  }
+  ~HoldTest() override {
+    test::run(io, recall.stop());
+    test::run(io, sessions.stop());
+  }
+
+  // A new session in which somebody says this.
+  void say(const std::string& text) {
+    const auto key = *session::Key::of_pair("reef", "user-" + std::to_string(++senders));
+    const auto made = test::value_of(test::run(
+        io, sessions.create(session::Sessions::New{key, "reef", key.pair()->second, "/x", {}})));
+    session::UserMessage message;
+    message.content.push_back(session::TextBlock{text});
+    ASSERT_TRUE(test::run(io, made->append(session::draft_message(message))));
+  }
+  std::size_t found(const std::string& query) {
+    Ask ask;
+    ask.query = query;
+    return test::value_of(test::run(io, recall.search(std::move(ask)))).hits.size();
+  }
+  // Until the index has caught up by itself.
+  Task<void> until_documents(std::uint64_t count) {
+    while (recall.documents() < count) co_await yield_to_loop();
+  }
+
+  boost::asio::io_context io{1};
+  SystemClock clock;
+  SeededRandom random{1};
+  store::MemStore store;
+  test::TempDir folder;
+  PosixFiles files;
+  Pool pool{2};
+  session::Sessions sessions{io.get_executor(), store, clock, random};
+  Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
+  int senders = 0;
+};
+
+TEST_F(HoldTest, WhatComesMeanwhileIsReadWhenTheTokenIsGone) {
+  auto first = recall.hold();
+  auto second = recall.hold();
+  say("the zebrafish tank leaks");
+  test::run_ready(io);
+  EXPECT_EQ(recall.documents(), 0U);
+  first.reset();
+  test::run_ready(io);
+  EXPECT_EQ(recall.documents(), 0U);
+  second.reset();
+  test::run(io, until_documents(1));
+  EXPECT_EQ(found("zebrafish"), 1U);
+}
+
+TEST_F(HoldTest, ASearchFindsEverythingAllTheSame) {
+  const auto token = recall.hold();
+  say("the zebrafish tank leaks");
+  say("another zebrafish");
+  EXPECT_EQ(found("zebrafish"), 2U);
+  // And then it rests again.
+  say("a third zebrafish");
+  test::run_ready(io);
+  EXPECT_EQ(recall.documents(), 2U);
+  EXPECT_EQ(found("zebrafish"), 3U);
+}
+
+}  // namespace
+}  // namespace reef::recall
