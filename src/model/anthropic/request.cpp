@@ -1,93 +1,11 @@
-#include <algorithm>
-#include <charconv>
-
 #include "base/overload.h"
 #include "base/utf8.h"
 #include "model/anthropic/anthropic.h"
 #include "model/anthropic/wire.h"
+#include "model/claude.h"
 
 namespace reef::model::anthropic {
 namespace {
-
-constexpr std::int64_t kMaxTokensDefault = 8192;
-constexpr std::int64_t kBudgetMin = 1024;
-// What must be left for the answer beside the thoughts.
-constexpr std::int64_t kAnswerMin = 1024;
-
-std::int64_t budget_of(ThinkingLevel level) {
-  switch (level) {
-    case ThinkingLevel::off:
-      return 0;
-    case ThinkingLevel::minimal:
-      return kBudgetMin;
-    case ThinkingLevel::low:
-      return 2048;
-    case ThinkingLevel::medium:
-      return 8192;
-    case ThinkingLevel::high:
-      return 16384;
-    case ThinkingLevel::xhigh:
-      return 32768;
-  }
-  return 0;
-}
-
-// "claude-opus-4-6-20260101" is 4.6, "claude-3-7-sonnet" is 3.7; {0, 0} when there is no telling.
-std::pair<int, int> version_of(std::string_view model) {
-  std::vector<int> numbers;
-  const auto claude = model.find("claude");
-  if (claude == std::string_view::npos) return {0, 0};
-  auto rest = model.substr(claude);
-  while (!rest.empty()) {
-    const auto end = std::min(rest.find_first_of("-.@:"), rest.size());
-    const auto word = rest.substr(0, end);
-    int number = 0;
-    const auto [stop, failed] = std::from_chars(word.data(), word.data() + word.size(), number);
-    // A longer number is a date.
-    if (failed == std::errc() && stop == word.data() + word.size() && word.size() <= 2)
-      numbers.push_back(number);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return {!numbers.empty() ? numbers[0] : 0, numbers.size() > 1 ? numbers[1] : 0};
-}
-
-// From 4.6 on models decide themselves how long to think, and take an effort instead of a budget.
-bool is_adaptive(std::string_view model) {
-  return version_of(model) >= std::pair(4, 6);
-}
-
-std::string_view effort_of(ThinkingLevel level, std::string_view model) {
-  switch (level) {
-    case ThinkingLevel::off:
-    case ThinkingLevel::minimal:
-    case ThinkingLevel::low:
-      return "low";
-    case ThinkingLevel::medium:
-      return "medium";
-    case ThinkingLevel::high:
-      return "high";
-    // Only the largest models take more.
-    case ThinkingLevel::xhigh:
-      return model.find("opus") != std::string_view::npos ? "max" : "high";
-  }
-  return "medium";
-}
-
-// A model with a budget refuses to think in the middle of a tool loop that began without a thought
-// of its own, as one that another model began did.
-bool loop_began_with_thought(const Conversation& conversation) {
-  const auto& turns = conversation.turns;
-  const Turn* first = nullptr;
-  for (auto i = turns.size(); i > 0; --i) {
-    const auto& turn = turns[i - 1];
-    if (turn.role == Turn::Role::assistant) {
-      first = &turn;
-    } else if (!std::holds_alternative<ResultPiece>(turn.pieces.front())) {
-      break;
-    }
-  }
-  return !first || std::holds_alternative<ThinkingPiece>(first->pieces.front());
-}
 
 json::object text_block(std::string_view text) {
   return json::object{{"type", "text"}, {"text", text}};
@@ -186,25 +104,6 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-// Sets max_tokens, and the parameters of thinking when there is room to think.
-void set_lengths(json::object& body, const Request& request, const ModelFacts& facts,
-                 bool thinking) {
-  const auto most = facts.max_output > 0 ? facts.max_output : kMaxTokensDefault;
-  auto max_tokens = request.max_tokens.value_or(most);
-  if (thinking && is_adaptive(request.model)) {
-    body["thinking"] = json::object{{"type", "adaptive"}};
-    body["output_config"] = json::object{{"effort", effort_of(request.thinking, request.model)}};
-  } else if (thinking) {
-    auto budget = budget_of(request.thinking);
-    // What the caller asked for is the answer; thoughts come on top, as far as the model goes.
-    if (request.max_tokens) max_tokens = std::min(max_tokens + budget, std::max(most, max_tokens));
-    budget = std::min(budget, max_tokens - kAnswerMin);
-    if (budget >= kBudgetMin)
-      body["thinking"] = json::object{{"type", "enabled"}, {"budget_tokens", budget}};
-  }
-  body["max_tokens"] = std::max<std::int64_t>(1, max_tokens);
-}
-
 }  // namespace
 
 ConversationRules rules(Thoughts thoughts) {
@@ -226,13 +125,15 @@ json::object request_body(const Request& request, const ModelFacts& facts) {
   bool thinking = request.thinking != ThinkingLevel::off && facts.thinking && !forced;
   auto conversation =
       prepare(request, facts, rules(thinking ? Thoughts::own_signed : Thoughts::none));
-  if (thinking && !is_adaptive(request.model) && !loop_began_with_thought(conversation)) {
+  if (thinking && !claude::may_think(conversation, request.model)) {
     thinking = false;
     conversation = prepare(request, facts, rules(Thoughts::none));
   }
 
   json::object body{{"model", request.model}};
-  set_lengths(body, request, facts, thinking);
+  auto lengths = claude::lengths(request, facts, thinking);
+  body["max_tokens"] = lengths.max_tokens;
+  for (auto& [name, value] : lengths.fields) body[name] = std::move(value);
   if (!is_blank(request.system)) {
     json::array system;
     system.push_back(text_block(utf8::sanitize(request.system)));
