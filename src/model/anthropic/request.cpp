@@ -1,5 +1,4 @@
 #include "base/overload.h"
-#include "base/utf8.h"
 #include "model/anthropic/anthropic.h"
 #include "model/anthropic/wire.h"
 #include "model/claude.h"
@@ -76,10 +75,8 @@ json::array tools(const Conversation& conversation) {
   json::array out;
   for (const auto& tool : conversation.tools) {
     json::object one{{"name", tool.name}};
-    if (!tool.description.empty()) one["description"] = utf8::sanitize(tool.description);
-    auto schema = tool.parameters;
-    if (!schema.contains("type")) schema["type"] = "object";
-    one["input_schema"] = std::move(schema);
+    if (!tool.description.empty()) one["description"] = tool.description;
+    one["input_schema"] = tool.parameters;
     out.push_back(std::move(one));
   }
   set_breakpoint(out.back());
@@ -98,10 +95,6 @@ json::object tool_choice(const ToolChoice& choice) {
       return json::object{{"type", "tool"}, {"name", choice.name}};
   }
   return json::object{{"type", "auto"}};
-}
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 }  // namespace
@@ -134,9 +127,9 @@ json::object request_body(const Request& request, const ModelFacts& facts) {
   auto lengths = claude::lengths(request, facts, thinking);
   body["max_tokens"] = lengths.max_tokens;
   for (auto& [name, value] : lengths.fields) body[name] = std::move(value);
-  if (!is_blank(request.system)) {
+  if (!conversation.system.empty()) {
     json::array system;
-    system.push_back(text_block(utf8::sanitize(request.system)));
+    system.push_back(text_block(conversation.system));
     set_breakpoint(system.back());
     body["system"] = std::move(system);
   }
@@ -145,10 +138,8 @@ json::object request_body(const Request& request, const ModelFacts& facts) {
     body["tools"] = tools(conversation);
     body["tool_choice"] = tool_choice(conversation.tool_choice);
   }
-  json::array stop;
-  for (const auto& words : request.stop)
-    if (!is_blank(words)) stop.push_back(json::value(words));
-  if (!stop.empty()) body["stop_sequences"] = std::move(stop);
+  if (!conversation.stop.empty())
+    body["stop_sequences"] = json::array(conversation.stop.begin(), conversation.stop.end());
   for (const auto& [name, value] : request.extra) body[name] = value;
   body["stream"] = true;
   return body;

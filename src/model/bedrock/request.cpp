@@ -1,15 +1,10 @@
 #include "base/overload.h"
-#include "base/utf8.h"
 #include "model/bedrock/bedrock.h"
 #include "model/bedrock/wire.h"
 #include "model/claude.h"
 
 namespace reef::model::bedrock {
 namespace {
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -99,10 +94,8 @@ json::object tool_config(const Conversation& conversation, bool cached) {
   json::array tools;
   for (const auto& tool : conversation.tools) {
     json::object spec{{"name", tool.name}};
-    if (!is_blank(tool.description)) spec["description"] = utf8::sanitize(tool.description);
-    auto schema = tool.parameters;
-    if (!schema.contains("type")) schema["type"] = "object";
-    spec["inputSchema"] = json::object{{"json", std::move(schema)}};
+    if (!tool.description.empty()) spec["description"] = tool.description;
+    spec["inputSchema"] = json::object{{"json", tool.parameters}};
     tools.push_back(json::object{{"toolSpec", std::move(spec)}});
   }
   if (cached) tools.push_back(cache_point());
@@ -165,9 +158,9 @@ json::object request_body(const Request& original, const ModelFacts& facts) {
 
   const auto caching = caching_of(request.model);
   json::object body;
-  if (!is_blank(request.system)) {
+  if (!conversation.system.empty()) {
     json::array system;
-    system.push_back(text_block(utf8::sanitize(request.system)));
+    system.push_back(text_block(conversation.system));
     if (caching.messages) system.push_back(cache_point());
     body["system"] = std::move(system);
   }
@@ -177,10 +170,8 @@ json::object request_body(const Request& original, const ModelFacts& facts) {
   json::object inference;
   auto lengths = claude::lengths(request, facts, thinking);
   if (request.max_tokens || is_claude) inference["maxTokens"] = lengths.max_tokens;
-  json::array stop;
-  for (const auto& words : request.stop)
-    if (!is_blank(words)) stop.push_back(json::value(words));
-  if (!stop.empty()) inference["stopSequences"] = std::move(stop);
+  if (!conversation.stop.empty())
+    inference["stopSequences"] = json::array(conversation.stop.begin(), conversation.stop.end());
   if (!inference.empty()) body["inferenceConfig"] = std::move(inference);
   if (!lengths.fields.empty()) body["additionalModelRequestFields"] = std::move(lengths.fields);
   add_extra(body, request.extra);

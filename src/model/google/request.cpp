@@ -2,7 +2,6 @@
 #include <array>
 
 #include "base/overload.h"
-#include "base/utf8.h"
 #include "model/google/google.h"
 #include "model/google/schema.h"
 #include "model/google/wire.h"
@@ -15,10 +14,6 @@ constexpr std::array<std::string_view, 5> kImageTypes = {"image/png", "image/jpe
 constexpr std::size_t kStopMax = 5;
 // Stands for the signature of a call another model made; Gemini 3 asks for one with every call.
 constexpr std::string_view kForeignSignature = "skip_thought_signature_validator";
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -153,7 +148,7 @@ json::array tools(const Conversation& conversation) {
   json::array functions;
   for (const auto& tool : conversation.tools) {
     json::object function{{"name", tool.name}};
-    if (!is_blank(tool.description)) function["description"] = utf8::sanitize(tool.description);
+    if (!tool.description.empty()) function["description"] = tool.description;
     if (auto schema = cleaned_schema(tool.parameters)) function["parameters"] = *std::move(schema);
     functions.push_back(std::move(function));
   }
@@ -175,12 +170,13 @@ json::object tool_config(const ToolChoice& choice) {
   return json::object{{"functionCallingConfig", std::move(config)}};
 }
 
-json::object generation_config(const Request& request, const ModelFacts& facts) {
+json::object generation_config(const Request& request, const Conversation& conversation,
+                               const ModelFacts& facts) {
   json::object out;
   if (request.max_tokens) out["maxOutputTokens"] = std::max<std::int64_t>(1, *request.max_tokens);
   json::array stop;
-  for (const auto& words : request.stop)
-    if (!words.empty() && stop.size() < kStopMax) stop.push_back(json::value(words));
+  for (const auto& words : conversation.stop)
+    if (stop.size() < kStopMax) stop.push_back(json::value(words));
   if (!stop.empty()) out["stopSequences"] = std::move(stop);
   if (facts.thinking) out["thinkingConfig"] = thinking_config(request);
   return out;
@@ -202,9 +198,9 @@ ConversationRules rules() {
 json::object request_body(const Request& request, const ModelFacts& facts) {
   const auto conversation = prepare(request, facts, rules());
   json::object body;
-  if (!is_blank(request.system)) {
+  if (!conversation.system.empty()) {
     json::array parts;
-    parts.push_back(text_part(utf8::sanitize(request.system)));
+    parts.push_back(text_part(conversation.system));
     body["systemInstruction"] = json::object{{"parts", std::move(parts)}};
   }
   body["contents"] = contents(conversation, has_levels(request.model));
@@ -212,7 +208,7 @@ json::object request_body(const Request& request, const ModelFacts& facts) {
     body["tools"] = tools(conversation);
     body["toolConfig"] = tool_config(conversation.tool_choice);
   }
-  if (auto config = generation_config(request, facts); !config.empty())
+  if (auto config = generation_config(request, conversation, facts); !config.empty())
     body["generationConfig"] = std::move(config);
   for (const auto& [name, value] : request.extra) {
     auto* mine = body.if_contains(name);

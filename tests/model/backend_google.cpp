@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include "base/overload.h"
-#include "model/conformance.h"
+#include "model/backends.h"
 #include "model/google/google.h"
 #include "model/validators.h"
 
-namespace reef::test {
+namespace reef::model::test {
 namespace {
+
+using reef::test::SeenRequest;
 
 std::string chunk(const Script& script, json::array parts, std::string_view reason = "") {
   json::object candidate{{"content", json::object{{"parts", std::move(parts)}, {"role", "model"}}},
@@ -76,8 +78,8 @@ json::object error(int code, std::string_view status, std::string_view message,
 
 }  // namespace
 
-Backend google_backend() {
-  using Kind = model::Failure::Kind;
+Backend google_gemini() {
+  using Kind = Failure::Kind;
   const auto body = [](int code, std::string_view status, std::string_view message,
                        json::array details = {}) {
     return json::write(error(code, status, message, std::move(details)));
@@ -92,44 +94,44 @@ Backend google_backend() {
   bad_key.push_back(json::object{{"@type", "type.googleapis.com/google.rpc.ErrorInfo"},
                                  {"reason", "API_KEY_INVALID"}});
   Backend out;
-  out.name = "google";
-  out.codec = [](const std::string& base_url) {
-    return std::make_shared<model::GoogleCodec>(model::GoogleOptions{base_url, "key"});
+  out.name = "GoogleGemini";
+  out.codec = [](const std::string& base_url, const std::string& key) {
+    return std::make_shared<GoogleCodec>(GoogleOptions{base_url, key});
   };
   out.stream = stream;
-  out.overloaded_after = [](const std::string& text) {
-    return chunk({}, parts_of({{"text", text}})) +
-           "data: " + json::write(error(503, "UNAVAILABLE", "The model is overloaded.")) +
-           "\r\n\r\n";
-  };
+  out.failing = chunk({}, parts_of({{"text", "so far"}})) +
+                "data: " + json::write(error(503, "UNAVAILABLE", "The model is overloaded.")) +
+                "\r\n\r\n";
   out.errors = {
-      {"bad request", 400, body(400, "INVALID_ARGUMENT", "Invalid JSON payload received."),
-       Kind::invalid_request},
-      {"too long", 400,
+      {400, body(400, "INVALID_ARGUMENT", "Invalid JSON payload received."), Kind::invalid_request},
+      {400,
        body(400, "INVALID_ARGUMENT",
             "The input token count (1048577) exceeds the maximum number of tokens allowed "
             "(1048576)."),
        Kind::context_overflow},
-      {"bad key", 400, body(400, "INVALID_ARGUMENT", "API key not valid.", bad_key), Kind::auth},
-      {"no key", 403, body(403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers"),
+      {400, body(400, "INVALID_ARGUMENT", "API key not valid.", bad_key), Kind::auth},
+      {403, body(403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers"),
        Kind::auth},
-      {"no such model", 404, body(404, "NOT_FOUND", "models/m-1 is not found"),
-       Kind::invalid_request},
-      {"too fast", 429, body(429, "RESOURCE_EXHAUSTED", "Quota exceeded"), Kind::rate_limit},
-      {"enough for today", 429, body(429, "RESOURCE_EXHAUSTED", "Quota exceeded", daily),
-       Kind::rate_limit, true},
-      {"as a stream", 429, "[" + body(429, "RESOURCE_EXHAUSTED", "Quota exceeded") + "]",
-       Kind::rate_limit},
-      {"broken", 500, body(500, "INTERNAL", "An internal error has occurred"), Kind::server},
-      {"overloaded", 503, body(503, "UNAVAILABLE", "The model is overloaded."), Kind::overloaded},
-      {"slow", 504, body(504, "DEADLINE_EXCEEDED", "Deadline expired"), Kind::timeout},
+      {404, body(404, "NOT_FOUND", "models/m-1 is not found"), Kind::invalid_request},
+      {429, body(429, "RESOURCE_EXHAUSTED", "Quota exceeded"), Kind::rate_limit},
+      {429, body(429, "RESOURCE_EXHAUSTED", "Quota exceeded", daily), Kind::rate_limit, true},
+      {429, "[" + body(429, "RESOURCE_EXHAUSTED", "Quota exceeded") + "]", Kind::rate_limit},
+      {500, body(500, "INTERNAL", "An internal error has occurred"), Kind::server},
+      {503, body(503, "UNAVAILABLE", "The model is overloaded."), Kind::overloaded},
+      {504, body(504, "DEADLINE_EXCEEDED", "Deadline expired"), Kind::timeout},
   };
   out.models = {"gemini-2.5-pro", "gemini-2.5-flash", "gemini-3-pro", "gemini-3-flash"};
-  out.validate = validate_gemini;
-  out.path = "/v1beta/models/m-1:streamGenerateContent?alt=sse";
-  out.counts_cache_writes = false;
-  out.counts_reasoning = true;
+  out.validate = reef::test::validate_gemini;
+  out.judge = [](const SeenRequest& request) -> std::string {
+    if (request.method != "POST" ||
+        request.target != "/v1beta/models/asked-model:streamGenerateContent?alt=sse")
+      return "path " + request.target;
+    if (request.headers.at("x-goog-api-key") != "sk-test") return "API key not valid";
+    if (request.headers.at("content-type") != "application/json") return "content-type";
+    const auto body = json::parse(request.body);
+    return body ? reef::test::validate_gemini(*body) : body.error().what;
+  };
   return out;
 }
 
-}  // namespace reef::test
+}  // namespace reef::model::test

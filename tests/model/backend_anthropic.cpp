@@ -3,11 +3,13 @@
 
 #include "base/overload.h"
 #include "model/anthropic/anthropic.h"
-#include "model/conformance.h"
+#include "model/backends.h"
 #include "model/validators.h"
 
-namespace reef::test {
+namespace reef::model::test {
 namespace {
+
+using reef::test::SeenRequest;
 
 std::string event(std::string_view name, json::object data) {
   data["type"] = name;
@@ -91,50 +93,52 @@ std::string error(std::string_view type, std::string_view message) {
 
 }  // namespace
 
-Backend anthropic_backend() {
-  using Kind = model::Failure::Kind;
+Backend anthropic_messages() {
+  using Kind = Failure::Kind;
   Backend out;
-  out.name = "anthropic";
-  out.codec = [](const std::string& base_url) {
-    return std::make_shared<model::AnthropicCodec>(model::AnthropicOptions{base_url, "key"});
+  out.name = "AnthropicMessages";
+  out.codec = [](const std::string& base_url, const std::string& key) {
+    return std::make_shared<AnthropicCodec>(AnthropicOptions{base_url, key});
   };
   out.stream = stream;
-  out.overloaded_after = [](const std::string& text) {
-    return start({}) +
-           event("content_block_start",
-                 {{"index", 0}, {"content_block", json::object{{"type", "text"}, {"text", ""}}}}) +
-           event("content_block_delta",
-                 {{"index", 0}, {"delta", json::object{{"type", "text_delta"}, {"text", text}}}}) +
-           "event: error\ndata: " + error("overloaded_error", "Overloaded") + "\n\n";
-  };
+  out.failing =
+      start({}) +
+      event("content_block_start",
+            {{"index", 0}, {"content_block", json::object{{"type", "text"}, {"text", ""}}}}) +
+      event("content_block_delta",
+            {{"index", 0}, {"delta", json::object{{"type", "text_delta"}, {"text", "so far"}}}}) +
+      "event: error\ndata: " + error("overloaded_error", "Overloaded") + "\n\n";
   out.errors = {
-      {"bad request", 400, error("invalid_request_error", "max_tokens: Field required"),
-       Kind::invalid_request},
-      {"prompt too long", 400,
-       error("invalid_request_error", "prompt is too long: 200251 tokens > 200000 maximum"),
+      {400, error("invalid_request_error", "max_tokens: Field required"), Kind::invalid_request},
+      {400, error("invalid_request_error", "prompt is too long: 200251 tokens > 200000 maximum"),
        Kind::context_overflow},
-      {"prompt and answer too long", 400,
+      {400,
        error("invalid_request_error",
              "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
        Kind::context_overflow},
-      {"bad key", 401, error("authentication_error", "invalid x-api-key"), Kind::auth},
-      {"no money", 402, error("billing_error", "credit balance is too low"), Kind::auth},
-      {"not allowed", 403, error("permission_error", "not for you"), Kind::auth},
-      {"no such model", 404, error("not_found_error", "model: m-1"), Kind::invalid_request},
-      {"too many bytes", 413, error("request_too_large", "Request exceeds the maximum size"),
-       Kind::context_overflow},
-      {"too fast", 429, error("rate_limit_error", "slow down"), Kind::rate_limit},
-      {"limit of spending", 429, error("rate_limit_error", "enforced_spend_limit_reached"),
-       Kind::rate_limit, true},
-      {"broken", 500, error("api_error", "Internal server error"), Kind::server},
-      {"slow", 504, error("timeout_error", "Request timed out"), Kind::timeout},
-      {"overloaded", 529, error("overloaded_error", "Overloaded"), Kind::overloaded},
+      {401, error("authentication_error", "invalid x-api-key"), Kind::auth},
+      {402, error("billing_error", "credit balance is too low"), Kind::auth},
+      {403, error("permission_error", "not for you"), Kind::auth},
+      {404, error("not_found_error", "model: m-1"), Kind::invalid_request},
+      {413, error("request_too_large", "Request exceeds the maximum size"), Kind::context_overflow},
+      {429, error("rate_limit_error", "slow down"), Kind::rate_limit},
+      {429, error("rate_limit_error", "enforced_spend_limit_reached"), Kind::rate_limit, true},
+      {500, error("api_error", "Internal server error"), Kind::server},
+      {504, error("timeout_error", "Request timed out"), Kind::timeout},
+      {529, error("overloaded_error", "Overloaded"), Kind::overloaded},
   };
   out.models = {"claude-sonnet-4-5", "claude-sonnet-4-5-20250929", "claude-opus-4-6"};
-  out.validate = validate_anthropic;
-  out.path = "/v1/messages";
-  out.counts_reasoning = true;
+  out.validate = reef::test::validate_anthropic;
+  out.judge = [](const SeenRequest& request) -> std::string {
+    if (request.method != "POST" || request.target != "/v1/messages") return "path";
+    if (request.headers.at("x-api-key") != "sk-test") return "invalid x-api-key";
+    if (request.headers.at("anthropic-version") != "2023-06-01") return "anthropic-version";
+    if (request.headers.at("content-type") != "application/json") return "content-type";
+    const auto body = json::parse(request.body);
+    return body ? reef::test::validate_anthropic(*body) : body.error().what;
+  };
+  out.counts_cache_writes = true;
   return out;
 }
 
-}  // namespace reef::test
+}  // namespace reef::model::test
