@@ -39,6 +39,7 @@ RESTRICTED = {
     "iostream": ("apps/", "tests/", "benchmarks/", "fuzz/"),
     "CLI/CLI.hpp": ("apps/", "benchmarks/main.cpp"),
     "toml++/toml.h": ("src/daemon/config.cpp", "src/organise/", "src/exchange/"),
+    "curl/": ("src/model/http/",),
     "spdlog/": ("src/base/log.cpp",),
 }
 
