@@ -19,19 +19,24 @@ json::value to_json(const Block& block) {
   return std::visit(
       Overload{
           [](const TextBlock& b) -> json::value {
-            return json::object{{"type", "text"}, {"text", b.text}};
+            json::object out{{"type", "text"}, {"text", b.text}};
+            if (!b.signature.empty()) out["textSignature"] = b.signature;
+            return out;
           },
           [](const ThinkingBlock& b) -> json::value {
             json::object out{{"type", "thinking"}, {"thinking", b.thinking}};
             if (!b.signature.empty()) out["thinkingSignature"] = b.signature;
+            if (b.redacted) out["redacted"] = true;
             return out;
           },
           [](const ImageBlock& b) -> json::value {
             return json::object{{"type", "image"}, {"data", b.data}, {"mimeType", b.mime_type}};
           },
           [](const ToolCallBlock& b) -> json::value {
-            return json::object{
+            json::object out{
                 {"type", "toolCall"}, {"id", b.id}, {"name", b.name}, {"arguments", b.arguments}};
+            if (!b.signature.empty()) out["thoughtSignature"] = b.signature;
+            return out;
           },
           [](const OtherBlock& b) -> json::value { return b.raw; },
       },
@@ -52,14 +57,19 @@ Block block_from_json(const json::value& in) {
   const auto* object = in.if_object();
   if (!object) return OtherBlock{in};
   const auto type = json::find_string(*object, "type").value_or("");
-  if (type == "text") return TextBlock{string_or_empty(*object, "text")};
+  if (type == "text")
+    return TextBlock{string_or_empty(*object, "text"), string_or_empty(*object, "textSignature")};
   if (type == "thinking")
     return ThinkingBlock{string_or_empty(*object, "thinking"),
-                         string_or_empty(*object, "thinkingSignature")};
+                         string_or_empty(*object, "thinkingSignature"),
+                         json::find_bool(*object, "redacted").value_or(false)};
   if (type == "image")
     return ImageBlock{string_or_empty(*object, "data"), string_or_empty(*object, "mimeType")};
   if (type == "toolCall") {
-    ToolCallBlock call{string_or_empty(*object, "id"), string_or_empty(*object, "name"), {}};
+    ToolCallBlock call{string_or_empty(*object, "id"),
+                       string_or_empty(*object, "name"),
+                       {},
+                       string_or_empty(*object, "thoughtSignature")};
     if (const auto* arguments = json::find_object(*object, "arguments"))
       call.arguments = *arguments;
     return call;

@@ -14,12 +14,16 @@
 
 namespace reef::session {
 
+// Signatures are the model's own proof of what it said: opaque, given back with the block to the
+// API and model that made it, to nobody else.
 struct TextBlock {
   std::string text;
+  std::string signature = {};
 };
 struct ThinkingBlock {
   std::string thinking;
-  std::string signature;
+  std::string signature = {};
+  bool redacted = false;  // the thought itself is sealed in the signature
 };
 struct ImageBlock {
   std::string data;  // base64
@@ -29,6 +33,7 @@ struct ToolCallBlock {
   std::string id;
   std::string name;
   json::object arguments;
+  std::string signature = {};
 };
 // A block of a kind we do not know, kept as it was read.
 struct OtherBlock {
