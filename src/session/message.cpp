@@ -85,7 +85,7 @@ json::value number(double value) {
 }
 
 json::object to_json(const Usage& usage) {
-  return json::object{
+  json::object out{
       {"input", usage.input},
       {"output", usage.output},
       {"cacheRead", usage.cache_read},
@@ -97,6 +97,8 @@ json::object to_json(const Usage& usage) {
                             {"cacheWrite", number(usage.cost.cache_write)},
                             {"total", number(usage.cost.total)}}},
   };
+  if (usage.reasoning != 0) out["reasoning"] = usage.reasoning;
+  return out;
 }
 
 constexpr std::pair<StopReason, std::string_view> kStopReasons[] = {
@@ -123,6 +125,7 @@ Usage usage_from_json(const json::object& in) {
   out.output = json::find_int(in, "output").value_or(0);
   out.cache_read = json::find_int(in, "cacheRead").value_or(0);
   out.cache_write = json::find_int(in, "cacheWrite").value_or(0);
+  out.reasoning = json::find_int(in, "reasoning").value_or(0);
   if (const auto* cost = json::find_object(in, "cost")) {
     out.cost.input = json::find_number(*cost, "input").value_or(0);
     out.cost.output = json::find_number(*cost, "output").value_or(0);

@@ -46,6 +46,7 @@ struct Cost {
 };
 struct Usage {
   std::int64_t input = 0, output = 0, cache_read = 0, cache_write = 0;
+  std::int64_t reasoning = 0;  // of output
   Cost cost;
   std::int64_t total() const { return input + output + cache_read + cache_write; }
 };
