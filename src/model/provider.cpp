@@ -31,6 +31,20 @@ std::optional<Failure::Kind> failure_kind_from(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_transient(const Failure& failure) {
+  if (failure.final) return false;
+  switch (failure.kind) {
+    case Failure::Kind::rate_limit:
+    case Failure::Kind::overloaded:
+    case Failure::Kind::network:
+    case Failure::Kind::timeout:
+    case Failure::Kind::server:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string describe(const Failure& failure, std::string_view model) {
   if (failure.kind == Failure::Kind::cancelled) return "cancelled";
   const auto status =

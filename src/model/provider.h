@@ -69,9 +69,12 @@ struct Failure {
   std::string message;  // the backend's own words
   int http_status = 0;  // 0: none
   std::optional<std::chrono::milliseconds> retry_after;
+  bool final = false;  // trying again cannot help: a quota is used up, the backend says so
 };
 std::string_view name_of(Failure::Kind kind);
 std::optional<Failure::Kind> failure_kind_from(std::string_view name);
+// Whether the same request may work a moment later.
+bool is_transient(const Failure& failure);
 // For people: what failed, for which model, and why.
 std::string describe(const Failure& failure, std::string_view model);
 

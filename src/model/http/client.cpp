@@ -7,6 +7,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
+constexpr std::size_t kDrainsMax = 64;
+constexpr std::size_t kDrainBytesMax = 64U << 10;
+constexpr std::chrono::milliseconds kDrainPatience{1'000};
+
 Error too_slow(std::string_view what, std::chrono::milliseconds limit) {
   return Error(Errc::timeout, fmt::format("{} for {} ms", what, limit.count()));
 }
@@ -63,7 +67,7 @@ Task<Result<std::string>> read_body(Answer& answer, std::size_t bytes_max) {
 }
 
 Client::Client(Executor loop, Options options)
-    : multi_(std::make_shared<Multi>(std::move(loop), std::move(options))) {}
+    : multi_(std::make_shared<Multi>(loop, std::move(options))), drains_(loop, "http drains") {}
 
 Client::~Client() = default;
 
@@ -85,6 +89,17 @@ Task<Result<Answer>> Client::send(HttpRequest request, Timeouts timeouts) {
   co_return Answer(std::move(exchange));
 }
 
+void Client::drain(Answer answer) {
+  if (answer.exchange_->ended || drains_.size() >= kDrainsMax) return;
+  answer.exchange_->timeouts.idle = kDrainPatience;
+  drains_.spawn(drain_soon(std::move(answer)));
+}
+
+Task<void> Client::drain_soon(Answer answer) {
+  co_await yield_to_loop();
+  static_cast<void>(co_await read_body(answer, kDrainBytesMax));
+}
+
 Task<void> Client::stop() {
   const auto multi = multi_;
   multi->stopping = true;
@@ -93,6 +108,8 @@ Task<void> Client::stop() {
     exchange->failure = Error(Errc::unavailable, "the daemon is shutting down");
     exchange->end(CURLE_OK);
   }
+  drains_.cancel();
+  co_await drains_.join();
   while (!multi->live.empty()) co_await multi->left.wait();
   multi->shut();
 }

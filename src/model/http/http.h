@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "base/task.h"
+#include "base/task_group.h"
 #include "model/codec.h"
 
 namespace reef::model::http {
@@ -39,6 +39,7 @@ class Answer {
   Task<Result<std::string>> read();
 
  private:
+  friend class Client;
   std::unique_ptr<Exchange> exchange_;
 };
 
@@ -67,13 +68,20 @@ class Client {
   // the task closes the connection and unwinds with operation_aborted.
   Task<Result<Answer>> send(HttpRequest request, Timeouts timeouts);
 
+  // Reads what is left of an answer nobody needs any more, for a moment, so that its connection can
+  // serve the next request.
+  void drain(Answer answer);
+
   // Fails what is under way, takes nothing new, returns when every connection is closed.
   Task<void> stop();
 
   std::size_t in_flight() const;
 
  private:
+  static Task<void> drain_soon(Answer answer);
+
   std::shared_ptr<Multi> multi_;
+  TaskGroup drains_;
 };
 
 }  // namespace reef::model::http
