@@ -150,7 +150,7 @@ Status read_providers(Table& root, std::string_view file, LoadedConfig& out) {
     if (!spec.auth.empty() && spec.auth != "api-key" && spec.auth != "bearer")
       table.refuse("auth", *fields->get("auth"), "must be one of: api-key, bearer");
     if (const auto* known = model::find_kind(spec.kind);
-        known && known->base_url.empty() && spec.base_url.empty())
+        known && known->needs_address && spec.base_url.empty())
       table.refuse("base_url", node, fmt::format("kind '{}' needs one", spec.kind));
     if (const auto* script = fields->get("script"))
       provider.script_place = table.place("script", *script);

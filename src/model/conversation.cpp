@@ -149,6 +149,9 @@ class Preparation {
     }
     finish_turns();
     declare_tools();
+    if (!is_blank(request_.system)) out_.system = valid(request_.system);
+    for (const auto& words : request_.stop)
+      if (!is_blank(words)) out_.stop.push_back(valid(words));
     return std::move(out_);
   }
 
@@ -332,6 +335,8 @@ class Preparation {
       if (!seen.insert(tool.name).second) continue;
       auto copy = tool;
       copy.name = names_.to_api(tool.name);
+      copy.description = is_blank(tool.description) ? std::string() : valid(tool.description);
+      if (!copy.parameters.contains("type")) copy.parameters["type"] = "object";
       out_.tools.push_back(std::move(copy));
     }
     if (out_.tools.empty()) return;

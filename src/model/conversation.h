@@ -82,9 +82,11 @@ struct Turn {
 // - Ids keep the rule and are different from each other; names keep the rule.
 // - No text is blank; every text is UTF-8. No assistant's turn ends in a thought.
 struct Conversation {
+  std::string system;  // empty when there is nothing but blanks
   std::vector<Turn> turns;
-  std::vector<Tool> tools;  // with names as the API takes them, each once
-  ToolChoice tool_choice;   // `named` names one of `tools`; `automatic` when there are none
+  std::vector<Tool> tools;        // with names as the API takes them, each once, of type object
+  ToolChoice tool_choice;         // `named` names one of `tools`; `automatic` when there are none
+  std::vector<std::string> stop;  // none of them blank
 };
 
 Conversation prepare(const Request& request, const ModelFacts& facts,

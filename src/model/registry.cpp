@@ -1,36 +1,46 @@
 #include "model/registry.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "model/anthropic/anthropic.h"
 #include "model/azure/azure.h"
+#include "model/bedrock/bedrock.h"
 #include "model/facts.h"
+#include "model/google/google.h"
 #include "model/openai/openai.h"
 
 namespace reef::model {
 namespace {
 
+constexpr bool kFree = true;
+constexpr bool kNeedsAddress = true;
+
 constexpr ProviderKind kKinds[] = {
+    {"anthropic", "Anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY",
+     "claude-sonnet-4-5"},
     {"openai", "OpenAI, and any server that speaks like it (set base_url)",
-     "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-5-mini", false},
+     "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-5-mini"},
     {"openai-responses", "OpenAI's Responses API", "https://api.openai.com/v1", "OPENAI_API_KEY",
-     "gpt-5-mini", false},
+     "gpt-5-mini"},
+    {"google", "Google Gemini", "https://generativelanguage.googleapis.com", "GEMINI_API_KEY",
+     "gemini-2.5-flash"},
     {"azure", "OpenAI's models on Azure; models are deployments", "", "AZURE_OPENAI_API_KEY", "",
-     false},
+     !kFree, kNeedsAddress},
     {"azure-responses", "the same through the Responses API", "", "AZURE_OPENAI_API_KEY", "",
-     false},
-    {"openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "", false},
-    {"groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", "", false},
-    {"deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek-chat",
-     false},
-    {"mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral-large-latest",
-     false},
-    {"xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", "grok-4", false},
-    {"ollama", "Ollama on this machine", "http://localhost:11434/v1", "", "", true},
-    {"lmstudio", "LM Studio on this machine", "http://localhost:1234/v1", "", "", true},
-    {"llamacpp", "llama.cpp's server on this machine", "http://localhost:8080/v1", "", "", true},
-    {"vllm", "vLLM on this machine", "http://localhost:8000/v1", "", "", true},
+     !kFree, kNeedsAddress},
+    {"bedrock", "Amazon Bedrock; keys and region as AWS's own programs find them", "", "", ""},
+    {"openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", ""},
+    {"groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", ""},
+    {"deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek-chat"},
+    {"mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral-large-latest"},
+    {"xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", "grok-4"},
+    {"ollama", "Ollama on this machine", "http://localhost:11434/v1", "", "", kFree},
+    {"lmstudio", "LM Studio on this machine", "http://localhost:1234/v1", "", "", kFree},
+    {"llamacpp", "llama.cpp's server on this machine", "http://localhost:8080/v1", "", "", kFree},
+    {"vllm", "vLLM on this machine", "http://localhost:8000/v1", "", "", kFree},
 };
 
 template <class T, class U>
@@ -38,31 +48,51 @@ void override_with(T& value, const std::optional<U>& given) {
   if (given) value = *given;
 }
 
-Result<CodecFor> codec_for(const ProviderSpec& spec, const std::string& base_url) {
-  if (spec.kind == "azure" || spec.kind == "azure-responses") {
-    azure::Settings settings{base_url, spec.api_version};
-    if (spec.auth == "bearer") settings.auth = azure::Settings::Auth::bearer;
-    if (spec.auth == "api-key") settings.auth = azure::Settings::Auth::api_key;
-    if (spec.kind == "azure-responses")
-      return CodecFor([settings](const std::string& key) -> std::shared_ptr<const Codec> {
-        return std::make_shared<openai::ResponsesCodec>(azure::endpoint_at(settings, key));
-      });
-    return CodecFor([settings, usage = spec.stream_usage](
-                        const std::string& key) -> std::shared_ptr<const Codec> {
-      return std::make_shared<openai::ChatCodec>(
-          openai::ChatSettings{azure::endpoint_at(settings, key), usage});
-    });
-  }
+using CodecPtr = std::shared_ptr<const Codec>;
+
+std::string from_environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? value : "";
+}
+
+CodecFor azure_codec(const ProviderSpec& spec, const std::string& base_url) {
+  azure::Settings settings{base_url, spec.api_version};
+  if (spec.auth == "bearer") settings.auth = azure::Settings::Auth::bearer;
+  if (spec.auth == "api-key") settings.auth = azure::Settings::Auth::api_key;
+  if (spec.kind == "azure-responses")
+    return [settings](const std::string& key) -> CodecPtr {
+      return std::make_shared<openai::ResponsesCodec>(azure::endpoint_at(settings, key));
+    };
+  return [settings, usage = spec.stream_usage](const std::string& key) -> CodecPtr {
+    return std::make_shared<openai::ChatCodec>(
+        openai::ChatSettings{azure::endpoint_at(settings, key), usage});
+  };
+}
+
+CodecFor codec_for(const ProviderSpec& spec, const std::string& base_url) {
+  if (spec.kind == "azure" || spec.kind == "azure-responses") return azure_codec(spec, base_url);
+  if (spec.kind == "anthropic")
+    return [base_url](const std::string& key) -> CodecPtr {
+      return std::make_shared<AnthropicCodec>(AnthropicOptions{base_url, key});
+    };
+  if (spec.kind == "google")
+    return [base_url](const std::string& key) -> CodecPtr {
+      return std::make_shared<GoogleCodec>(GoogleOptions{base_url, key});
+    };
+  if (spec.kind == "bedrock")
+    return [base_url, region = spec.region](const std::string& key) -> CodecPtr {
+      return std::make_shared<BedrockCodec>(
+          bedrock_options(key, region, base_url, from_environment));
+    };
   if (spec.kind == "openai-responses")
-    return CodecFor([base_url](const std::string& key) -> std::shared_ptr<const Codec> {
+    return [base_url](const std::string& key) -> CodecPtr {
       return std::make_shared<openai::ResponsesCodec>(openai::endpoint_at(base_url, key));
-    });
+    };
   // Everything else speaks Chat Completions.
-  return CodecFor([base_url, usage = spec.stream_usage](
-                      const std::string& key) -> std::shared_ptr<const Codec> {
+  return [base_url, usage = spec.stream_usage](const std::string& key) -> CodecPtr {
     return std::make_shared<openai::ChatCodec>(
         openai::ChatSettings{openai::endpoint_at(base_url, key), usage});
-  });
+  };
 }
 
 }  // namespace
@@ -101,7 +131,7 @@ Result<Providers::Entry> make_provider(const ProviderSpec& spec, const HttpHouse
   const auto* kind = find_kind(spec.kind);
   if (!kind) return Error(Errc::invalid, fmt::format("kind '{}' is not known", spec.kind));
   const std::string base_url = spec.base_url.empty() ? std::string(kind->base_url) : spec.base_url;
-  if (base_url.empty())
+  if (base_url.empty() && kind->needs_address)
     return Error(Errc::invalid, fmt::format("base_url: kind '{}' needs one", spec.kind));
   const bool own_place = !spec.base_url.empty();
   // A server of one's own often needs no key; one that does says so.
@@ -110,15 +140,14 @@ Result<Providers::Entry> make_provider(const ProviderSpec& spec, const HttpHouse
                        ? std::string()
                        : fmt::format("env:{}", kind->key_variable);
   const auto source = key_source_from(key);
-  REEF_TRY(auto codec, codec_for(spec, base_url));
 
   HttpOptions options;
   options.timeouts = spec.timeouts;
   options.retries_max = spec.retries_max;
   options.headers = spec.headers;
   const auto facts = [spec](std::string_view model) { return facts_for(spec, model); };
-  const auto provider =
-      std::make_shared<HttpProvider>(house, std::move(codec), source, facts, std::move(options));
+  const auto provider = std::make_shared<HttpProvider>(house, codec_for(spec, base_url), source,
+                                                       facts, std::move(options));
   Providers::Entry entry;
   entry.name = spec.name;
   entry.kind = spec.kind;

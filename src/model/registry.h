@@ -45,10 +45,11 @@ struct ProviderSpec {
 struct ProviderKind {
   std::string_view name;
   std::string_view what;           // one line for people
-  std::string_view base_url;       // empty: the user has to say
+  std::string_view base_url;       // empty: there is none for everybody
   std::string_view key_variable;   // empty: needs no key
   std::string_view default_model;  // a good one to begin with; empty: the user has to say
   bool free = false;               // runs at home: no prices
+  bool needs_address = false;      // the user has to say where
 };
 // Those behind HTTP; `local` and `scripted` are made elsewhere.
 std::span<const ProviderKind> provider_kinds();

@@ -9,19 +9,23 @@ namespace {
 
 class Generator {
  public:
-  Generator(std::uint64_t seed, const std::vector<std::string>& apis)
-      : random_(seed), apis_(apis) {}
+  Generator(std::uint64_t seed, const std::vector<std::string>& apis,
+            const std::vector<std::string>& models)
+      : random_(seed), apis_(apis), models_(models) {}
 
   model::Request request() {
     model::Request out;
     out.model = model();
     out.system = one_of({"", "You are a crab.", " "});
     for (auto n = random_.below(4); n > 0; --n)
-      out.tools.push_back(model::Tool{name(), text(), {{"type", "object"}}});
+      out.tools.push_back(model::Tool{name(), text(), schema()});
     if (random_.below(3) == 0) out.tool_choice.mode = model::ToolChoice::Mode::required;
     if (random_.below(3) == 0)
       out.tool_choice = {model::ToolChoice::Mode::named,
                          out.tools.empty() ? name() : out.tools.back().name};
+    if (random_.below(3) == 0) out.tool_choice.mode = model::ToolChoice::Mode::none;
+    if (random_.below(2) == 0) out.max_tokens = static_cast<std::int64_t>(random_.below(3) * 3000);
+    for (auto n = random_.below(8); n > 5; --n) out.stop.push_back(one_of({"", " ", "STOP"}));
     out.thinking = static_cast<model::ThinkingLevel>(random_.below(6));
     for (auto n = random_.below(20); n > 0; --n)
       out.messages.push_back(std::make_shared<const session::Message>(message()));
@@ -48,7 +52,25 @@ class Generator {
          "w\xc3\xb6rter",
          "a_very_long_name_that_goes_on_and_on_and_does_not_end_before_the_limit_is_reached"});
   }
-  std::string model() { return one_of({"m", "m-20250101", "other"}); }
+  const std::string& model() { return models_[random_.below(models_.size())]; }
+  json::object schema() {
+    const auto text =
+        one_of({"{}", R"({"type":"object"})", R"({"type":"object","properties":{}})",
+                R"({"type":"object","properties":{"path":{"type":"string","minLength":1}},
+             "required":["path","gone"],"additionalProperties":false})",
+                R"({"$schema":"x","type":"object","properties":{"a":{"$ref":"#/$defs/A"}},
+             "$defs":{"A":{"type":["string","null"],"enum":["x","",3]}}})",
+                R"({"type":"object","properties":{"deep":{"$ref":"#/properties/deep"}}})",
+                R"({"type":"object","properties":{"any":{},"map":{"type":"object",
+             "additionalProperties":{"type":"number"}},"list":{"type":"array"},
+             "n":{"type":"integer","exclusiveMinimum":0,"enum":[1,2]},"t":true,
+             "either":{"oneOf":[{"type":"string","const":"x"},{"type":"null"},
+             {"type":"array","items":{"type":["integer","string"]}}]},
+             "both":{"allOf":[{"type":"object","properties":{"p":{"type":"string",
+             "format":"uri"}}},{"required":["p"]}]}}})"});
+    auto parsed = json::parse(text);
+    return parsed->as_object();
+  }
 
   session::Block image() {
     return session::ImageBlock{one_of({"", "iVBORw0KGgo=", "not base64!", "abc"}),
@@ -106,6 +128,7 @@ class Generator {
 
   SeededRandom random_;
   const std::vector<std::string>& apis_;
+  const std::vector<std::string>& models_;
 };
 
 }  // namespace
@@ -137,8 +160,9 @@ session::MessagePtr result_of(std::string id, std::string text, bool is_error) {
   return std::make_shared<const session::Message>(std::move(message));
 }
 
-model::Request random_request(std::uint64_t seed, const std::vector<std::string>& apis) {
-  return Generator(seed, apis).request();
+model::Request random_request(std::uint64_t seed, const std::vector<std::string>& apis,
+                              const std::vector<std::string>& models) {
+  return Generator(seed, apis, models).request();
 }
 
 }  // namespace reef::test

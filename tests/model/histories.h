@@ -16,7 +16,10 @@ session::MessagePtr result_of(std::string id, std::string text, bool is_error = 
 
 // Any message in any order: results without calls, calls without results, the same id again and
 // again, blank texts, names no API takes, damaged images, thoughts with and without signatures of
-// every api in `apis`. The same seed gives the same.
-model::Request random_request(std::uint64_t seed, const std::vector<std::string>& apis);
+// every api in `apis` by every model in `models`, tools with schemas few take. The same seed gives
+// the same.
+model::Request random_request(std::uint64_t seed, const std::vector<std::string>& apis,
+                              const std::vector<std::string>& models = {"m", "m-20250101",
+                                                                        "other"});
 
 }  // namespace reef::test

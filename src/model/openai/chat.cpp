@@ -98,6 +98,7 @@ void add_assistant(json::array& messages, const Turn& turn) {
 ConversationRules rules_for(const Endpoint& endpoint) {
   ConversationRules rules;
   rules.api = "openai-completions";
+  rules.id.length_max = 40;
   rules.images_in_results = false;
   rules.thoughts = endpoint.echo_thoughts ? Thoughts::own : Thoughts::none;
   rules.image_types = kCommonImageTypes;
@@ -136,8 +137,8 @@ HttpRequest ChatCodec::encode(const Request& request, const ModelFacts& facts, T
   const auto& endpoint = settings_.endpoint;
   const auto conversation = prepare(request, facts, rules_for(endpoint));
   json::array messages;
-  if (!request.system.empty())
-    messages.push_back(json::object{{"role", "system"}, {"content", request.system}});
+  if (!conversation.system.empty())
+    messages.push_back(json::object{{"role", "system"}, {"content", conversation.system}});
   for (const auto& turn : conversation.turns)
     turn.role == Turn::Role::user ? add_user(messages, turn) : add_assistant(messages, turn);
 
@@ -145,8 +146,10 @@ HttpRequest ChatCodec::encode(const Request& request, const ModelFacts& facts, T
   if (settings_.ask_usage) body["stream_options"] = json::object{{"include_usage", true}};
   add_tools(body, conversation);
   if (request.max_tokens)
-    body[endpoint.official ? "max_completion_tokens" : "max_tokens"] = *request.max_tokens;
-  if (!request.stop.empty()) body["stop"] = json::array(request.stop.begin(), request.stop.end());
+    body[endpoint.official ? "max_completion_tokens" : "max_tokens"] =
+        std::max<std::int64_t>(1, *request.max_tokens);
+  if (!conversation.stop.empty())
+    body["stop"] = json::array(conversation.stop.begin(), conversation.stop.end());
   if (const auto effort = effort_of(request.thinking, endpoint.official); !effort.empty())
     body["reasoning_effort"] = effort;
   for (const auto& [name, value] : request.extra) body[name] = value;

@@ -9,6 +9,8 @@
 namespace reef::model::openai {
 namespace {
 
+// Less is refused.
+constexpr std::int64_t kMaxOutputMin = 16;
 constexpr std::string_view kEncrypted = "reasoning.encrypted_content";
 
 json::object image_part(const ImagePiece& image) {
@@ -126,9 +128,9 @@ HttpRequest ResponsesCodec::encode(const Request& request, const ModelFacts& fac
     turn.role == Turn::Role::user ? add_user(input, turn) : add_assistant(input, turn);
   json::object body{
       {"model", request.model}, {"input", std::move(input)}, {"stream", true}, {"store", false}};
-  if (!request.system.empty()) body["instructions"] = request.system;
+  if (!conversation.system.empty()) body["instructions"] = conversation.system;
   add_tools(body, conversation);
-  if (request.max_tokens) body["max_output_tokens"] = *request.max_tokens;
+  if (request.max_tokens) body["max_output_tokens"] = std::max(kMaxOutputMin, *request.max_tokens);
   const auto effort = effort_of(request.thinking, true);
   if (!effort.empty()) body["reasoning"] = json::object{{"effort", effort}, {"summary", "auto"}};
   if (!effort.empty() || facts.thinking) body["include"] = json::array{kEncrypted};
