@@ -14,6 +14,7 @@
 #include "model/codec.h"
 #include "model/http/http.h"
 #include "model/key.h"
+#include "model/model.h"
 
 namespace reef::model {
 
@@ -37,7 +38,6 @@ struct HttpOptions {
 
 using CodecFor = std::function<std::shared_ptr<const Codec>(const std::string& key)>;
 using FactsFor = std::function<ModelFacts(std::string_view model)>;
-using ModelsOutcome = std::variant<std::vector<ModelFacts>, Failure>;
 
 class HttpProvider final : public Provider {
  public:

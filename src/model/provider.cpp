@@ -17,7 +17,15 @@ constexpr std::pair<Failure::Kind, std::string_view> kKinds[] = {
     {Failure::Kind::server, "server"},
 };
 
+constexpr std::string_view kThinkingLevels[] = {"off", "minimal", "low", "medium", "high", "xhigh"};
+
 }  // namespace
+
+std::optional<ThinkingLevel> thinking_level_from(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kThinkingLevels); ++i)
+    if (kThinkingLevels[i] == name) return static_cast<ThinkingLevel>(i);
+  return std::nullopt;
+}
 
 std::string_view name_of(Failure::Kind kind) {
   for (const auto& [value, name] : kKinds)

@@ -26,6 +26,7 @@ struct ToolChoice {
   std::string name;  // with `named`
 };
 enum class ThinkingLevel : std::uint8_t { off, minimal, low, medium, high, xhigh };
+std::optional<ThinkingLevel> thinking_level_from(std::string_view name);
 
 // One model call.
 struct Request {

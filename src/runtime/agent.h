@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "model/model.h"
@@ -18,6 +19,11 @@ struct Agent {
   std::string model = "local";
   std::string prompt;
   std::optional<int> idle_minutes;  // overrides the node's
+  // Asked in turn when the model before cannot be had and nothing was said yet.
+  std::vector<std::string> fallback = {};
+  model::ThinkingLevel thinking = model::ThinkingLevel::off;
+  std::optional<std::int64_t> max_tokens = {};
+  json::object parameters = {};  // of the backend, passed through
 };
 
 // What a turn needs to know of the configuration. A run keeps the one it started with.
@@ -25,6 +31,7 @@ struct Setup {
   std::map<std::string, Agent, std::less<>> agents;
   std::string default_agent = "reef";
   model::Providers providers;
+  std::string default_model = "local";
   Expiry expiry;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;  // overrides the agent's
 

@@ -26,6 +26,7 @@ class Segments {
   Segments(EventLog& events, const std::string& agent) : events_(events), agent_(agent) {}
 
   void take(model::Delta delta) {
+    started_ = true;
     if (delta.kind == model::Delta::Kind::tool_call) {
       close();
       return;
@@ -58,6 +59,7 @@ class Segments {
     open_.reset();
   }
 
+  bool started() const { return started_; }
   bool overflown() const { return said_bytes_ > kReplyBytesMax; }
   std::vector<session::Block> take_content() { return std::move(content_); }
 
@@ -67,6 +69,7 @@ class Segments {
   std::optional<model::Delta::Kind> open_;
   std::vector<session::Block> content_;
   std::size_t said_bytes_ = 0;
+  bool started_ = false;
 };
 
 // Asio 1.81 ends the program when a spawned coroutine is cancelled before it was ever suspended.
@@ -93,6 +96,30 @@ Task<model::Outcome> call(Executor loop, model::Provider& provider, const model:
     failure.message = error.what();
   }
   co_return failure;
+}
+
+struct Candidate {
+  std::string model;  // as it is configured
+  model::Providers::Route route;
+};
+
+// The models to ask, in turn. A fallback nobody serves is left out.
+Result<std::vector<Candidate>> candidates(const model::Providers& providers, const Agent& agent,
+                                          const std::string& model,
+                                          const std::vector<std::string>& fallback) {
+  std::vector<Candidate> out;
+  auto first = providers.route(model);
+  if (first) out.push_back(Candidate{model, *first});
+  for (const auto& name : fallback) {
+    auto route = providers.route(name);
+    if (route) {
+      out.push_back(Candidate{name, *std::move(route)});
+    } else {
+      log::warn("agent {}: fallback: {}", agent.name, route.error().what);
+    }
+  }
+  if (out.empty()) return std::move(first).error();
+  return out;
 }
 
 }  // namespace
@@ -183,20 +210,23 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
   const auto* row = sessions_.find(session->id());
   const std::string model(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
                                                                      : agent.model);
-  auto route = run.setup_->providers.route(model);
-  if (!route) {
-    end.error = route.error().what;
-    end.code = route.error().code;
+  // Who chose a model for a session chose that one.
+  const auto fallback = model == agent.model ? agent.fallback : std::vector<std::string>();
+  const auto chain = candidates(run.setup_->providers, agent, model, fallback);
+  if (!chain) {
+    end.error = chain.error().what;
+    end.code = chain.error().code;
     events.push(std::move(end));
     events.close();
     co_return;
   }
-  end.model = model;
 
   model::Request request;
-  request.model = route->model;
   request.system = agent.prompt;
   request.messages = session::for_model(session->context());
+  request.thinking = agent.thinking;
+  request.max_tokens = agent.max_tokens;
+  request.extra = agent.parameters;
 
   Segments segments(events, agent.name);
   const model::DeltaSink sink = [&](model::Delta delta) {
@@ -204,8 +234,19 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     if (segments.overflown()) run.stop_provider_.emit(asio::cancellation_type::terminal);
   };
   model::Outcome outcome = model::Failure{model::Failure::Kind::cancelled, "cancelled", 0, {}};
-  if (!run.cancelled_)
-    outcome = co_await call(loop_, *route->provider, request, sink, run.stop_provider_.slot());
+  const Candidate* asked = &chain->front();
+  for (std::size_t i = 0; i < chain->size() && !run.cancelled_; ++i) {
+    asked = &(*chain)[i];
+    request.model = asked->route.model;
+    outcome =
+        co_await call(loop_, *asked->route.provider, request, sink, run.stop_provider_.slot());
+    const auto* failure = std::get_if<model::Failure>(&outcome);
+    if (!failure || segments.started() || !model::calls_for_fallback(*failure)) break;
+    if (i + 1 < chain->size())
+      log::warn("agent {}: model '{}' failed ({}); asking '{}'", agent.name, asked->model,
+                model::name_of(failure->kind), (*chain)[i + 1].model);
+  }
+  end.model = asked->model;
   segments.close();
 
   // A provider that was done before it noticed has still said too much.
@@ -224,13 +265,13 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     reply.stop_reason = failure.kind == model::Failure::Kind::cancelled
                             ? session::StopReason::aborted
                             : session::StopReason::error;
-    reply.error_message = model::describe(failure, model);
+    reply.error_message = model::describe(failure, asked->model);
     end.error = reply.error_message;
     end.code = failure.kind == model::Failure::Kind::cancelled ? Errc::cancelled : Errc::provider;
   }
-  reply.api = route->provider->api();
-  reply.provider = route->provider_name;
-  if (reply.model.empty()) reply.model = route->model;
+  reply.api = asked->route.provider->api();
+  reply.provider = asked->route.provider_name;
+  if (reply.model.empty()) reply.model = asked->route.model;
   reply.time = clock_.now();
   end.usage = reply.usage;
 
