@@ -127,7 +127,6 @@ Failure failure_of_status(int status, std::string_view body) {
   const auto kind = [&] {
     switch (status) {
       case 401:
-      case 402:
       case 403:
         return Failure::Kind::auth;
       case 408:
@@ -136,6 +135,7 @@ Failure failure_of_status(int status, std::string_view body) {
         return Failure::Kind::server;
       case 413:
         return Failure::Kind::context_overflow;
+      case 402:
       case 429:
         return Failure::Kind::rate_limit;
       case 503:
@@ -147,6 +147,7 @@ Failure failure_of_status(int status, std::string_view body) {
     }
   };
   failure.kind = kind();
+  failure.final = status == 402;  // a bill is not paid in a moment
   failure.message = utf8::excerpt(body, kMessageBytesMax);
   if (failure.message.find_first_not_of(' ') == std::string::npos)
     failure.message = fmt::format("the server answered with status {}", status);

@@ -117,7 +117,7 @@ Backend anthropic_messages() {
              "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
        Kind::context_overflow},
       {401, error("authentication_error", "invalid x-api-key"), Kind::auth},
-      {402, error("billing_error", "credit balance is too low"), Kind::auth},
+      {402, error("billing_error", "credit balance is too low"), Kind::rate_limit, true},
       {403, error("permission_error", "not for you"), Kind::auth},
       {404, error("not_found_error", "model: m-1"), Kind::invalid_request},
       {413, error("request_too_large", "Request exceeds the maximum size"), Kind::context_overflow},

@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "model/anthropic/wire.h"
+#include "model/overflow.h"
 #include "model/reply_builder.h"
 
 namespace reef::model {
@@ -13,7 +14,7 @@ namespace {
 constexpr std::pair<std::string_view, Failure::Kind> kErrors[] = {
     {"authentication_error", Failure::Kind::auth},
     {"permission_error", Failure::Kind::auth},
-    {"billing_error", Failure::Kind::auth},
+    {"billing_error", Failure::Kind::rate_limit},
     {"not_found_error", Failure::Kind::invalid_request},
     {"invalid_request_error", Failure::Kind::invalid_request},
     {"request_too_large", Failure::Kind::context_overflow},
@@ -23,16 +24,6 @@ constexpr std::pair<std::string_view, Failure::Kind> kErrors[] = {
     {"api_error", Failure::Kind::server},
 };
 
-// The API has no type of its own for it.
-bool says_overflow(std::string_view message) {
-  const auto lower = utf8::lower_ascii(message);
-  for (const std::string_view words :
-       {"prompt is too long", "exceed context limit", "exceeds the context window",
-        "exceeds the maximum context length"})
-    if (lower.find(words) != std::string::npos) return true;
-  return false;
-}
-
 }  // namespace
 
 Failure failure_of(const json::object& error, int status) {
@@ -41,10 +32,11 @@ Failure failure_of(const json::object& error, int status) {
   const auto type = json::find_string(error, "type").value_or("");
   for (const auto& [name, kind] : kErrors)
     if (name == type) failure.kind = kind;
-  if (failure.kind == Failure::Kind::invalid_request && says_overflow(message))
+  if (failure.kind == Failure::Kind::invalid_request && says_too_long(message))
     failure.kind = Failure::Kind::context_overflow;
   if (message.empty() && !type.empty()) failure.message = utf8::excerpt(type);
-  failure.final = type == "enforced_spend_limit_reached" ||
+  failure.final = failure.final || type == "billing_error" ||
+                  type == "enforced_spend_limit_reached" ||
                   message.find("enforced_spend_limit_reached") != std::string_view::npos;
   return failure;
 }

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "model/bedrock/wire.h"
+#include "model/overflow.h"
 #include "model/reply_builder.h"
 #include "model/url.h"
 
@@ -36,17 +37,6 @@ constexpr std::pair<std::string_view, Failure::Kind> kExceptions[] = {
     {"modeltimeout", Failure::Kind::timeout},
 };
 
-// Each model's own words come through; there is no exception of its own for it.
-bool says_overflow(std::string_view message) {
-  const auto lower = utf8::lower_ascii(message);
-  for (const std::string_view words :
-       {"input is too long", "prompt is too long", "too many input tokens", "exceed context limit",
-        "exceeds the context", "maximum context length", "exceeds maximum token",
-        "input tokens exceed", "exceeds the maximum number of tokens"})
-    if (lower.find(words) != std::string::npos) return true;
-  return false;
-}
-
 // "com.amazon.coral#ThrottlingException:http://..." is "throttling".
 std::string plain_name(std::string_view exception) {
   if (const auto hash = exception.rfind('#'); hash != std::string_view::npos)
@@ -66,9 +56,9 @@ Failure failure_of(std::string_view exception, std::string_view message, int sta
   for (const auto& [known, kind] : kExceptions)
     if (known == name) failure.kind = kind;
   if (message.empty() && !exception.empty()) failure.message = utf8::excerpt(exception);
-  if (failure.kind == Failure::Kind::invalid_request && says_overflow(message))
+  if (failure.kind == Failure::Kind::invalid_request && says_too_long(message))
     failure.kind = Failure::Kind::context_overflow;
-  failure.final = name == "servicequotaexceeded";
+  failure.final = failure.final || name == "servicequotaexceeded";
   return failure;
 }
 
@@ -142,6 +132,9 @@ Failure BedrockCodec::failure(int status, const Headers& headers, std::string_vi
   if (exception.empty()) exception = json::find_string(*object, "__type").value_or("");
   auto message = json::find_string(*object, "message");
   if (!message) message = json::find_string(*object, "Message");
+  // Those who stand in for Bedrock often answer as others do.
+  if (const auto* error = json::find_object(*object, "error"); error && !message)
+    message = json::find_string(*error, "message");
   return bedrock::failure_of(exception, message.value_or(body), status);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/utf8.h"
 #include "model/google/wire.h"
+#include "model/overflow.h"
 #include "model/reply_builder.h"
 #include "model/url.h"
 
@@ -50,12 +51,6 @@ void take_detail(Failure& failure, const json::object& detail) {
       }
 }
 
-bool says_overflow(std::string_view message) {
-  const auto lower = utf8::lower_ascii(message);
-  return lower.find("exceeds the maximum number of tokens") != std::string::npos ||
-         lower.find("exceeds the maximum number of input tokens") != std::string::npos;
-}
-
 }  // namespace
 
 Failure failure_of(const json::object& error, int status) {
@@ -65,7 +60,8 @@ Failure failure_of(const json::object& error, int status) {
   for (const auto& [known, kind] : kStatuses)
     if (known == name) failure.kind = kind;
   if (message.empty() && !name.empty()) failure.message = utf8::excerpt(name);
-  if (says_overflow(message)) failure.kind = Failure::Kind::context_overflow;
+  if (failure.kind == Failure::Kind::invalid_request && says_too_long(message))
+    failure.kind = Failure::Kind::context_overflow;
   if (message.starts_with("API key not valid")) failure.kind = Failure::Kind::auth;
   if (const auto* details = json::find_array(error, "details"))
     for (const auto& detail : *details)

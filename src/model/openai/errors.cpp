@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "model/overflow.h"
 
 namespace reef::model::openai {
 namespace {
@@ -106,34 +107,6 @@ Failure judge(int status, Said said) {
 }
 
 }  // namespace
-
-bool says_too_long(std::string_view text) {
-  const auto words = utf8::lower_ascii(text);
-  for (const std::string_view phrase : {"maximum context length",
-                                        "context length exceeded",
-                                        "context_length_exceeded",
-                                        "exceeds the context window",
-                                        "exceeds the available context size",
-                                        "context size has been exceeded",
-                                        "prompt is too long",
-                                        "input is too long",
-                                        "prompt too long",
-                                        "maximum prompt length",
-                                        "reduce the length of the messages",
-                                        "longer than the model's context length",
-                                        "exceeds the model's maximum context",
-                                        "input length exceeds",
-                                        "too large for model with",
-                                        "greater than the context length",
-                                        "larger than the maximum context",
-                                        "input token count exceeds",
-                                        "when context the overflows",
-                                        "exceeded model token limit",
-                                        "exceeds the maximum number of tokens",
-                                        "exceeds the limit of"})
-    if (holds(words, phrase)) return true;
-  return false;
-}
 
 Failure failure_from_body(int status, std::string_view body) {
   const auto parsed = json::parse_lenient(body);

@@ -11,7 +11,5 @@ namespace reef::model::openai {
 Failure failure_from_body(int status, std::string_view body);
 // An error object, or words, that came inside a stream.
 Failure failure_from_stream(const json::value& error);
-// Whether these words say that the conversation is too long for the model.
-bool says_too_long(std::string_view words);
 
 }  // namespace reef::model::openai

@@ -16,14 +16,18 @@ std::optional<Failure> EventDecoder::take(std::string_view bytes, const DeltaSin
   if (done_) return std::nullopt;
   if (form_ == Form::unknown) {
     const auto first = bytes.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) return std::nullopt;
+    if (first == std::string_view::npos) {
+      parser_.feed(bytes);
+      return std::nullopt;
+    }
     form_ = bytes[first] == '{' ? Form::answer : Form::events;
+    if (form_ == Form::answer) bytes.remove_prefix(first);
   }
   if (form_ == Form::answer) {
     if (answer_.size() + bytes.size() > kAnswerBytesMax) return grown_too_large();
-    answer_ += bytes;
-    if (!is_closed_by(bytes)) return std::nullopt;
-    return take_whole(sink);
+    const auto end = end_in(bytes);
+    answer_ += bytes.substr(0, end);
+    return end == std::string_view::npos ? std::nullopt : take_whole(sink);
   }
   parser_.feed(bytes);
   while (!done_) {
@@ -48,8 +52,9 @@ std::optional<Failure> EventDecoder::take_data(std::string_view data, const Delt
   return take_event(parsed->get_object(), sink);
 }
 
-bool EventDecoder::is_closed_by(std::string_view bytes) {
-  for (const char c : bytes) {
+std::size_t EventDecoder::end_in(std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const char c = bytes[i];
     if (escaped_) {
       escaped_ = false;
     } else if (in_string_) {
@@ -60,10 +65,10 @@ bool EventDecoder::is_closed_by(std::string_view bytes) {
     } else if (c == '{') {
       ++depth_;
     } else if (c == '}' && --depth_ == 0) {
-      return true;
+      return i + 1;
     }
   }
-  return false;
+  return std::string_view::npos;
 }
 
 std::optional<Failure> EventDecoder::take_whole(const DeltaSink& sink) {

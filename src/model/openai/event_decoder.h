@@ -38,8 +38,9 @@ class EventDecoder : public Decoder {
 
   std::optional<Failure> take_data(std::string_view data, const DeltaSink& sink);
   std::optional<Failure> take_whole(const DeltaSink& sink);
-  // Whether the object that begins the answer is closed.
-  bool is_closed_by(std::string_view bytes);
+  // How many of these bytes still belong to the object that is the answer; npos: all of them, and
+  // it is not closed yet.
+  std::size_t end_in(std::string_view bytes);
 
   Form form_ = Form::unknown;
   bool marked_ = false;  // [DONE] came
