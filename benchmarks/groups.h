@@ -1,6 +1,7 @@
 // Table of contents of benchmarks/: groups of tables, each a function that measures and prints.
 //
-//   groups.h     core, sessions, imports         this file; main.cpp names them on the command line
+//   groups.h     core, sessions, imports,        this file; main.cpp names them on the command line
+//                providers
 //   core.h       the tables of `core`            round_trip.cpp, turns.cpp, start_up.cpp
 //   sessions.h   the tables of `sessions`        appends.cpp, contexts.cpp, lists.cpp
 //   table.h      Table                           aligned columns
@@ -23,5 +24,6 @@ namespace reef::benchmarks {
 Status core();
 Status sessions();
 Status imports();
+Status providers();
 
 }  // namespace reef::benchmarks

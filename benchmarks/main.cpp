@@ -24,6 +24,7 @@ constexpr Group kGroups[] = {
     {"core", "Ping, first chunk, turns per second, start-up, memory", benchmarks::core},
     {"sessions", "durable appends, opening, lists and start-up with many", benchmarks::sessions},
     {"import", "other programs' sessions, MB/s and memory", benchmarks::imports},
+    {"providers", "CPU a token and memory a stream of 200 models talking", benchmarks::providers},
 };
 
 constexpr int kInterrupted = 130;

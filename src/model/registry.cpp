@@ -95,6 +95,17 @@ CodecFor codec_for(const ProviderSpec& spec, const std::string& base_url) {
   };
 }
 
+// For lists: a password in an address is a key as well.
+std::string without_secrets(std::string url) {
+  url.erase(std::min(url.find_first_of("?#"), url.size()));
+  const auto scheme = url.find("://");
+  const auto begin = scheme == std::string::npos ? 0 : scheme + 3;
+  const auto end = std::min(url.find('/', begin), url.size());
+  if (const auto at = url.rfind('@', end); at != std::string::npos && at > begin && at < end)
+    url.erase(begin, at + 1 - begin);
+  return url;
+}
+
 }  // namespace
 
 std::span<const ProviderKind> provider_kinds() {
@@ -156,7 +167,7 @@ Result<Providers::Entry> make_provider(const ProviderSpec& spec, const HttpHouse
   entry.default_model = !spec.default_model.empty() ? spec.default_model
                         : !spec.models.empty()      ? spec.models.front()
                                                : std::string(own_place ? "" : kind->default_model);
-  entry.base_url = base_url;
+  entry.base_url = without_secrets(base_url);
   entry.key_place = describe(source);
   entry.facts = facts;
   entry.list = [provider] { return provider->list_models(); };

@@ -1,5 +1,7 @@
 #include "model/http/http.h"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "base/task_group.h"
@@ -94,6 +96,21 @@ TEST_F(HttpTest, RedirectsAreNotFollowed) {
   server_.reply(moved);
   EXPECT_EQ(get(post()).status, 302);
   EXPECT_EQ(server_.requests().size(), 1U);
+}
+
+TEST_F(HttpTest, ProxiesComeFromTheEnvironmentButNotForThisMachine) {
+  server_.reply(test::json_reply(200, "{}"));
+  const auto proxy = server_.url();
+  ::setenv("http_proxy", proxy.c_str(), 1);
+  auto request = post();
+  request.url = "http://model.invalid/v1/x";
+  const auto far = get(request);
+  ::setenv("http_proxy", "http://127.0.0.1:1", 1);
+  const auto near = get(post());
+  ::unsetenv("http_proxy");
+  EXPECT_EQ(far.status, 200);
+  EXPECT_EQ(server_.requests()[0].target, "http://model.invalid/v1/x");
+  EXPECT_EQ(near.status, 200);
 }
 
 TEST_F(HttpTest, CompressedAnswersAreUnpacked) {

@@ -149,7 +149,8 @@ std::optional<Failure> ChatDecoder::take_reason(std::string_view reason) {
 void ChatDecoder::take_usage(const json::object& usage) {
   const auto in = json::find_int(usage, "prompt_tokens");
   const auto out = json::find_int(usage, "completion_tokens");
-  if (!in && !out) return;
+  // Some send zeros where they did not count.
+  if (in.value_or(0) <= 0 && out.value_or(0) <= 0) return;
   std::int64_t read = 0;
   std::int64_t written = 0;
   if (const auto* details = json::find_object(usage, "prompt_tokens_details")) {

@@ -173,7 +173,8 @@ std::optional<Failure> ResponsesDecoder::close(const json::object& response,
 void ResponsesDecoder::take_usage(const json::object& usage) {
   const auto in = json::find_int(usage, "input_tokens");
   const auto out = json::find_int(usage, "output_tokens");
-  if (!in && !out) return;
+  // Some send zeros where they did not count.
+  if (in.value_or(0) <= 0 && out.value_or(0) <= 0) return;
   auto& total = builder_.usage;
   if (const auto* details = json::find_object(usage, "input_tokens_details")) {
     total.cache_read =
