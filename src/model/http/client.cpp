@@ -66,17 +66,17 @@ Task<Result<std::string>> read_body(Answer& answer, std::size_t bytes_max) {
   }
 }
 
-Client::Client(Executor loop, Options options)
-    : multi_(std::make_shared<Multi>(loop, std::move(options))), drains_(loop, "http drains") {}
+Client::Client(Executor loop)
+    : multi_(std::make_shared<Multi>(loop)), drains_(loop, "http drains") {}
 
 Client::~Client() = default;
 
-Task<Result<Answer>> Client::send(HttpRequest request, Timeouts timeouts) {
+Task<Result<Answer>> Client::send(HttpRequest request, Timeouts timeouts, std::string ca_file) {
   const auto multi = multi_;
   if (multi->stopping) co_return Error(Errc::unavailable, "the daemon is shutting down");
   auto exchange = std::make_unique<Exchange>(multi, std::move(request));
   auto& it = *exchange;
-  REEF_CO_CHECK(it.start(timeouts, multi->options.ca_file));
+  REEF_CO_CHECK(it.start(timeouts, ca_file));
   // libcurl watches over the connecting; from there on the answer is waited for.
   while (!it.connected && !it.head_done && !it.ended) co_await it.changed.wait();
   const auto deadline = steady_clock::now() + timeouts.first_byte;

@@ -6,6 +6,8 @@ namespace reef::model::http {
 namespace asio = boost::asio;
 namespace {
 
+constexpr long kConnectionsKeptMax = 256;
+
 int on_socket(CURL*, curl_socket_t socket, int what, void* multi, void*) {
   static_cast<Multi*>(multi)->want(socket, what);
   return 0;
@@ -23,8 +25,7 @@ void initialise_library() {
 
 }  // namespace
 
-Multi::Multi(Executor executor, Client::Options settings)
-    : loop(executor), options(std::move(settings)), timer(executor), left(executor) {
+Multi::Multi(Executor executor) : loop(executor), timer(executor), left(executor) {
   initialise_library();
   handle = curl_multi_init();
   REEF_ASSERT(handle);
@@ -32,7 +33,7 @@ Multi::Multi(Executor executor, Client::Options settings)
   curl_multi_setopt(handle, CURLMOPT_SOCKETDATA, this);
   curl_multi_setopt(handle, CURLMOPT_TIMERFUNCTION, on_timer);
   curl_multi_setopt(handle, CURLMOPT_TIMERDATA, this);
-  curl_multi_setopt(handle, CURLMOPT_MAXCONNECTS, options.connections_max);
+  curl_multi_setopt(handle, CURLMOPT_MAXCONNECTS, kConnectionsKeptMax);
 }
 
 Multi::~Multi() {

@@ -54,7 +54,7 @@ struct Exchange {
 };
 
 struct Multi : std::enable_shared_from_this<Multi> {
-  Multi(Executor executor, Client::Options settings);
+  explicit Multi(Executor executor);
   ~Multi();
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;
@@ -74,7 +74,6 @@ struct Multi : std::enable_shared_from_this<Multi> {
   void shut();
 
   Executor loop;
-  Client::Options options;
   CURLM* handle = nullptr;
   boost::asio::steady_timer timer;
   std::unordered_map<curl_socket_t, std::shared_ptr<Watch>> watches;
