@@ -75,7 +75,9 @@ class Client {
  private:
   static Task<void> drain_soon(Answer answer);
 
-  std::shared_ptr<Multi> multi_;
+  Executor loop_;
+  std::shared_ptr<Multi> multi_;  // from the first request on
+  bool stopping_ = false;
   TaskGroup drains_;
 };
 
