@@ -1,21 +1,22 @@
 // Table of contents of model/: language models behind one interface.
 //
-//   provider.h            Provider, Request, Reply, Failure   the interface
-//   codec.h               Codec, Decoder                      how one API speaks
-//   conversation.h        prepare                             a history made valid for one API
-//   reply_builder.h       ReplyBuilder                        a reply put together from its pieces
-//   http_provider.h       HttpProvider                        a codec, bytes, retries
-//   http/http.h           http::Client                        HTTP on the loop
-//   sse/sse.h             sse::Parser                         server-sent events
-//   key.h                 KeySource                           where a key comes from
-//   openai/ azure/ ...                                        one folder for each wire format
-//   local/local.h         LocalProvider                       the embedded default: no key, no
-//   network scripted/scripted.h   ScriptedProvider                    says what a script says;
-//   tests, benches facts.h               known_model                         what is known of
-//   well-known models registry.h            ProviderSpec, make_provider         from configuration
-//   to providers model_lists.h         ModelLists                          what backends say they
-//   have model.h               Providers                           which provider serves which
-//   model
+//   provider.h       Provider, Request, Reply, Failure   the interface
+//   codec.h          Codec, Decoder                      how one API speaks
+//   conversation.h   prepare                             a history made valid for one API
+//   reply_builder.h  ReplyBuilder                        a reply put together from its pieces
+//   overflow.h       says_too_long                       words for what does not fit
+//   claude.h         lengths, may_think                  what is peculiar to the Claude models
+//   http_provider.h  HttpProvider                        a codec, bytes, retries
+//   http/http.h      http::Client                        HTTP on the loop
+//   sse/sse.h        sse::Parser                         server-sent events
+//   key.h            KeySource                           where a key comes from
+//   anthropic/ azure/ bedrock/ google/ openai/           one folder for each wire format
+//   local/           LocalProvider                       the default: no key, no network
+//   scripted/        ScriptedProvider                    says what a script says
+//   facts.h          known_model                         what is known of well-known models
+//   registry.h       ProviderSpec, make_provider         from configuration to providers
+//   model_lists.h    ModelLists                          what backends say they have
+//   model.h          Providers                           which provider serves which model
 #pragma once
 
 #include <functional>

@@ -60,28 +60,37 @@ void add_user(json::array& input, const Turn& turn) {
     input.push_back(json::object{{"role", "user"}, {"content", std::move(parts)}});
 }
 
+// The signature is the item itself, as the backend sent it; whoever wrote the transcript since may
+// have damaged it, and a damaged one costs the whole request.
+std::optional<json::object> reasoning_item(const ThinkingPiece& thought) {
+  const auto parsed = json::parse(thought.signature);
+  const auto* item = parsed ? parsed->if_object() : nullptr;
+  if (!item || json::find_string(*item, "type") != "reasoning") return std::nullopt;
+  const auto id = json::find_string(*item, "id").value_or("");
+  const auto sealed = json::find_string(*item, "encrypted_content").value_or("");
+  const auto* summary = json::find_array(*item, "summary");
+  if (!id.starts_with("rs_") || sealed.empty() || !summary) return std::nullopt;
+  return *item;
+}
+
 void add_assistant(json::array& input, const Turn& turn) {
   for (const auto& piece : turn.pieces)
-    std::visit(
-        Overload{
-            [&](const TextPiece& text) {
-              input.push_back(json::object{{"role", "assistant"}, {"content", text.text}});
-            },
-            [&](const ThinkingPiece& thought) {
-              // The signature is the item itself, as the backend sent it.
-              auto item = json::parse(thought.signature);
-              if (item && item->is_object() && item->get_object().contains("encrypted_content"))
-                input.push_back(*std::move(item));
-            },
-            [&](const CallPiece& call) {
-              input.push_back(json::object{{"type", "function_call"},
-                                           {"call_id", call.id},
-                                           {"name", call.name},
-                                           {"arguments", json::write(call.arguments)}});
-            },
-            [](const auto&) {},
-        },
-        piece);
+    std::visit(Overload{
+                   [&](const TextPiece& text) {
+                     input.push_back(json::object{{"role", "assistant"}, {"content", text.text}});
+                   },
+                   [&](const ThinkingPiece& thought) {
+                     if (auto item = reasoning_item(thought)) input.push_back(*std::move(item));
+                   },
+                   [&](const CallPiece& call) {
+                     input.push_back(json::object{{"type", "function_call"},
+                                                  {"call_id", call.id},
+                                                  {"name", call.name},
+                                                  {"arguments", json::write(call.arguments)}});
+                   },
+                   [](const auto&) {},
+               },
+               piece);
 }
 
 ConversationRules conversation_rules() {
