@@ -140,6 +140,7 @@ Status read_providers(Table& root, std::string_view file, LoadedConfig& out) {
     table.read("api_version", spec.api_version);
     table.read("auth", spec.auth);
     table.read("region", spec.region);
+    table.read("ca_file", spec.ca_file);
     REEF_CHECK(read_headers(table, file, prefix, spec.headers, out.warnings));
     REEF_CHECK(read_facts(table, file, prefix, spec, out.warnings));
     const auto* kind = fields->get("kind");

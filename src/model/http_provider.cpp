@@ -111,7 +111,8 @@ Task<Result<std::shared_ptr<const Codec>>> HttpProvider::codec() {
 Task<std::variant<http::Answer, Failure>> HttpProvider::send(const Codec& codec,
                                                              HttpRequest request) {
   for (const auto& [name, value] : options_.headers) set_header(request.headers, name, value);
-  auto answer = co_await house_.client.send(std::move(request), options_.timeouts);
+  auto answer =
+      co_await house_.client.send(std::move(request), options_.timeouts, options_.ca_file);
   if (!answer) co_return failure_of(answer.error());
   const int status = answer->status();
   if (status >= 200 && status < 300) co_return *std::move(answer);

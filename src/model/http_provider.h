@@ -33,7 +33,8 @@ struct HttpOptions {
   // A backend that wants a longer pause is not waited for: the failure says how long.
   std::chrono::milliseconds retry_after_max{30'000};
   std::chrono::milliseconds key_patience{15'000};
-  Headers headers;  // beside the codec's own, or instead of them
+  Headers headers;      // beside the codec's own, or instead of them
+  std::string ca_file;  // trusted instead of the system's store
 };
 
 using CodecFor = std::function<std::shared_ptr<const Codec>(const std::string& key)>;

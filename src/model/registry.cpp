@@ -156,6 +156,7 @@ Result<Providers::Entry> make_provider(const ProviderSpec& spec, const HttpHouse
   options.timeouts = spec.timeouts;
   options.retries_max = spec.retries_max;
   options.headers = spec.headers;
+  options.ca_file = spec.ca_file;
   const auto facts = [spec](std::string_view model) { return facts_for(spec, model); };
   const auto provider = std::make_shared<HttpProvider>(house, codec_for(spec, base_url), source,
                                                        facts, std::move(options));

@@ -25,6 +25,7 @@ struct ProviderSpec {
   http::Timeouts timeouts;
   int retries_max = 2;
   Headers headers;
+  std::string ca_file;  // trusted instead of the system's store
 
   // What single kinds need.
   bool stream_usage = true;  // openai: ask for usage in streams

@@ -66,17 +66,19 @@ Task<Result<std::string>> read_body(Answer& answer, std::size_t bytes_max) {
   }
 }
 
-Client::Client(Executor loop, Options options)
-    : multi_(std::make_shared<Multi>(loop, std::move(options))), drains_(loop, "http drains") {}
+Client::Client(Executor loop) : loop_(loop), drains_(loop, "http drains") {}
 
 Client::~Client() = default;
 
-Task<Result<Answer>> Client::send(HttpRequest request, Timeouts timeouts) {
-  const auto multi = multi_;
-  if (multi->stopping) co_return Error(Errc::unavailable, "the daemon is shutting down");
-  auto exchange = std::make_unique<Exchange>(multi, std::move(request));
+Task<Result<Answer>> Client::send(HttpRequest request, Timeouts timeouts, std::string ca_file) {
+  if (stopping_) co_return Error(Errc::unavailable, "the daemon is shutting down");
+  if (!multi_) {
+    REEF_CO_CHECK(load_library());
+    multi_ = std::make_shared<Multi>(loop_);
+  }
+  auto exchange = std::make_unique<Exchange>(multi_, std::move(request));
   auto& it = *exchange;
-  REEF_CO_CHECK(it.start(timeouts, multi->options.ca_file));
+  REEF_CO_CHECK(it.start(timeouts, ca_file));
   // libcurl watches over the connecting; from there on the answer is waited for.
   while (!it.connected && !it.head_done && !it.ended) co_await it.changed.wait();
   const auto deadline = steady_clock::now() + timeouts.first_byte;
@@ -101,8 +103,9 @@ Task<void> Client::drain_soon(Answer answer) {
 }
 
 Task<void> Client::stop() {
+  stopping_ = true;
   const auto multi = multi_;
-  multi->stopping = true;
+  if (!multi) co_return;
   for (auto* exchange : multi->live) {
     if (exchange->ended) continue;
     exchange->failure = Error(Errc::unavailable, "the daemon is shutting down");
@@ -115,7 +118,7 @@ Task<void> Client::stop() {
 }
 
 std::size_t Client::in_flight() const {
-  return multi_->live.size();
+  return multi_ ? multi_->live.size() : 0;
 }
 
 }  // namespace reef::model::http

@@ -76,15 +76,15 @@ Exchange::Exchange(std::shared_ptr<Multi> owner, HttpRequest what)
 
 Exchange::~Exchange() {
   leave();
-  if (easy) curl_easy_cleanup(easy);
-  curl_slist_free_all(lines);
+  if (easy) curl().easy_cleanup(easy);
+  curl().slist_free_all(lines);
   multi->live.erase(this);
   if (multi->live.empty()) multi->left.notify_all();
 }
 
 void Exchange::leave() {
   if (!std::exchange(added, false)) return;
-  curl_multi_remove_handle(multi->handle, easy);
+  curl().multi_remove_handle(multi->handle, easy);
 }
 
 Status Exchange::start(const Timeouts& limits, const std::string& ca_file) {
@@ -94,16 +94,16 @@ Status Exchange::start(const Timeouts& limits, const std::string& ca_file) {
       return Error(Errc::invalid, fmt::format("the header '{}' cannot be sent",
                                               utf8::single_line(utf8::sanitize(name))));
     auto* longer =
-        curl_slist_append(lines, (value.empty() ? name + ";" : name + ": " + value).c_str());
+        curl().slist_append(lines, (value.empty() ? name + ";" : name + ": " + value).c_str());
     REEF_ASSERT(longer);
     lines = longer;
   }
-  if (auto* longer = curl_slist_append(lines, "Expect:")) lines = longer;
+  if (auto* longer = curl().slist_append(lines, "Expect:")) lines = longer;
 
-  easy = curl_easy_init();
+  easy = curl().easy_init();
   REEF_ASSERT(easy);
   const auto set = [this](CURLoption option, auto value) {
-    return curl_easy_setopt(easy, option, value) == CURLE_OK;
+    return curl().easy_setopt(easy, option, value) == CURLE_OK;
   };
   bool good = set(CURLOPT_URL, request.url.c_str());
   good = set(CURLOPT_PROTOCOLS_STR, "http,https") && good;
@@ -137,7 +137,7 @@ Status Exchange::start(const Timeouts& limits, const std::string& ca_file) {
   good = set(CURLOPT_CLOSESOCKETFUNCTION, on_close) && good;
   good = set(CURLOPT_CLOSESOCKETDATA, static_cast<void*>(multi.get())) && good;
   if (!good) return Error(Errc::internal, "libcurl is too old or lacks an option Reef needs");
-  if (curl_multi_add_handle(multi->handle, easy) != CURLM_OK)
+  if (curl().multi_add_handle(multi->handle, easy) != CURLM_OK)
     return Error(Errc::internal, "libcurl refused a request");
   added = true;
   return Ok{};
@@ -148,8 +148,8 @@ void Exchange::end(CURLcode code) {
   // Once the request is out it is the answer that makes no sense.
   const auto kind = connected && errc_of(code) == Errc::invalid ? Errc::unavailable : errc_of(code);
   if (code != CURLE_OK && !failure)
-    failure = Error(
-        kind, fmt::format("{}: {}", host_of(request.url), why[0] ? why : curl_easy_strerror(code)));
+    failure = Error(kind, fmt::format("{}: {}", host_of(request.url),
+                                      why[0] ? why : curl().easy_strerror(code)));
   ended = true;
   changed.notify_all();
 }
@@ -166,7 +166,7 @@ void Exchange::take_header(std::string_view line) {
     headers.clear();
     header_bytes = 0;
     long code = 0;
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &code);
+    curl().easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &code);
     status = static_cast<int>(code);
     return;
   }
@@ -193,7 +193,7 @@ bool Exchange::take_body(std::string_view bytes) {
 
 void Exchange::resume() {
   if (!std::exchange(paused, false) || !added) return;
-  curl_easy_pause(easy, CURLPAUSE_CONT);
+  curl().easy_pause(easy, CURLPAUSE_CONT);
 }
 
 }  // namespace reef::model::http

@@ -52,21 +52,16 @@ Task<Result<std::string>> read_body(Answer& answer, std::size_t bytes_max);
 
 class Client {
  public:
-  struct Options {
-    std::string ca_file;  // instead of the system's store
-    long connections_max = 256;
-  };
-
-  explicit Client(Executor loop) : Client(std::move(loop), Options()) {}
-  Client(Executor loop, Options options);
+  explicit Client(Executor loop);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
   // Returns once the head of the answer is there, whatever its status. Errors: `timeout`,
   // `unavailable` (no connection, or lost), `invalid` (a request that cannot be sent). Cancelling
-  // the task closes the connection and unwinds with operation_aborted.
-  Task<Result<Answer>> send(HttpRequest request, Timeouts timeouts);
+  // the task closes the connection and unwinds with operation_aborted. `ca_file` is trusted instead
+  // of the system's store.
+  Task<Result<Answer>> send(HttpRequest request, Timeouts timeouts, std::string ca_file = {});
 
   // Reads what is left of an answer nobody needs any more, for a moment, so that its connection can
   // serve the next request.
@@ -80,7 +75,9 @@ class Client {
  private:
   static Task<void> drain_soon(Answer answer);
 
-  std::shared_ptr<Multi> multi_;
+  Executor loop_;
+  std::shared_ptr<Multi> multi_;  // from the first request on
+  bool stopping_ = false;
   TaskGroup drains_;
 };
 

@@ -6,6 +6,8 @@ namespace reef::model::http {
 namespace asio = boost::asio;
 namespace {
 
+constexpr long kConnectionsKeptMax = 256;
+
 int on_socket(CURL*, curl_socket_t socket, int what, void* multi, void*) {
   static_cast<Multi*>(multi)->want(socket, what);
   return 0;
@@ -16,23 +18,16 @@ int on_timer(CURLM*, long milliseconds, void* multi) {
   return 0;
 }
 
-void initialise_library() {
-  static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
-  REEF_ASSERT(once == CURLE_OK);
-}
-
 }  // namespace
 
-Multi::Multi(Executor executor, Client::Options settings)
-    : loop(executor), options(std::move(settings)), timer(executor), left(executor) {
-  initialise_library();
-  handle = curl_multi_init();
+Multi::Multi(Executor executor) : loop(executor), timer(executor), left(executor) {
+  handle = curl().multi_init();
   REEF_ASSERT(handle);
-  curl_multi_setopt(handle, CURLMOPT_SOCKETFUNCTION, on_socket);
-  curl_multi_setopt(handle, CURLMOPT_SOCKETDATA, this);
-  curl_multi_setopt(handle, CURLMOPT_TIMERFUNCTION, on_timer);
-  curl_multi_setopt(handle, CURLMOPT_TIMERDATA, this);
-  curl_multi_setopt(handle, CURLMOPT_MAXCONNECTS, options.connections_max);
+  curl().multi_setopt(handle, CURLMOPT_SOCKETFUNCTION, on_socket);
+  curl().multi_setopt(handle, CURLMOPT_SOCKETDATA, this);
+  curl().multi_setopt(handle, CURLMOPT_TIMERFUNCTION, on_timer);
+  curl().multi_setopt(handle, CURLMOPT_TIMERDATA, this);
+  curl().multi_setopt(handle, CURLMOPT_MAXCONNECTS, kConnectionsKeptMax);
 }
 
 Multi::~Multi() {
@@ -42,7 +37,7 @@ Multi::~Multi() {
 void Multi::shut() {
   if (!handle) return;
   REEF_ASSERT(live.empty());
-  curl_multi_cleanup(std::exchange(handle, nullptr));
+  curl().multi_cleanup(std::exchange(handle, nullptr));
   timer.cancel();
   while (!watches.empty()) forget(watches.begin()->first);
 }
@@ -109,12 +104,12 @@ void Multi::set_timer(long milliseconds) {
 
 void Multi::act(curl_socket_t socket, int events) {
   int running = 0;
-  curl_multi_socket_action(handle, socket, events, &running);
+  curl().multi_socket_action(handle, socket, events, &running);
   int left_over = 0;
-  while (CURLMsg* message = curl_multi_info_read(handle, &left_over)) {
+  while (CURLMsg* message = curl().multi_info_read(handle, &left_over)) {
     if (message->msg != CURLMSG_DONE) continue;
     char* owner = nullptr;
-    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
+    curl().easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
     // The message is gone once the handle is removed.
     reinterpret_cast<Exchange*>(owner)->end(message->data.result);
   }

@@ -9,10 +9,10 @@
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <curl/curl.h>
 
 #include "base/notify.h"
 #include "model/http/http.h"
+#include "model/http/library.h"
 
 namespace reef::model::http {
 
@@ -54,7 +54,7 @@ struct Exchange {
 };
 
 struct Multi : std::enable_shared_from_this<Multi> {
-  Multi(Executor executor, Client::Options settings);
+  explicit Multi(Executor executor);
   ~Multi();
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;
@@ -74,13 +74,11 @@ struct Multi : std::enable_shared_from_this<Multi> {
   void shut();
 
   Executor loop;
-  Client::Options options;
   CURLM* handle = nullptr;
   boost::asio::steady_timer timer;
   std::unordered_map<curl_socket_t, std::shared_ptr<Watch>> watches;
   std::set<Exchange*> live;
   Notify left;
-  bool stopping = false;
 
  private:
   void arm(curl_socket_t socket, const std::shared_ptr<Watch>& watch);
