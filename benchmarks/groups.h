@@ -27,5 +27,6 @@ Status imports();
 Status search_small();
 Status search_alone();
 Status search_large();
+Status providers();
 
 }  // namespace reef::benchmarks

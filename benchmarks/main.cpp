@@ -31,6 +31,7 @@ constexpr Group kGroups[] = {
      false},
     {"search-1m", "the same alone with a million messages; 3 GB, only when named",
      benchmarks::search_large, false},
+    {"providers", "CPU a token and memory a stream of 200 models talking", benchmarks::providers},
 };
 
 constexpr int kInterrupted = 130;

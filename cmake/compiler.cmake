@@ -38,6 +38,9 @@ if(reef_lld)
   add_link_options(--ld-path=${reef_lld})
 endif()
 
+# A program loads what it uses, not what its libraries could.
+add_link_options(-Wl,--as-needed)
+
 find_program(reef_ccache NAMES ccache)
 if(reef_ccache)
   # PCH needs the two sloppiness settings; without them every file would miss.

@@ -38,7 +38,8 @@ RESTRICTED = {
     "nlohmann/json.hpp": (),
     "iostream": ("apps/", "tests/", "benchmarks/", "fuzz/"),
     "CLI/CLI.hpp": ("apps/", "benchmarks/main.cpp"),
-    "toml++/toml.h": ("src/daemon/config.cpp", "src/organise/", "src/exchange/", "tests/exchange/definitions_test.cpp"),
+    "toml++/toml.h": ("src/daemon/", "src/organise/", "src/exchange/", "tests/exchange/definitions_test.cpp"),
+    "curl/": ("src/model/http/",),
     "spdlog/": ("src/base/log.cpp",),
 }
 

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "memory_commands.h"
+#include "model_commands.h"
 #include "protocol/protocol.h"
 
 namespace {
@@ -389,6 +390,7 @@ int main(int argc, char** argv) {
       add(app, flags, "stop", "Stop the daemon; running turns are finished first", "reef stop");
 
   const MemoryCommands memory(app, flags.json);
+  const ModelCommands models(app, flags.json);
 
   try {
     app.parse(argc, argv);
@@ -481,6 +483,7 @@ int main(int argc, char** argv) {
     return run_import(context, importing);
   }
   if (memory.parsed()) return memory.run(context);
+  if (models.parsed()) return models.run(context);
   if (search->parsed()) {
     for (const auto& word : search_words)
       searching.query += (searching.query.empty() ? "" : " ") + word;

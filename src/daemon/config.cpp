@@ -1,90 +1,13 @@
 #include "daemon/config.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
+#include "daemon/provider_config.h"
+#include "daemon/toml_table.h"
 #include "session/ids.h"
 
 namespace reef::daemon {
 namespace {
-
-// Reads known keys of one table; remembers the first bad value and every key nobody asked for.
-class Table {
- public:
-  Table(const toml::table& table, std::string_view file, std::string prefix)
-      : table_(table), file_(file), prefix_(std::move(prefix)) {}
-
-  void read(std::string_view key, std::string& into) {
-    if (const auto* node = find(key)) {
-      if (const auto value = node->value_exact<std::string>()) {
-        into = *value;
-      } else {
-        refuse(key, *node, "must be a string");
-      }
-    }
-  }
-
-  void read(std::string_view key, bool& into) {
-    if (const auto* node = find(key)) {
-      if (const auto value = node->value_exact<bool>()) {
-        into = *value;
-      } else {
-        refuse(key, *node, "must be true or false");
-      }
-    }
-  }
-
-  template <class Number>
-  void read(std::string_view key, std::int64_t min, std::int64_t max, Number& into) {
-    if (const auto* node = find(key)) {
-      const auto value = node->value_exact<std::int64_t>();
-      if (value && *value >= min && *value <= max) {
-        into = static_cast<Number>(*value);
-      } else {
-        refuse(key, *node, fmt::format("must be a whole number from {} to {}", min, max));
-      }
-    }
-  }
-
-  // The sub-table, or nullptr; a value of another type is refused.
-  const toml::table* sub(std::string_view key) {
-    const auto* node = find(key);
-    if (!node) return nullptr;
-    if (const auto* table = node->as_table()) return table;
-    refuse(key, *node, "must be a table");
-    return nullptr;
-  }
-
-  void refuse(std::string_view key, const toml::node& node, std::string why) {
-    if (error_) return;
-    error_ = Error(Errc::invalid, place(key, node) + ": " + std::move(why));
-  }
-
-  const toml::node* find(std::string_view key) {
-    known_.emplace_back(key);
-    return table_.get(key);
-  }
-
-  std::string place(std::string_view key, const toml::node& node) const {
-    return fmt::format("{}:{}: {}{}", file_, node.source().begin.line, prefix_, key);
-  }
-
-  // Call last: hands over what was found.
-  Status finish(std::vector<std::string>& warnings) {
-    for (const auto& [key, node] : table_)
-      if (std::find(known_.begin(), known_.end(), key.str()) == known_.end())
-        warnings.push_back(place(key.str(), node) + ": unknown key, ignored");
-    if (error_) return *error_;
-    return Ok{};
-  }
-
- private:
-  const toml::table& table_;
-  std::string_view file_;
-  std::string prefix_;
-  std::vector<std::string> known_;
-  std::optional<Error> error_;
-};
 
 constexpr int kStepsMax = 1000;
 constexpr int kIdleMinutesMax = 60 * 24 * 366;
@@ -99,41 +22,6 @@ std::optional<int> minutes_of_day(std::string_view text) {
   return hours * 60 + minutes;
 }
 
-Result<toml::table> parse_toml(std::string_view text, std::string_view file) {
-  try {
-    return toml::parse(text, file);
-  } catch (const toml::parse_error& error) {
-    return Error(Errc::invalid,
-                 fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));
-  }
-}
-
-Status read_providers(Table& root, std::string_view file, LoadedConfig& out) {
-  const auto* providers = root.sub("providers");
-  if (!providers) return Ok{};
-  for (const auto& [name, node] : *providers) {
-    const auto prefix = fmt::format("providers.{}.", name.str());
-    const auto* fields = node.as_table();
-    if (!fields)
-      return Error(Errc::invalid, fmt::format("{}:{}: providers.{}: must be a table", file,
-                                              node.source().begin.line, name.str()));
-    Table table(*fields, file, prefix);
-    ProviderConfig provider;
-    table.read("kind", provider.kind);
-    table.read("script", provider.script);
-    if (provider.kind != "scripted" && provider.kind != "local")
-      table.refuse("kind", fields->contains("kind") ? *fields->get("kind") : node,
-                   "must be one of: local, scripted");
-    if (provider.kind == "scripted" && provider.script.empty())
-      table.refuse("script", node, "a scripted provider needs the file of its script");
-    if (const auto* script = fields->get("script"))
-      provider.script_place = table.place("script", *script);
-    REEF_CHECK(table.finish(out.warnings));
-    out.config.providers.emplace(name.str(), std::move(provider));
-  }
-  return Ok{};
-}
-
 }  // namespace
 
 Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) {
@@ -142,6 +30,7 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
   auto& config = out.config;
   Table root(parsed, file, "");
   root.read("default_agent", config.default_agent);
+  root.read("default_model", config.default_model);
 
   if (const auto* section = root.sub("log")) {
     Table table(*section, file, "log.");
@@ -211,7 +100,8 @@ Result<LoadedConfig> load_config(Files& files, const std::string& path) {
 }
 
 Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
-                                   std::string_view file, std::vector<std::string>& warnings) {
+                                   std::string_view file, std::vector<std::string>& warnings,
+                                   const std::string& default_model) {
   // The same rule as for the key it becomes part of.
   const auto key = session::Key::of_pair(name, runtime::Agent().model);
   if (!key) return Error(Errc::invalid, fmt::format("{}: {}", file, key.error().what));
@@ -220,7 +110,8 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   agent.name = std::string(name);
   Table root(parsed, file, "");
   root.read("description", agent.description);
-  root.read("model", agent.model);
+  agent.model = default_model;
+  read_model(root, agent);
   root.read("max_iterations", 1, kStepsMax, agent.steps_max);
   int idle_minutes = -1;
   root.read("idle_minutes", 0, kIdleMinutesMax, idle_minutes);
@@ -238,11 +129,13 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   return agent;
 }
 
-LoadedAgents load_agents(Files& files, const std::string& directory) {
+LoadedAgents load_agents(Files& files, const std::string& directory,
+                         const std::string& default_model) {
   LoadedAgents out;
   runtime::Agent built_in;
   built_in.name = "reef";
   built_in.description = "The built-in agent.";
+  built_in.model = default_model;
   out.agents.emplace(built_in.name, built_in);
 
   const auto names = files.list(directory);
@@ -260,7 +153,7 @@ LoadedAgents load_agents(Files& files, const std::string& directory) {
       out.warnings.push_back(text.error().what);
       continue;
     }
-    auto agent = parse_agent(stem, *text, path, out.warnings);
+    auto agent = parse_agent(stem, *text, path, out.warnings, default_model);
     if (!agent) {
       out.warnings.push_back(agent.error().what + "; the agent is left out");
       continue;

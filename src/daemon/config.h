@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "model/registry.h"
 #include "runtime/agent.h"
 #include "session/attachments.h"
 #include "transport/connection.h"
@@ -18,13 +19,15 @@
 namespace reef::daemon {
 
 struct ProviderConfig {
-  std::string kind;
+  model::ProviderSpec spec;  // its kind may also be "local" or "scripted"
   std::string script;        // kind "scripted": a file, relative to the home
   std::string script_place;  // where config.toml says so, for errors
+  std::string place;         // of the whole entry
 };
 
 struct Config {
   std::string default_agent = "reef";
+  std::string default_model = "local";  // of agents that name none
 
   log::Level log_level = log::Level::info;
   std::size_t log_file_bytes_max = 8U << 20;
@@ -59,7 +62,9 @@ struct LoadedAgents {
   std::vector<std::string> warnings;                          // files left out, and why
 };
 Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
-                                   std::string_view file, std::vector<std::string>& warnings);
-LoadedAgents load_agents(Files& files, const std::string& directory);
+                                   std::string_view file, std::vector<std::string>& warnings,
+                                   const std::string& default_model = "local");
+LoadedAgents load_agents(Files& files, const std::string& directory,
+                         const std::string& default_model = "local");
 
 }  // namespace reef::daemon

@@ -21,6 +21,7 @@
 #include "base/shield.h"
 #include "base/utf8.h"
 #include "daemon/config.h"
+#include "daemon/config_edit.h"
 #include "daemon/home.h"
 #include "daemon/import_definitions.h"
 #include "daemon/systemd.h"
@@ -81,6 +82,7 @@ class Daemon {
             [this](exchange::Definition d) { return keep_archive(memories_, std::move(d)); },
             [this] { return recall_.hold(); }}),
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
+        model_lists_(io.get_executor()),
         node_{runtime_,
               sessions_,
               store_,
@@ -94,8 +96,10 @@ class Daemon {
               recall_,
               [this] { return shielded(reload()); },
               [this] { stop(); },
-              [this](protocol::Stats& stats) { fill(stats); }},
+              [this](protocol::Stats& stats) { fill(stats); },
+              models()},
         signals_(io),
+        config_changed_(io.get_executor()),
         stopped_(io.get_executor()),
         tasks_(io.get_executor(), "daemon") {
     runtime_.hooks().add(std::make_shared<hooks::MemoryHook>(memories_));
@@ -148,6 +152,7 @@ class Daemon {
     ::unlink(home_.tcp_address().c_str());
     importer_.cancel();
     co_await runtime_.drain(kDrainGrace);
+    co_await model_lists_.stop();
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
     for (const auto& listener : listeners_) co_await listener->stop();
@@ -155,6 +160,7 @@ class Daemon {
     co_await changes_.stop();
     co_await sessions_.stop();
     co_await recall_.stop();
+    if (http_) co_await http_->stop();
     boost::system::error_code ignored;
     signals_.cancel(ignored);
     tasks_.cancel();
@@ -208,28 +214,125 @@ class Daemon {
     }
   }
 
+  model::HttpHouse house() {
+    if (!http_) http_ = std::make_unique<model::http::Client>(io_.get_executor());
+    return {*http_, pool_, clock_, random_};
+  }
+
+  Result<model::Providers::Entry> make_entry(const ProviderConfig& config) {
+    const auto& spec = config.spec;
+    if (spec.kind != "local" && spec.kind != "scripted") {
+      auto entry = model::make_provider(spec, house());
+      if (!entry) return std::move(entry).error().with(config.place);
+      return entry;
+    }
+    model::Providers::Entry entry;
+    entry.name = spec.name;
+    entry.kind = spec.kind;
+    entry.models = spec.models;
+    entry.default_model = spec.default_model.empty() ? spec.name : spec.default_model;
+    entry.key_place = "none";
+    if (spec.kind == "local") {
+      entry.provider = std::make_shared<model::LocalProvider>();
+      return entry;
+    }
+    const auto path =
+        config.script.starts_with('/') ? config.script : home_.root + "/" + config.script;
+    const auto text = read_all(files_, path);
+    if (!text) return Error(text.error()).with(config.script_place);
+    auto script = model::parse_script(*text);
+    if (!script) return std::move(script).error().with(path).with(config.script_place);
+    entry.provider = std::make_shared<model::ScriptedProvider>(*std::move(script));
+    return entry;
+  }
+
+  server::Models models() {
+    server::Models out;
+    out.providers = [this] {
+      auto setup = runtime_.shared_setup();
+      return std::shared_ptr<const model::Providers>(setup, &setup->providers);
+    };
+    out.default_model = [this] { return runtime_.setup().default_model; };
+    out.lists = &model_lists_;
+    out.make = [this](const model::ProviderSpec& spec) {
+      return model::make_provider(spec, house());
+    };
+    out.set_default = [this](std::string model) {
+      return shielded(
+          change_config([model = std::move(model)](std::string_view text, std::string_view file) {
+            return with_default_model(text, file, model);
+          }));
+    };
+    out.save = [this](model::ProviderSpec spec, bool make_default) {
+      return shielded(change_config(
+          [spec = std::move(spec), make_default](std::string_view text, std::string_view file) {
+            auto edited = with_provider(text, file, spec);
+            if (!edited || !make_default) return edited;
+            const auto model =
+                spec.default_model.empty() ? spec.name : spec.name + "/" + spec.default_model;
+            return with_default_model(*edited, file, model);
+          }));
+    };
+    out.remove = [this](std::string name) {
+      return shielded(
+          change_config([name = std::move(name)](std::string_view text, std::string_view file) {
+            return without_provider(text, file, name);
+          }));
+    };
+    return out;
+  }
+
+  // Writes config.toml and reloads; when that fails, what was there is put back.
+  using Edit = std::function<Result<std::string>(std::string_view text, std::string_view file)>;
+  Task<Status> change_config(Edit edit) {
+    co_await yield_to_loop();
+    while (changing_config_) co_await config_changed_.wait();
+    changing_config_ = true;
+    const auto done = co_await change_config_now(std::move(edit));
+    changing_config_ = false;
+    config_changed_.notify_all();
+    co_return done;
+  }
+
+  Task<Status> change_config_now(Edit edit) {
+    const auto path = home_.config();
+    auto read = [this, path] { return read_all(files_, path); };
+    auto before = co_await pool_.run(read);
+    const bool fresh = !before && before.error().code == Errc::not_found;
+    if (!before && !fresh) co_return before.error();
+    const auto text = fresh ? std::string() : *before;
+    REEF_CO_TRY(const auto after, edit(text, path));
+    auto write = [this, path, after] { return replace_atomically(files_, path, after); };
+    REEF_CO_CHECK(co_await pool_.run(write));
+    auto loaded = co_await reload_config();
+    if (loaded || stopping_) co_return loaded;
+    auto undo = [this, path, text] { return replace_atomically(files_, path, text); };
+    if (const auto undone = co_await pool_.run(undo); !undone)
+      log::error("config.toml could not be put back: {}", undone.error().what);
+    co_return loaded;
+  }
+
   Result<std::shared_ptr<const runtime::Setup>> make_setup(const Config& config) {
     auto setup = std::make_shared<runtime::Setup>();
     setup->default_agent = config.default_agent;
     setup->expiry = config.expiry;
     setup->idle_minutes_by_key = config.idle_minutes_by_key;
+    setup->default_model = config.default_model;
     setup->providers.add("local", std::make_shared<model::LocalProvider>());
     for (const auto& [name, provider] : config.providers) {
-      if (provider.kind == "local") {
-        setup->providers.add(name, std::make_shared<model::LocalProvider>());
-        continue;
-      }
-      const auto path =
-          provider.script.starts_with('/') ? provider.script : home_.root + "/" + provider.script;
-      const auto text = read_all(files_, path);
-      if (!text) return Error(text.error()).with(provider.script_place);
-      auto script = model::parse_script(*text);
-      if (!script) return std::move(script).error().with(path).with(provider.script_place);
-      setup->providers.add(name, std::make_shared<model::ScriptedProvider>(*std::move(script)));
+      auto entry = make_entry(provider);
+      if (!entry) return std::move(entry).error();
+      auto added = setup->providers.add(*std::move(entry));
+      if (!added) return std::move(added).error().with(provider.place);
     }
-    auto agents = load_agents(files_, home_.agents());
+    if (const auto route = setup->providers.route(config.default_model); !route)
+      return Error(route.error()).with(home_.config() + ": default_model");
+    auto agents = load_agents(files_, home_.agents(), config.default_model);
     for (const auto& warning : agents.warnings) log::warn("{}", warning);
     setup->agents = std::move(agents.agents);
+    for (const auto& [name, agent] : setup->agents)
+      if (const auto route = setup->providers.route(agent.model); !route)
+        log::warn("agent {}: {}", name, route.error().what);
     if (!setup->agents.contains(setup->default_agent))
       return Error(Errc::invalid, fmt::format("{}: default_agent: there is no agent '{}'",
                                               home_.config(), setup->default_agent));
@@ -274,8 +377,17 @@ class Daemon {
     return token;
   }
 
-  // All or nothing: a bad file leaves what is running as it is.
   Task<Status> reload() {
+    REEF_CO_CHECK(co_await reload_config());
+    const auto defined = co_await definitions_.look();
+    if (!defined->problems.empty())
+      co_return Error(Errc::invalid, fmt::format("reloaded, but {}; the last good one is used",
+                                                 fmt::join(defined->problems, "; ")));
+    co_return Ok{};
+  }
+
+  // All or nothing: a bad file leaves what is running as it is.
+  Task<Status> reload_config() {
     const Error too_late(Errc::unavailable, "the daemon is shutting down");
     if (stopping_) co_return too_late;
     auto work = [this] { return load_config(files_, home_.config()); };
@@ -308,13 +420,10 @@ class Daemon {
     REEF_CO_CHECK(co_await sessions_.rescan());
     attachments_.set_bytes_max(config.attachment_bytes_max);
     runtime_.configure(std::move(setup));
+    model_lists_.forget();
     log::set_level(config.log_level);
     config_ = config;
     log::info("reloaded: {} agent(s)", runtime_.setup().agents.size());
-    const auto defined = co_await definitions_.look();
-    if (!defined->problems.empty())
-      co_return Error(Errc::invalid, fmt::format("reloaded, but {}; the last good one is used",
-                                                 fmt::join(defined->problems, "; ")));
     co_return Ok{};
   }
 
@@ -347,6 +456,8 @@ class Daemon {
   runtime::Runtime runtime_;
   exchange::Importer importer_;
   recall::Recall recall_;
+  std::unique_ptr<model::http::Client> http_;  // once a provider needs it
+  model::ModelLists model_lists_;
   server::Node node_;
   Config config_;
   // Those that take no more connections stay until the end: their clients do.
@@ -354,6 +465,8 @@ class Daemon {
   transport::Listener* tcp_ = nullptr;
   asio::signal_set signals_;
   bool stopping_ = false;
+  bool changing_config_ = false;
+  Notify config_changed_;
   Notify stopped_;
   TaskGroup tasks_;
 };

@@ -3,6 +3,7 @@
 //
 //   home.h      Home, lock_home       where things lie; one daemon per home
 //   config.h    Config, load_config   config.toml, agents/*.toml
+//   config_edit.h                      changing config.toml for the user
 //   import_definitions.h               statuses and labels that come with an import
 //   systemd.h   notify_systemd        readiness
 //   daemon.h    run_daemon            this file

@@ -38,7 +38,7 @@ class Decoder {
  public:
   virtual ~Decoder() = default;
 
-  // The next bytes of the body, in any cut. A failure ends the reply.
+  // The next bytes of the body, in any cut. A failure ends the reply. `sink` stays until finish().
   virtual std::optional<Failure> take(std::string_view bytes, const DeltaSink& sink) = 0;
   // The reply is complete; what may still come need not be waited for.
   virtual bool done() const = 0;

@@ -17,7 +17,15 @@ constexpr std::pair<Failure::Kind, std::string_view> kKinds[] = {
     {Failure::Kind::server, "server"},
 };
 
+constexpr std::string_view kThinkingLevels[] = {"off", "minimal", "low", "medium", "high", "xhigh"};
+
 }  // namespace
+
+std::optional<ThinkingLevel> thinking_level_from(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kThinkingLevels); ++i)
+    if (kThinkingLevels[i] == name) return static_cast<ThinkingLevel>(i);
+  return std::nullopt;
+}
 
 std::string_view name_of(Failure::Kind kind) {
   for (const auto& [value, name] : kKinds)
@@ -29,6 +37,20 @@ std::optional<Failure::Kind> failure_kind_from(std::string_view name) {
   for (const auto& [value, text] : kKinds)
     if (text == name) return value;
   return std::nullopt;
+}
+
+bool is_transient(const Failure& failure) {
+  if (failure.final) return false;
+  switch (failure.kind) {
+    case Failure::Kind::rate_limit:
+    case Failure::Kind::overloaded:
+    case Failure::Kind::network:
+    case Failure::Kind::timeout:
+    case Failure::Kind::server:
+      return true;
+    default:
+      return false;
+  }
 }
 
 std::string describe(const Failure& failure, std::string_view model) {

@@ -26,6 +26,7 @@ struct ToolChoice {
   std::string name;  // with `named`
 };
 enum class ThinkingLevel : std::uint8_t { off, minimal, low, medium, high, xhigh };
+std::optional<ThinkingLevel> thinking_level_from(std::string_view name);
 
 // One model call.
 struct Request {
@@ -69,9 +70,12 @@ struct Failure {
   std::string message;  // the backend's own words
   int http_status = 0;  // 0: none
   std::optional<std::chrono::milliseconds> retry_after;
+  bool final = false;  // trying again cannot help: a quota is used up, the backend says so
 };
 std::string_view name_of(Failure::Kind kind);
 std::optional<Failure::Kind> failure_kind_from(std::string_view name);
+// Whether the same request may work a moment later.
+bool is_transient(const Failure& failure);
 // For people: what failed, for which model, and why.
 std::string describe(const Failure& failure, std::string_view model);
 

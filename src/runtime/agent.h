@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "model/model.h"
@@ -22,6 +23,11 @@ struct Agent {
   // Which conversations its tools may look into.
   enum class Sight : std::uint8_t { own, agent, all };  // this sender's, all of this agent, all
   Sight sight = Sight::own;
+  // Asked in turn when the model before cannot be had and nothing was said yet.
+  std::vector<std::string> fallback = {};
+  model::ThinkingLevel thinking = model::ThinkingLevel::off;
+  std::optional<std::int64_t> max_tokens = {};
+  json::object parameters = {};  // of the backend, passed through
 };
 
 // What a turn needs to know of the configuration. A run keeps the one it started with.
@@ -29,6 +35,7 @@ struct Setup {
   std::map<std::string, Agent, std::less<>> agents;
   std::string default_agent = "reef";
   model::Providers providers;
+  std::string default_model = "local";
   Expiry expiry;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;  // overrides the agent's
 

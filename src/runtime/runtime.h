@@ -73,6 +73,7 @@ class Runtime {
   // At start and after a reload; runs in flight keep what they have.
   void configure(std::shared_ptr<const Setup> setup);
   const Setup& setup() const { return *setup_; }
+  std::shared_ptr<const Setup> shared_setup() const { return setup_; }
 
   // Told of a user's words once they are durable; must return at once.
   using OnWords = std::function<void(const session::SessionId&, const std::string&)>;

@@ -4,6 +4,7 @@ namespace reef::runtime {
 
 void Segments::take(model::Delta delta) {
   using Kind = model::Delta::Kind;
+  started_ = true;
   if (delta.kind == Kind::tool_call) return close();
   said_bytes_ += delta.text.size();
   if (overflown()) return;

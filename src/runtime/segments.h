@@ -22,6 +22,7 @@ class Segments {
   void take(model::Delta delta);
   void close();
 
+  bool started() const { return started_; }
   bool overflown() const { return said_bytes_ > kReplyBytesMax; }
   std::vector<session::Block> take_content() { return std::move(content_); }
 
@@ -31,6 +32,7 @@ class Segments {
   std::optional<model::Delta::Kind> open_;
   std::vector<session::Block> content_;
   std::size_t said_bytes_ = 0;
+  bool started_ = false;
 };
 
 }  // namespace reef::runtime

@@ -82,11 +82,14 @@ Task<bool> Runtime::save(Turn& turn, const session::Message& message, std::strin
 Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   auto& run = turn.run;
   auto& events = run.events_;
+  const auto& agent = run.agent_;
   model::Request request;
-  request.model = turn.route.model;
   request.system = turn.system;
   request.messages = session::for_model(turn.session->context());
   request.tools = turn.toolbox.tools();
+  request.thinking = agent.thinking;
+  request.max_tokens = agent.max_tokens;
+  request.extra = agent.parameters;
 
   Segments segments(events, run.agent_.name);
   const model::DeltaSink sink = [&](model::Delta delta) {
@@ -94,8 +97,20 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
     if (segments.overflown()) run.stop_provider_.emit(asio::cancellation_type::terminal);
   };
   model::Outcome outcome = model::Failure{model::Failure::Kind::cancelled, "cancelled", 0, {}};
-  if (!run.cancelled_)
-    outcome = co_await call(loop_, *turn.route.provider, request, sink, run.stop_provider_.slot());
+  // Who has answered once in a turn goes on answering it.
+  for (auto i = turn.asked; i < turn.chain.size() && !run.cancelled_; ++i) {
+    const auto& candidate = turn.chain[turn.asked = i];
+    request.model = candidate.route.model;
+    outcome =
+        co_await call(loop_, *candidate.route.provider, request, sink, run.stop_provider_.slot());
+    const auto* failure = std::get_if<model::Failure>(&outcome);
+    if (!failure || segments.started() || !model::calls_for_fallback(*failure)) break;
+    if (i + 1 < turn.chain.size())
+      log::warn("agent {}: model '{}' failed ({}); asking '{}'", agent.name, candidate.model,
+                model::name_of(failure->kind), turn.chain[i + 1].model);
+  }
+  const auto& asked = turn.chain[turn.asked];
+  turn.end.model = asked.model;
   segments.close();
 
   // A provider that was done before it noticed has still said too much.
@@ -115,14 +130,14 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
     reply.stop_reason = failure.kind == model::Failure::Kind::cancelled
                             ? session::StopReason::aborted
                             : session::StopReason::error;
-    reply.error_message = model::describe(failure, turn.model);
+    reply.error_message = model::describe(failure, asked.model);
     turn.end.error = reply.error_message;
     turn.end.code =
         failure.kind == model::Failure::Kind::cancelled ? Errc::cancelled : Errc::provider;
   }
-  reply.api = turn.route.provider->api();
-  reply.provider = turn.route.provider_name;
-  if (reply.model.empty()) reply.model = turn.route.model;
+  reply.api = asked.route.provider->api();
+  reply.provider = asked.route.provider_name;
+  if (reply.model.empty()) reply.model = asked.route.model;
   reply.time = clock_.now();
   add(turn.end.usage, reply.usage);
 

@@ -8,6 +8,28 @@
 #include "runtime/reset.h"
 
 namespace reef::runtime {
+namespace {
+
+// The models to ask, in turn. A fallback nobody serves is left out.
+Result<std::vector<Candidate>> candidates(const model::Providers& providers, const Agent& agent,
+                                          const std::string& model,
+                                          const std::vector<std::string>& fallback) {
+  std::vector<Candidate> out;
+  auto first = providers.route(model);
+  if (first) out.push_back(Candidate{model, *first});
+  for (const auto& name : fallback) {
+    auto route = providers.route(name);
+    if (route) {
+      out.push_back(Candidate{name, *std::move(route)});
+    } else {
+      log::warn("agent {}: fallback: {}", agent.name, route.error().what);
+    }
+  }
+  if (out.empty()) return std::move(first).error();
+  return out;
+}
+
+}  // namespace
 
 Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Key key,
                                                                      const Run& run,
@@ -88,26 +110,27 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
   if (on_words_) on_words_(session->id(), words);
   events.push(Start{agent.name});
 
-  Turn turn{run, session, {}, {}, {}, {}, {}};
+  Turn turn{run, session, {}, 0, {}, {}, {}};
   auto& end = turn.end;
   end.agent = agent.name;
   end.session_id = session->id().text();
 
   const auto* row = sessions_.find(session->id());
-  turn.model = row && !row->text("modelOverride").empty() ? std::string(row->text("modelOverride"))
-                                                          : agent.model;
-  auto route = run.setup_->providers.route(turn.model);
-  if (!route) {
-    end.error = route.error().what;
-    end.code = route.error().code;
+  const std::string model(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
+                                                                     : agent.model);
+  // Who chose a model for a session chose that one.
+  const auto fallback = model == agent.model ? agent.fallback : std::vector<std::string>();
+  auto chain = candidates(run.setup_->providers, agent, model, fallback);
+  if (!chain) {
+    end.error = chain.error().what;
+    end.code = chain.error().code;
     events.push(std::move(end));
     events.close();
     co_return;
   }
-  turn.route = *std::move(route);
+  turn.chain = *std::move(chain);
   turn.toolbox = hooks_.toolbox(agent);
   turn.system = hooks_.prompt(agent);
-  end.model = turn.model;
 
   bool said_something = false;
   for (int steps = 0;; ++steps) {

@@ -121,6 +121,18 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_export(node, message.export_sessions());
     case M::kBackup:
       return answer_backup(node);
+    case M::kListModels:
+      return answer_list_models(node, message.list_models());
+    case M::kSetActiveModel:
+      return answer_set_active_model(node, message.set_active_model());
+    case M::kListProviders:
+      return answer_list_providers(node);
+    case M::kTestProvider:
+      return answer_test_provider(node, message.test_provider());
+    case M::kSaveProvider:
+      return answer_save_provider(node, message.save_provider());
+    case M::kRemoveProvider:
+      return answer_remove_provider(node, message.remove_provider());
     case M::kInstallPlugin:
     case M::kUninstallPlugin:
     case M::kListPlugins:

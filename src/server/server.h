@@ -16,6 +16,7 @@
 //   organise.cpp         statuses, labels, rules, views
 //   bulk.cpp             one change for all sessions a filter holds
 //   search.cpp           search, list messages
+//   models.cpp           models, providers
 //
 // Loop thread only.
 #pragma once
@@ -27,6 +28,8 @@
 #include "base/result.h"
 #include "exchange/import.h"
 #include "memory/memory.h"
+#include "model/model_lists.h"
+#include "model/registry.h"
 #include "organise/organise.h"
 #include "protocol/protocol.h"
 #include "recall/recall.h"
@@ -35,6 +38,18 @@
 #include "session/session.h"
 
 namespace reef::server {
+
+// What the operations on models need of the daemon. Each `Status` is of a change that is written
+// and in force.
+struct Models {
+  std::function<std::shared_ptr<const model::Providers>()> providers;
+  std::function<std::string()> default_model;
+  model::ModelLists* lists = nullptr;
+  std::function<Result<model::Providers::Entry>(const model::ProviderSpec&)> make;
+  std::function<Task<Status>(std::string model)> set_default;
+  std::function<Task<Status>(model::ProviderSpec spec, bool make_default)> save;
+  std::function<Task<Status>(std::string name)> remove;
+};
 
 // What the operations act on; everything must outlive the answers.
 struct Node {
@@ -53,6 +68,7 @@ struct Node {
   std::function<Task<Status>()> reload;
   std::function<void()> shutdown;
   std::function<void(protocol::Stats&)> fill_stats;
+  Models models = {};
 };
 
 protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
@@ -113,6 +129,12 @@ protocol::Answer answer_patch_sessions(Node& node, const protocol::PatchSessions
 protocol::Answer answer_trash_sessions(Node& node, const protocol::TrashSessions& request);
 protocol::Answer answer_search_sessions(Node& node, const protocol::SearchSessions& request);
 protocol::Answer answer_list_messages(Node& node, const protocol::ListMessages& request);
+protocol::Answer answer_list_models(Node& node, const protocol::ListModels& request);
+protocol::Answer answer_set_active_model(Node& node, const protocol::SetActiveModel& request);
+protocol::Answer answer_list_providers(Node& node);
+protocol::Answer answer_test_provider(Node& node, const protocol::TestProvider& request);
+protocol::Answer answer_save_provider(Node& node, const protocol::SaveProvider& request);
+protocol::Answer answer_remove_provider(Node& node, const protocol::RemoveProvider& request);
 
 // What the groups share.
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);

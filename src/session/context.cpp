@@ -159,31 +159,35 @@ bool extend_context(Context& context, const Entry& entry) {
   return true;
 }
 
+MessagePtr for_model(const MessagePtr& message) {
+  return std::visit(Overload{
+                        [&](const UserMessage&) { return message; },
+                        [&](const ToolResultMessage&) { return message; },
+                        [&](const AssistantMessage& m) {
+                          const bool cut = m.stop_reason == StopReason::error ||
+                                           m.stop_reason == StopReason::aborted;
+                          return cut ? MessagePtr() : message;
+                        },
+                        [](const BashMessage& m) {
+                          return m.exclude_from_context ? MessagePtr()
+                                                        : as_user(bash_text(m), TimePoint());
+                        },
+                        [](const CustomMessage& m) -> MessagePtr {
+                          UserMessage user;
+                          user.content = m.content;
+                          return std::make_shared<const Message>(std::move(user));
+                        },
+                        [](const SummaryMessage& m) { return as_user(summary_text(m), m.time); },
+                        [](const OtherMessage&) { return MessagePtr(); },
+                    },
+                    *message);
+}
+
 std::vector<MessagePtr> for_model(const Context& context) {
   std::vector<MessagePtr> out;
   out.reserve(context.items.size());
-  for (const auto& item : context.items) {
-    std::visit(
-        Overload{
-            [&](const UserMessage&) { out.push_back(item.message); },
-            [&](const ToolResultMessage&) { out.push_back(item.message); },
-            [&](const AssistantMessage& m) {
-              if (m.stop_reason != StopReason::error && m.stop_reason != StopReason::aborted)
-                out.push_back(item.message);
-            },
-            [&](const BashMessage& m) {
-              if (!m.exclude_from_context) out.push_back(as_user(bash_text(m), TimePoint()));
-            },
-            [&](const CustomMessage& m) {
-              UserMessage user;
-              user.content = m.content;
-              out.push_back(std::make_shared<const Message>(std::move(user)));
-            },
-            [&](const SummaryMessage& m) { out.push_back(as_user(summary_text(m), m.time)); },
-            [](const OtherMessage&) {},
-        },
-        *item.message);
-  }
+  for (const auto& item : context.items)
+    if (auto message = for_model(item.message)) out.push_back(std::move(message));
   return out;
 }
 

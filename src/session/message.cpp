@@ -19,19 +19,24 @@ json::value to_json(const Block& block) {
   return std::visit(
       Overload{
           [](const TextBlock& b) -> json::value {
-            return json::object{{"type", "text"}, {"text", b.text}};
+            json::object out{{"type", "text"}, {"text", b.text}};
+            if (!b.signature.empty()) out["textSignature"] = b.signature;
+            return out;
           },
           [](const ThinkingBlock& b) -> json::value {
             json::object out{{"type", "thinking"}, {"thinking", b.thinking}};
             if (!b.signature.empty()) out["thinkingSignature"] = b.signature;
+            if (b.redacted) out["redacted"] = true;
             return out;
           },
           [](const ImageBlock& b) -> json::value {
             return json::object{{"type", "image"}, {"data", b.data}, {"mimeType", b.mime_type}};
           },
           [](const ToolCallBlock& b) -> json::value {
-            return json::object{
+            json::object out{
                 {"type", "toolCall"}, {"id", b.id}, {"name", b.name}, {"arguments", b.arguments}};
+            if (!b.signature.empty()) out["thoughtSignature"] = b.signature;
+            return out;
           },
           [](const OtherBlock& b) -> json::value { return b.raw; },
       },
@@ -52,14 +57,19 @@ Block block_from_json(const json::value& in) {
   const auto* object = in.if_object();
   if (!object) return OtherBlock{in};
   const auto type = json::find_string(*object, "type").value_or("");
-  if (type == "text") return TextBlock{string_or_empty(*object, "text")};
+  if (type == "text")
+    return TextBlock{string_or_empty(*object, "text"), string_or_empty(*object, "textSignature")};
   if (type == "thinking")
     return ThinkingBlock{string_or_empty(*object, "thinking"),
-                         string_or_empty(*object, "thinkingSignature")};
+                         string_or_empty(*object, "thinkingSignature"),
+                         json::find_bool(*object, "redacted").value_or(false)};
   if (type == "image")
     return ImageBlock{string_or_empty(*object, "data"), string_or_empty(*object, "mimeType")};
   if (type == "toolCall") {
-    ToolCallBlock call{string_or_empty(*object, "id"), string_or_empty(*object, "name"), {}};
+    ToolCallBlock call{string_or_empty(*object, "id"),
+                       string_or_empty(*object, "name"),
+                       {},
+                       string_or_empty(*object, "thoughtSignature")};
     if (const auto* arguments = json::find_object(*object, "arguments"))
       call.arguments = *arguments;
     return call;
@@ -75,7 +85,7 @@ json::value number(double value) {
 }
 
 json::object to_json(const Usage& usage) {
-  return json::object{
+  json::object out{
       {"input", usage.input},
       {"output", usage.output},
       {"cacheRead", usage.cache_read},
@@ -87,6 +97,8 @@ json::object to_json(const Usage& usage) {
                             {"cacheWrite", number(usage.cost.cache_write)},
                             {"total", number(usage.cost.total)}}},
   };
+  if (usage.reasoning != 0) out["reasoning"] = usage.reasoning;
+  return out;
 }
 
 constexpr std::pair<StopReason, std::string_view> kStopReasons[] = {
@@ -113,6 +125,7 @@ Usage usage_from_json(const json::object& in) {
   out.output = json::find_int(in, "output").value_or(0);
   out.cache_read = json::find_int(in, "cacheRead").value_or(0);
   out.cache_write = json::find_int(in, "cacheWrite").value_or(0);
+  out.reasoning = json::find_int(in, "reasoning").value_or(0);
   if (const auto* cost = json::find_object(in, "cost")) {
     out.cost.input = json::find_number(*cost, "input").value_or(0);
     out.cost.output = json::find_number(*cost, "output").value_or(0);

@@ -14,12 +14,16 @@
 
 namespace reef::session {
 
+// Signatures are the model's own proof of what it said: opaque, given back with the block to the
+// API and model that made it, to nobody else.
 struct TextBlock {
   std::string text;
+  std::string signature = {};
 };
 struct ThinkingBlock {
   std::string thinking;
-  std::string signature;
+  std::string signature = {};
+  bool redacted = false;  // the thought itself is sealed in the signature
 };
 struct ImageBlock {
   std::string data;  // base64
@@ -29,6 +33,7 @@ struct ToolCallBlock {
   std::string id;
   std::string name;
   json::object arguments;
+  std::string signature = {};
 };
 // A block of a kind we do not know, kept as it was read.
 struct OtherBlock {
@@ -41,6 +46,7 @@ struct Cost {
 };
 struct Usage {
   std::int64_t input = 0, output = 0, cache_read = 0, cache_write = 0;
+  std::int64_t reasoning = 0;  // of output
   Cost cost;
   std::int64_t total() const { return input + output + cache_read + cache_write; }
 };

@@ -68,8 +68,14 @@ TEST(Config, ABadValueNamesFileLineAndKey) {
            std::pair("tcp = 5\n", "c.toml:1: tcp: must be a table"),
            std::pair("[log]\nlevel = \"loud\"\n",
                      "c.toml:2: log.level: must be one of: debug, info, warn, error"),
-           std::pair("[providers.x]\nkind = \"magic\"\n",
-                     "c.toml:2: providers.x.kind: must be one of: local, scripted"),
+           std::pair("[providers.x]\nkind = \"azure\"\n",
+                     "c.toml:1: providers.x.base_url: kind 'azure' needs one"),
+           std::pair("[providers.x]\nkind = \"openai\"\nmodels = \"m\"\n",
+                     "c.toml:3: providers.x.models: must be a list of strings"),
+           std::pair(
+               "[providers.\"a/b\"]\nkind = \"openai\"\n",
+               "c.toml:1: providers.a/b: a provider's name is letters, digits, dashes, points "
+               "and underscores"),
            std::pair("[providers]\nx = 1\n", "c.toml:2: providers.x: must be a table"),
        }) {
     const auto loaded = parse_config(text, "c.toml");

@@ -1,5 +1,6 @@
 #include "runtime/runtime.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/overload.h"
@@ -389,6 +390,45 @@ TEST_F(RuntimeTest, DrainTakesNoNewMessagesAndEndsWhatRuns) {
   EXPECT_TRUE(run->events().closed());
   EXPECT_EQ(stored(), "user:hi;assistant:so far;");
   EXPECT_EQ(runtime.submit(Message{"reef", "user", "hi", ""}).error().code, Errc::unavailable);
+}
+
+std::shared_ptr<model::Provider> scripted(const std::string& script) {
+  return std::make_shared<model::ScriptedProvider>(*model::parse_script(script));
+}
+
+// Models a, b and c, asked in turn.
+std::shared_ptr<Setup> chain(const std::string& a, const std::string& b) {
+  auto setup = std::make_shared<Setup>();
+  setup->providers.add("a", scripted(a));
+  setup->providers.add("b", scripted(b));
+  setup->providers.add("c", scripted(R"({"replies":[{"text":"from c"}]})"));
+  auto& agent = setup->agents["reef"];
+  agent.name = "reef";
+  agent.model = "a/x";
+  agent.fallback = {"b/y", "ghost/z", "c"};
+  return setup;
+}
+
+TEST_F(RuntimeTest, TheNextModelIsAskedWhenOneCannotBeHad) {
+  for (const std::string_view kind :
+       {"overloaded", "auth", "network", "rate_limit", "timeout", "server"}) {
+    const auto fails = fmt::format(R"({{"replies":[{{"fail":"{}","message":"no"}}]}})", kind);
+    runtime.configure(chain(fails, R"({"replies":[{"text":"from b"}]})"));
+    const auto sender = "s" + std::string(kind);
+    EXPECT_EQ(turn("hi", sender).text, "from b") << kind;
+    EXPECT_EQ(stored(sender), "user:hi;assistant:from b;");
+    runtime.configure(chain(fails, fails));
+    EXPECT_EQ(turn("hi", sender + "2").text, "from c") << kind;
+  }
+}
+
+TEST_F(RuntimeTest, NoOtherModelIsAskedForAFaultOfTheRequestOrAfterTheFirstWord) {
+  runtime.configure(chain(R"({"replies":[{"fail":"context_overflow","message":"long"}]})",
+                          R"({"replies":[{"text":"from b"}]})"));
+  EXPECT_EQ(turn("hi", "one").text, "");
+  runtime.configure(chain(R"({"replies":[{"text":"so far","fail":"overloaded","message":"no"}]})",
+                          R"({"replies":[{"text":"from b"}]})"));
+  EXPECT_EQ(turn("hi", "two").text, "so far");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The operations without any socket: a message in, a stream of messages out.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "model/local/local.h"
@@ -77,6 +78,8 @@ class DispatchTest : public testing::Test {
   organise::Definitions definitions{io.get_executor(), files, pool, folder.path()};
   organise::Changes changes{io.get_executor(), sessions, definitions, pool};
   recall::Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
+  model::ModelLists lists{io.get_executor()};
+  std::vector<std::string> noted;
   int reloads = 0;
   int shutdowns = 0;
   Status reload_result = Ok{};
@@ -93,7 +96,35 @@ class DispatchTest : public testing::Test {
             recall,
             [this] { return reload(); },
             [this] { ++shutdowns; },
-            [](protocol::Stats& stats) { stats.set_pid(42); }};
+            [](protocol::Stats& stats) { stats.set_pid(42); },
+            models()};
+
+  Models models() {
+    Models out;
+    out.providers = [this] {
+      auto setup = runtime.shared_setup();
+      return std::shared_ptr<const model::Providers>(setup, &setup->providers);
+    };
+    out.default_model = [this] { return runtime.setup().default_model; };
+    out.lists = &lists;
+    out.make = [](const model::ProviderSpec& spec) -> Result<model::Providers::Entry> {
+      model::Providers::Entry entry;
+      entry.name = spec.name;
+      entry.provider = std::make_shared<model::LocalProvider>();
+      entry.default_model = "m";
+      return entry;
+    };
+    out.set_default = [this](std::string model) { return note("default " + model); };
+    out.save = [this](model::ProviderSpec spec, bool make_default) {
+      return note(fmt::format("save {} {} {}", spec.name, spec.kind, make_default));
+    };
+    out.remove = [this](std::string name) { return note("remove " + name); };
+    return out;
+  }
+  Task<Status> note(std::string what) {
+    noted.push_back(std::move(what));
+    co_return Ok{};
+  }
 };
 
 TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
@@ -152,6 +183,12 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "find_imports",
                                        "cancel_import",
                                        "export_sessions",
+                                       "list_models",
+                                       "set_active_model",
+                                       "list_providers",
+                                       "test_provider",
+                                       "save_provider",
+                                       "remove_provider",
                                        "backup"};
   const std::set<std::string> gone = {"install_plugin", "uninstall_plugin", "list_plugins",
                                       "search_plugins", "start_service",    "stop_service",
@@ -280,6 +317,67 @@ TEST_F(DispatchTest, ReloadReportsWhatWentWrong) {
   reload_result = Error(Errc::invalid, "config.toml:3: tcp.port: must be a number");
   EXPECT_EQ(ask_one(message).error().message(), "config.toml:3: tcp.port: must be a number");
   EXPECT_EQ(reloads, 2);
+}
+
+TEST_F(DispatchTest, ModelsAreListedAndTheDefaultIsMarked) {
+  ClientMessage message;
+  message.mutable_list_models();
+  const auto list = ask_one(message).model_list();
+  ASSERT_EQ(list.models_size(), 2);
+  EXPECT_EQ(list.models(0).name(), "local/local");
+  EXPECT_TRUE(list.models(0).active());
+  EXPECT_EQ(list.models(1).name(), "s/s");
+  EXPECT_FALSE(list.models(1).active());
+  message.mutable_list_models()->set_provider("s");
+  EXPECT_EQ(ask_one(message).model_list().models_size(), 1);
+  message.mutable_list_models()->set_provider("ghost");
+  EXPECT_EQ(ask_one(message).error().code(), 404U);
+}
+
+TEST_F(DispatchTest, OnlyAModelThatIsServedCanBeTheDefault) {
+  ClientMessage message;
+  message.mutable_set_active_model()->set_model("ghost/x");
+  EXPECT_EQ(ask_one(message).error().code(), 404U);
+  EXPECT_TRUE(noted.empty());
+  message.mutable_set_active_model()->set_model("s/x");
+  EXPECT_TRUE(ask_one(message).has_pong());
+  EXPECT_EQ(noted, std::vector<std::string>{"default s/x"});
+}
+
+TEST_F(DispatchTest, ATestSaysWhetherAProviderWorksAndWhatToDo) {
+  ClientMessage message;
+  message.mutable_test_provider()->set_name("local");
+  auto verdict = ask_one(message).provider_verdict();
+  EXPECT_TRUE(verdict.ok());
+  EXPECT_GT(verdict.output_tokens(), 0);
+  message.mutable_test_provider()->set_name("s");
+  verdict = ask_one(message).provider_verdict();
+  EXPECT_FALSE(verdict.ok());
+  EXPECT_EQ(verdict.failure(), "auth");
+  EXPECT_EQ(verdict.message(), "bad key");
+  EXPECT_NE(verdict.advice().find("key"), std::string::npos);
+  message.mutable_test_provider()->set_name("ghost");
+  EXPECT_EQ(ask_one(message).error().code(), 404U);
+
+  auto& definition = *message.mutable_test_provider()->mutable_definition();
+  definition.set_name("new");
+  definition.set_kind("magic");
+  EXPECT_EQ(ask_one(message).error().code(), 400U);
+  definition.set_kind("openai");
+  EXPECT_TRUE(ask_one(message).provider_verdict().ok());
+}
+
+TEST_F(DispatchTest, ProvidersAreSavedAndRemovedByTheDaemon) {
+  ClientMessage message;
+  auto& save = *message.mutable_save_provider();
+  EXPECT_EQ(ask_one(message).error().code(), 400U);
+  save.mutable_definition()->set_name("o");
+  save.mutable_definition()->set_kind("openai");
+  save.set_make_default(true);
+  EXPECT_TRUE(ask_one(message).has_pong());
+  message.mutable_remove_provider()->set_name("o");
+  EXPECT_TRUE(ask_one(message).has_pong());
+  EXPECT_EQ(noted, (std::vector<std::string>{"save o openai true", "remove o"}));
 }
 
 TEST_F(DispatchTest, StatsHelloAndShutdown) {

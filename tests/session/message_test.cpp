@@ -30,8 +30,10 @@ TEST(Message, EveryKindRoundTrips) {
   user.content = {TextBlock{"look 🙂"}, ImageBlock{"aGk=", "image/png"}};
   user.time = kTime;
   AssistantMessage assistant;
-  assistant.content = {ThinkingBlock{"hmm", "sig"}, TextBlock{"done"},
-                       ToolCallBlock{"c1", "bash", {{"command", "ls"}}}};
+  assistant.content = {ThinkingBlock{"hmm", "sig"}, ThinkingBlock{"", "sealed", true},
+                       TextBlock{"done", "signed"},
+                       ToolCallBlock{"c1", "bash", {{"command", "ls"}}, "signed"}};
+  assistant.usage.reasoning = 2;
   assistant.stop_reason = StopReason::tool_use;
   assistant.usage.cost.total = 0.0048;
   assistant.time = kTime;

@@ -1,0 +1,175 @@
+// reef setup: a few questions, a try, and config.toml is written by the daemon.
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <termios.h>
+
+#include "base/utf8.h"
+#include "model_commands.h"
+
+namespace reef::cli {
+namespace {
+
+using client::Client;
+
+constexpr std::chrono::milliseconds kTestMax{90'000};
+constexpr std::chrono::milliseconds kSaveMax{30'000};
+
+// While it lives, what is typed is not shown.
+class Hidden {
+ public:
+  Hidden() : on_(::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &before_) == 0) {
+    if (!on_) return;
+    auto quiet = before_;
+    quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &quiet);
+  }
+  ~Hidden() {
+    if (!on_) return;
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+    std::fputc('\n', stderr);
+  }
+  Hidden(const Hidden&) = delete;
+  Hidden& operator=(const Hidden&) = delete;
+
+ private:
+  termios before_ = {};
+  bool on_;
+};
+
+// The answer, or what Enter means. Questions go to stderr: stdout is for results.
+Result<std::string> ask(const std::string& question, const std::string& otherwise) {
+  const auto hint = otherwise.empty() ? std::string() : fmt::format(" [{}]", otherwise);
+  std::fprintf(stderr, "%s%s: ", question.c_str(), hint.c_str());
+  std::string line;
+  if (!std::getline(std::cin, line)) {
+    std::fputc('\n', stderr);
+    return Error(Errc::cancelled, "no answer; nothing was changed");
+  }
+  const auto first = line.find_first_not_of(" \t\r");
+  if (first == std::string::npos) return otherwise;
+  return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+}
+
+Result<std::string> ask_hidden(const std::string& question, const std::string& otherwise) {
+  const Hidden hidden;
+  return ask(question, otherwise);
+}
+
+const protocol::ProviderKind* find_kind(const protocol::ProviderList& list,
+                                        const std::string& name) {
+  for (const auto& kind : list.kinds())
+    if (kind.name() == name) return &kind;
+  return nullptr;
+}
+
+Result<protocol::ProviderDefinition> define(const protocol::ProviderList& list,
+                                            const SetupOptions& options, bool asks) {
+  protocol::ProviderDefinition out;
+  auto kind_name = options.kind;
+  if (kind_name.empty()) {
+    if (!asks) return Error(Errc::invalid, "name a kind: reef setup --kind openai");
+    for (const auto& kind : list.kinds())
+      std::fprintf(stderr, "  %-17s %s\n", kind.name().c_str(), kind.what().c_str());
+    REEF_TRY(kind_name, ask("Kind of provider", "openai"));
+  }
+  const auto* kind = find_kind(list, kind_name);
+  if (!kind)
+    return Error(Errc::invalid, fmt::format("there is no kind '{}'; `reef providers --json` lists "
+                                            "them",
+                                            utf8::excerpt(kind_name)));
+  out.set_kind(kind_name);
+  out.set_name(options.name.empty() ? kind_name : options.name);
+  out.set_api_version(options.api_version);
+
+  auto base_url = options.base_url;
+  if (base_url.empty() && asks) {
+    REEF_TRY(base_url, ask("Address", kind->base_url()));
+  }
+  if (base_url != kind->base_url()) out.set_base_url(base_url);
+
+  auto key = options.key;
+  if (key.empty() && asks && !kind->key_variable().empty()) {
+    const auto variable = fmt::format("env:{}", kind->key_variable());
+    const bool set = std::getenv(kind->key_variable().c_str()) != nullptr;
+    std::fprintf(stderr, "The key itself, env:NAME, or cmd:COMMAND; it is not shown.%s\n",
+                 set ? "" : fmt::format(" {} is not set here.", kind->key_variable()).c_str());
+    REEF_TRY(key, ask_hidden("Key", variable));
+  }
+  out.set_key(key);
+
+  auto model = options.model;
+  if (model.empty() && asks) {
+    REEF_TRY(model, ask("Model", kind->default_model()));
+  }
+  if (model.empty()) model = kind->default_model();
+  if (model.empty()) return Error(Errc::invalid, "name a model: --model NAME");
+  out.set_default_model(model);
+  return out;
+}
+
+Task<Status> setup(const Context& context, Client& client, SetupOptions options) {
+  // Whoever names the kind on the command line is a script, or knows what to say.
+  const bool asks = options.kind.empty();
+  protocol::ClientMessage message;
+  message.mutable_list_providers();
+  REEF_CO_TRY(const auto listed,
+              co_await client.request(std::move(message), Client::Repeat::safe, kSaveMax));
+  REEF_CO_TRY(const auto definition, define(listed.provider_list(), options, asks));
+
+  if (!options.no_test) {
+    protocol::ClientMessage testing;
+    *testing.mutable_test_provider()->mutable_definition() = definition;
+    REEF_CO_TRY(const auto tested,
+                co_await client.request(std::move(testing), Client::Repeat::safe, kTestMax));
+    const auto& verdict = tested.provider_verdict();
+    if (!context.json) print_line(describe(verdict));
+    if (!verdict.ok()) {
+      bool anyway = false;
+      if (asks) {
+        REEF_CO_TRY(const auto answer, ask("Write it all the same? y/n", "n"));
+        anyway = answer == "y" || answer == "yes";
+      }
+      if (!anyway)
+        co_return Error(Errc::provider,
+                        fmt::format("{}; nothing was changed (--no-test writes it all the same)",
+                                    verdict.failure()));
+    }
+  }
+  protocol::ClientMessage saving;
+  *saving.mutable_save_provider()->mutable_definition() = definition;
+  saving.mutable_save_provider()->set_make_default(!options.keep_default);
+  REEF_CO_TRY(const auto saved,
+              co_await client.request(std::move(saving), Client::Repeat::never, kSaveMax));
+  static_cast<void>(saved);
+  const auto model = definition.name() + "/" + definition.default_model();
+  if (context.json) {
+    print_json(json::object{{"ok", true},
+                            {"provider", definition.name()},
+                            {"model", model},
+                            {"default", !options.keep_default}});
+  } else {
+    print_line(fmt::format("written to {}; {}", context.home.config(),
+                           options.keep_default ? fmt::format("ask for it as {}", model)
+                                                : fmt::format("agents use {} now", model)));
+  }
+  co_return Ok{};
+}
+
+}  // namespace
+
+int run_setup(const Context& context, const SetupOptions& options) {
+  for (const auto* text : {&options.kind, &options.name, &options.base_url, &options.key,
+                           &options.model, &options.api_version})
+    if (!utf8::valid(*text)) {
+      report("setup", Error(Errc::invalid, "what is given must be UTF-8"));
+      return 2;
+    }
+  return with_client(context, "setup", Start::if_needed,
+                     [&](Client& client) { return setup(context, client, options); });
+}
+
+}  // namespace reef::cli

@@ -1,0 +1,200 @@
+#include "daemon/config_edit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "daemon/config.h"
+#include "daemon/toml_table.h"
+
+namespace reef::daemon {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Lines split(std::string_view text) {
+  Lines lines;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    lines.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
+std::string join(const Lines& lines) {
+  std::string out;
+  for (const auto& line : lines) out += line + "\n";
+  return out;
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\u{:04X}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string quoted(const std::vector<std::string>& list) {
+  std::vector<std::string> items;
+  for (const auto& item : list) items.push_back(quoted(item));
+  return fmt::format("[{}]", fmt::join(items, ", "));
+}
+
+Error by_hand(std::string_view file, std::string_view what) {
+  return Error(
+      Errc::unsupported,
+      fmt::format("{}: {} is written in a form that is not edited; change it by hand", file, what));
+}
+
+// The lines a key's value covers, from 0, when it stands in lines of its own.
+struct Range {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+std::optional<Range> lines_of(const toml::table& table, std::string_view key) {
+  const auto found = table.find(key);
+  if (found == table.end()) return std::nullopt;
+  // The key stands where its value begins, or before.
+  return Range{found->first.source().begin.line - 1, found->second.source().end.line - 1};
+}
+
+// Puts `key = value` into a table whose header stands in line `header`; `top` is where keys without
+// a header end.
+void set_key(Lines& lines, const toml::table& table, std::string_view key, const std::string& value,
+             std::size_t after) {
+  const auto line = fmt::format("{} = {}", key, value);
+  if (const auto range = lines_of(table, key)) {
+    lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(range->first),
+                lines.begin() + static_cast<std::ptrdiff_t>(range->last + 1));
+    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(range->first), line);
+  } else {
+    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(after), line);
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> fields_of(const model::ProviderSpec& spec) {
+  std::vector<std::pair<std::string, std::string>> fields{{"kind", quoted(spec.kind)}};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) fields.emplace_back(name, quoted(value));
+  };
+  add("base_url", spec.base_url);
+  add("key", spec.key);
+  if (!spec.models.empty()) fields.emplace_back("models", quoted(spec.models));
+  add("default_model", spec.default_model);
+  add("api_version", spec.api_version);
+  add("auth", spec.auth);
+  add("region", spec.region);
+  return fields;
+}
+
+const toml::table* provider_table(const toml::table& root, const std::string& name) {
+  const auto* providers = root["providers"].as_table();
+  if (!providers) return nullptr;
+  const auto* node = providers->get(name);
+  return node ? node->as_table() : nullptr;
+}
+
+bool is_header(const std::string& line) {
+  const auto first = line.find_first_not_of(" \t");
+  return first != std::string::npos && line[first] == '[';
+}
+
+// The line of a table's own header, from 0; nullopt when it has none.
+std::optional<std::size_t> header_of(const Lines& lines, const toml::table& table) {
+  const auto line = table.source().begin.line;
+  if (table.is_inline() || line == 0 || line > lines.size() || !is_header(lines[line - 1]))
+    return std::nullopt;
+  return line - 1;
+}
+
+}  // namespace
+
+Result<std::string> with_default_model(std::string_view text, std::string_view file,
+                                       const std::string& model) {
+  REEF_TRY(const auto root, parse_toml(text, file));
+  auto lines = split(text);
+  // Before the first table, whose keys would be meant otherwise; after the comments of the top.
+  set_key(lines, root, "default_model", quoted(model), 0);
+  auto out = join(lines);
+  REEF_TRY(const auto loaded, parse_config(out, file));
+  if (loaded.config.default_model != model) return by_hand(file, "default_model");
+  return out;
+}
+
+Result<std::string> with_provider(std::string_view text, std::string_view file,
+                                  const model::ProviderSpec& spec) {
+  REEF_TRY(auto root, parse_toml(text, file));
+  const auto fields = fields_of(spec);
+  auto out = std::string(text);
+  if (!provider_table(root, spec.name)) {
+    if (!out.empty() && !out.ends_with('\n')) out += '\n';
+    if (!out.empty()) out += '\n';
+    out += fmt::format("[providers.{}]\n",
+                       spec.name.find('.') == std::string::npos ? spec.name : quoted(spec.name));
+    for (const auto& [key, value] : fields) out += fmt::format("{} = {}\n", key, value);
+  } else {
+    // One key at a time, read again in between: lines move.
+    for (const auto& [key, value] : fields) {
+      REEF_TRY(const auto now, parse_toml(out, file));
+      const auto* table = provider_table(now, spec.name);
+      auto lines = split(out);
+      const auto header = table ? header_of(lines, *table) : std::nullopt;
+      if (!header) return by_hand(file, "providers." + spec.name);
+      set_key(lines, *table, key, value, *header + 1);
+      out = join(lines);
+    }
+  }
+  auto loaded = parse_config(out, file);
+  if (!loaded) return std::move(loaded).error();
+  const auto found = loaded->config.providers.find(spec.name);
+  if (found == loaded->config.providers.end() || fields_of(found->second.spec).empty() ||
+      found->second.spec.kind != spec.kind)
+    return by_hand(file, "providers." + spec.name);
+  return out;
+}
+
+Result<std::string> without_provider(std::string_view text, std::string_view file,
+                                     const std::string& name) {
+  auto out = std::string(text);
+  REEF_TRY(const auto root, parse_toml(out, file));
+  const auto* table = provider_table(root, name);
+  if (!table) return Error(Errc::not_found, fmt::format("there is no provider '{}'", name));
+  auto lines = split(out);
+  // Every header whose table is this one or inside it, with the lines up to the next header.
+  std::vector<std::size_t> headers;
+  const auto collect = [&](auto&& self, const toml::table& in) -> void {
+    if (const auto header = header_of(lines, in)) headers.push_back(*header);
+    for (const auto& [key, node] : in)
+      if (const auto* inner = node.as_table()) self(self, *inner);
+  };
+  collect(collect, *table);
+  std::sort(headers.rbegin(), headers.rend());
+  // A table that is only implied has the header of the one inside it.
+  headers.erase(std::unique(headers.begin(), headers.end()), headers.end());
+  for (const auto header : headers) {
+    auto end = header + 1;
+    while (end < lines.size() && !is_header(lines[end])) ++end;
+    // Comments and blank lines right above the next header are the next table's.
+    while (end > header + 1 && end < lines.size() &&
+           (lines[end - 1].empty() || lines[end - 1].starts_with('#')))
+      --end;
+    lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(header),
+                lines.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  out = join(lines);
+  REEF_TRY(const auto loaded, parse_config(out, file));
+  if (loaded.config.providers.contains(name)) return by_hand(file, "providers." + name);
+  return out;
+}
+
+}  // namespace reef::daemon

@@ -1,0 +1,25 @@
+// Changing config.toml for the user: one table or one key, every other line, comments included, as
+// it was. Pure functions; what they return was read back and says what it should.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/registry.h"
+
+namespace reef::daemon {
+
+// Fails on a text that is not good already, and on forms that only a person can edit (an inline
+// table, dotted keys). `file` names it in errors.
+Result<std::string> with_default_model(std::string_view text, std::string_view file,
+                                       const std::string& model);
+// Adds [providers.NAME], or changes kind, base_url, key, models and what else is given in the one
+// that is there; keys not given stay.
+Result<std::string> with_provider(std::string_view text, std::string_view file,
+                                  const model::ProviderSpec& spec);
+// Its sub-tables go with it. `not_found` when there is none.
+Result<std::string> without_provider(std::string_view text, std::string_view file,
+                                     const std::string& name);
+
+}  // namespace reef::daemon

@@ -1,0 +1,17 @@
+// The parts of the Messages API's codec, one file each. Pure functions.
+#pragma once
+
+#include <memory>
+
+#include "model/codec.h"
+#include "model/conversation.h"
+
+namespace reef::model::anthropic {
+
+ConversationRules rules(Thoughts thoughts);
+json::object request_body(const Request& request, const ModelFacts& facts);
+std::unique_ptr<Decoder> make_decoder(const Request& request);
+// From the `error` object of an answer or of an event in mid-stream.
+Failure failure_of(const json::object& error, int status);
+
+}  // namespace reef::model::anthropic

@@ -1,0 +1,17 @@
+// The parts of the Converse API's codec, one file each. Pure functions.
+#pragma once
+
+#include <memory>
+
+#include "model/codec.h"
+#include "model/conversation.h"
+
+namespace reef::model::bedrock {
+
+ConversationRules rules(Thoughts thoughts);
+json::object request_body(const Request& request, const ModelFacts& facts);
+std::unique_ptr<Decoder> make_decoder(const Request& request);
+// From the name of an exception, as in x-amzn-ErrorType or in a frame, and its message.
+Failure failure_of(std::string_view exception, std::string_view message, int status);
+
+}  // namespace reef::model::bedrock

@@ -1,0 +1,76 @@
+// A provider behind HTTP: a codec says what to send and what comes back, this moves the bytes,
+// tries again what may work a moment later, and names what fails. Loop thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/pool.h"
+#include "base/random.h"
+#include "model/codec.h"
+#include "model/http/http.h"
+#include "model/key.h"
+#include "model/model.h"
+
+namespace reef::model {
+
+// What every provider of a node shares. All of it outlives the providers.
+struct HttpHouse {
+  http::Client& client;
+  Pool& pool;
+  Clock& clock;
+  Random& random;
+};
+
+struct HttpOptions {
+  http::Timeouts timeouts;
+  int retries_max = 2;
+  std::chrono::milliseconds backoff{100};  // before the first retry; doubles
+  // A backend that wants a longer pause is not waited for: the failure says how long.
+  std::chrono::milliseconds retry_after_max{30'000};
+  std::chrono::milliseconds key_patience{15'000};
+  Headers headers;      // beside the codec's own, or instead of them
+  std::string ca_file;  // trusted instead of the system's store
+};
+
+using CodecFor = std::function<std::shared_ptr<const Codec>(const std::string& key)>;
+using FactsFor = std::function<ModelFacts(std::string_view model)>;
+
+class HttpProvider final : public Provider {
+ public:
+  // The key is read at the first call; one from a command is read again when it is refused.
+  HttpProvider(HttpHouse house, CodecFor codec_for, KeySource key, FactsFor facts_for,
+               HttpOptions options);
+
+  std::string_view api() const override { return api_; }
+  Task<Outcome> stream(const Request& request, const DeltaSink& sink) override;
+  // An empty list where the API has none.
+  Task<ModelsOutcome> list_models();
+
+ private:
+  Task<Result<std::shared_ptr<const Codec>>> codec();
+  Task<Outcome> attempt(const Codec& codec, const Request& request, const ModelFacts& facts,
+                        const DeltaSink& sink);
+  Task<std::variant<http::Answer, Failure>> send(const Codec& codec, HttpRequest request);
+  std::chrono::milliseconds pause_before(int retry);
+
+  HttpHouse house_;
+  CodecFor codec_for_;
+  KeySource key_source_;
+  FactsFor facts_for_;
+  HttpOptions options_;
+  std::string api_;
+  std::string key_;
+  std::shared_ptr<const Codec> codec_;  // once the key is known
+};
+
+// From `retry-after-ms` or `retry-after` (seconds or a date).
+std::optional<std::chrono::milliseconds> retry_after_of(const Headers& headers, TimePoint now);
+// Tokens times their price; a total the backend named itself is kept.
+void price(session::Usage& usage, const session::Cost& price_of_million);
+
+}  // namespace reef::model

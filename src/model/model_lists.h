@@ -1,0 +1,52 @@
+// What backends say they have: asked for in the background when somebody wants to know, kept for a
+// while. Nothing waits for it at start-up. Loop thread.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/notify.h"
+#include "base/task_group.h"
+#include "model/model.h"
+
+namespace reef::model {
+
+class ModelLists {
+ public:
+  explicit ModelLists(Executor loop);
+
+  struct List {
+    std::vector<ModelFacts> models;
+    std::string problem;  // why there is none
+  };
+
+  // Asks those whose list is missing or old, waits for them at most `patience`, and returns what is
+  // known by then, by the provider's name; `only` names one provider, or all when empty.
+  Task<std::map<std::string, List>> look(std::shared_ptr<const Providers> providers,
+                                         std::string only, std::chrono::milliseconds patience);
+  // After a reload: what a name stood for may have changed.
+  void forget();
+  Task<void> stop();
+
+ private:
+  struct Known {
+    List list;
+    bool asking = false;
+    std::uint64_t generation = 0;
+    std::chrono::steady_clock::time_point at = {};
+    bool answered = false;
+  };
+
+  Task<void> ask(std::shared_ptr<const Providers> providers, std::string name,
+                 std::uint64_t generation);
+
+  std::map<std::string, Known> known_;
+  std::uint64_t generation_ = 0;
+  Notify changed_;
+  TaskGroup tasks_;
+};
+
+}  // namespace reef::model

@@ -1,0 +1,44 @@
+// The stream of Chat Completions, as OpenAI sends it and as others do. Behind openai.h.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/openai/event_decoder.h"
+
+namespace reef::model::openai {
+
+class ChatDecoder final : public EventDecoder {
+ public:
+  using EventDecoder::EventDecoder;
+
+ private:
+  struct Call {
+    std::int64_t index = -1;  // as the server counts; -1: it does not
+    std::string id;
+  };
+
+  std::optional<Failure> take_event(const json::object& event, const DeltaSink& sink) override;
+  std::optional<Failure> take_answer(const json::object& answer, const DeltaSink& sink) override;
+  bool complete() const override { return finished_; }
+
+  void take_delta(const json::object& delta, const DeltaSink& sink);
+  void take_content(const json::value& content, const DeltaSink& sink);
+  void take_call(const json::object& call, const DeltaSink& sink);
+  // Which call of ours this piece belongs to.
+  std::int64_t place(std::optional<std::int64_t> index, std::string_view id);
+  void say(std::string_view text, const DeltaSink& sink);
+  void think(std::string_view text, const DeltaSink& sink);
+  void take_usage(const json::object& usage);
+  std::optional<Failure> take_reason(std::string_view reason);
+
+  bool finished_ = false;  // a finish_reason came
+  std::vector<Call> calls_;
+  // A new block begins where text and thinking change places.
+  enum class Said : std::uint8_t { nothing, text, thinking };
+  Said last_ = Said::nothing;
+  std::int64_t block_ = 0;
+};
+
+}  // namespace reef::model::openai

@@ -1,0 +1,26 @@
+// What both of OpenAI's APIs share. Pure functions; behind openai.h.
+#pragma once
+
+#include <string>
+
+#include "model/codec.h"
+#include "model/openai/openai.h"
+
+namespace reef::model::openai {
+
+// "minimal" ... "high"; empty when thinking is off.
+std::string_view effort_of(ThinkingLevel level, bool official);
+json::object schema_of(const Tool& tool);
+std::string data_url(std::string_view mime_type, std::string_view base64);
+HttpRequest post_json(const std::string& url, const Headers& headers, const json::object& body);
+HttpRequest get_json(const std::string& url, const Headers& headers);
+std::vector<ModelFacts> models_from(std::string_view body);
+
+// For backends that give no ids: different in every step of a conversation, the same for the same
+// request.
+std::string made_up_call_id(const Request& request, std::size_t number);
+
+// Tokens where the backend reports none.
+session::Usage estimated_usage(const Request& request, const std::vector<session::Block>& content);
+
+}  // namespace reef::model::openai

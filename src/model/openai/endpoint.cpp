@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "model/openai/openai.h"
+
+namespace reef::model::openai {
+namespace {
+
+bool is_near(std::string_view host) {
+  return host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("[::1]") ||
+         host.starts_with("0.0.0.0") || host.starts_with("10.") || host.starts_with("192.168.");
+}
+
+std::string url_encode(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
+    if (plain) {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string normalise_base_url(std::string_view text) {
+  std::string url(text);
+  url.erase(0, std::min(url.find_first_not_of(" \t\r\n"), url.size()));
+  url.erase(std::min(url.find_first_of(" \t\r\n?#"), url.size()));
+  if (url.find("://") == std::string::npos) url.insert(0, is_near(url) ? "http://" : "https://");
+  const auto origin = url.find("://") + 3;
+  const auto trim = [&] {
+    while (url.size() > origin && url.ends_with('/')) url.pop_back();
+  };
+  trim();
+  for (const std::string_view suffix :
+       {"/chat/completions", "/completions", "/responses", "/models"}) {
+    if (url.find('/', origin) == std::string::npos || !url.ends_with(suffix)) continue;
+    url.erase(url.size() - suffix.size());
+    trim();
+    break;
+  }
+  if (url.find('/', origin) == std::string::npos) url += "/v1";
+  return url;
+}
+
+Endpoint endpoint_at(std::string_view base_url, const std::string& key) {
+  const auto base = normalise_base_url(base_url);
+  const auto origin = base.find("://") + 3;
+  const auto host = utf8::lower_ascii(base.substr(origin, base.find('/', origin) - origin));
+  Endpoint endpoint;
+  endpoint.chat_url = base + "/chat/completions";
+  endpoint.responses_url = base + "/responses";
+  endpoint.models_url = base + "/models";
+  if (!key.empty()) endpoint.headers.emplace_back("Authorization", "Bearer " + key);
+  endpoint.official = host == "api.openai.com";
+  endpoint.echo_thoughts = host.ends_with("deepseek.com") || host.ends_with("moonshot.ai") ||
+                           host.ends_with("moonshot.cn");
+  return endpoint;
+}
+
+std::string expand(std::string_view url, std::string_view model) {
+  std::string out(url);
+  constexpr std::string_view kPlace = "{model}";
+  if (const auto at = out.find(kPlace); at != std::string::npos)
+    out.replace(at, kPlace.size(), url_encode(model));
+  return out;
+}
+
+}  // namespace reef::model::openai

@@ -1,0 +1,78 @@
+// A reply put together from the pieces of a stream: gives each piece on as it comes and keeps the
+// whole. Every decoder feeds one. Loop thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/conversation.h"
+
+namespace reef::model {
+
+class ReplyBuilder {
+ public:
+  explicit ReplyBuilder(ToolNames names) : names_(std::move(names)) {}
+
+  // `number` is what the API calls the block, each kind counted by itself; blocks stand in the
+  // order of their first mention.
+  void add_text(std::int64_t number, std::string_view text, const DeltaSink& sink);
+  void add_thinking(std::int64_t number, std::string_view text, const DeltaSink& sink);
+  void add_thinking_signature(std::int64_t number, std::string_view signature);
+  void set_redacted(std::int64_t number, std::string_view data);
+  void set_text_signature(std::int64_t number, std::string_view signature);
+  // The id and the name may come late or again; what is empty changes nothing.
+  void add_call(std::int64_t number, std::string_view id, std::string_view name,
+                const DeltaSink& sink);
+  void add_arguments(std::int64_t number, std::string_view json);
+  void set_arguments(std::int64_t number, json::object arguments);
+  void set_call_signature(std::int64_t number, std::string_view signature);
+
+  bool has_calls() const { return !calls_.empty(); }
+  // More than any model says: the reply is to be given up.
+  bool too_large() const { return bytes_ > kBytesMax; }
+
+  session::Usage usage;
+  std::string model;  // that answered, as the backend names it
+
+  // The whole. A call without a name is dropped, as is one that was cut in its arguments by
+  // `length`; one without an id gets one. `stop` and `tool_use` become what the content says.
+  Reply finish(session::StopReason reason);
+
+ private:
+  static constexpr std::size_t kBytesMax = 64U << 20;
+
+  struct Call {
+    session::ToolCallBlock block;
+    std::string arguments;
+  };
+  enum class Kind : std::uint8_t { text, thinking, call };
+
+  template <class T>
+  T& at(std::map<std::int64_t, T>& blocks, Kind kind, std::int64_t number);
+  session::TextBlock& text_at(std::int64_t number) { return at(texts_, Kind::text, number); }
+  session::ThinkingBlock& thinking_at(std::int64_t number) {
+    return at(thoughts_, Kind::thinking, number);
+  }
+  Call& call_at(std::int64_t number) { return at(calls_, Kind::call, number); }
+
+  ToolNames names_;
+  std::map<std::int64_t, session::TextBlock> texts_;
+  std::map<std::int64_t, session::ThinkingBlock> thoughts_;
+  std::map<std::int64_t, Call> calls_;
+  std::vector<std::pair<Kind, std::int64_t>> order_;
+  std::size_t bytes_ = 0;
+};
+
+// What a failed HTTP answer means when nothing but its status is understood; the message is what
+// there is of the body, or the status in words.
+Failure failure_of_status(int status, std::string_view body);
+// A body or frame that is not what the API promises.
+Failure garbled(std::string_view what);
+// The body ended before the reply did.
+Failure cut_short();
+Failure grown_too_large();
+
+}  // namespace reef::model

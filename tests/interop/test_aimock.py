@@ -1,0 +1,222 @@
+"""Every backend against a mock of its API that we did not write: @copilotkit/aimock from the npm registry.
+
+The mock speaks Chat Completions, Responses, Messages, Gemini, Azure and Bedrock's binary frames. It is installed once into
+REEF_INTEROP_CACHE (default ~/.cache/reef-interop). Without node, npm or a network these tests are skipped, loudly.
+"""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "blackbox"))
+
+from reefbox import Home, read_lines  # noqa: E402
+
+PACKAGE, VERSION = "@copilotkit/aimock", "1.43.0"
+CACHE = Path(os.environ.get("REEF_INTEROP_CACHE") or "~/.cache/reef-interop").expanduser() / f"aimock-{VERSION}"
+INSTALL_SECONDS = 240
+START_SECONDS = 30
+HELLO = "Hello from the mock, with ünicode and \"quotes\"."
+
+FIXTURES = [
+    {"match": {"userMessage": "say hello"}, "response": {"content": HELLO}},
+    {"match": {"userMessage": "think"}, "response": {"content": "42", "reasoning": "Let me think about it."}},
+    {"match": {"userMessage": "use two tools"}, "response": {"content": "Looking.", "toolCalls": [
+        {"name": "ls", "arguments": {"path": "/tmp"}}, {"name": "read", "arguments": {"file": "a b", "n": 3}}]}},
+    {"match": {"userMessage": "fail 401"}, "response": {
+        "error": {"message": "Bad key says the mock", "type": "authentication_error"}, "status": 401}},
+    {"match": {"userMessage": "fail 429"}, "response": {
+        "error": {"message": "Rate limited says the mock", "type": "rate_limit_error"}, "status": 429}},
+    {"match": {"userMessage": "fail 500"}, "response": {
+        "error": {"message": "Broken says the mock", "type": "server_error"}, "status": 500}},
+    {"match": {"userMessage": "too long for google"}, "response": {"error": {
+        "message": "The input token count (9) exceeds the maximum number of tokens allowed (8).",
+        "type": "INVALID_ARGUMENT"}, "status": 400}},
+    {"match": {"userMessage": "too long"}, "response": {"error": {
+        "message": "prompt is too long: 9 tokens > 8 maximum", "type": "invalid_request_error"}, "status": 400}},
+]
+
+# Provider of the test -> its lines in config.toml; {url} is the mock.
+BACKENDS = {
+    "chat": 'kind = "openai"\nbase_url = "{url}"\nmodels = ["gpt-4o"]\n',
+    "responses": 'kind = "openai-responses"\nbase_url = "{url}"\ndefault_model = "gpt-4o"\n',
+    "azure": 'kind = "azure"\nbase_url = "{url}"\napi_version = "2024-10-21"\ndefault_model = "gpt-4o"\n',
+    "anthropic": 'kind = "anthropic"\nbase_url = "{url}"\nmodels = ["claude-sonnet-4-5"]\n',
+    "google": 'kind = "google"\nbase_url = "{url}"\nmodels = ["gemini-2.5-flash"]\n',
+    "bedrock": 'kind = "bedrock"\nbase_url = "{url}"\nregion = "us-east-1"\n'
+               'models = ["anthropic.claude-3-5-sonnet-20241022-v2:0"]\n',
+}
+KEYS = {"bedrock": "AKIDEXAMPLE:secret"}
+
+mock = None  # the one Mock of this run
+
+
+class Unavailable(Exception):
+    """Why the mock cannot be asked."""
+
+
+class Mock:
+    def __init__(self, node):
+        self.folder = tempfile.mkdtemp(prefix="aimock", dir="/tmp")
+        fixtures = os.path.join(self.folder, "fixtures.json")
+        with open(fixtures, "w", encoding="utf-8") as out:
+            json.dump({"fixtures": FIXTURES}, out)
+        self.log = os.path.join(self.folder, "log")
+        program = CACHE / "node_modules" / ".bin" / "llmock"
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                [node, str(program.resolve()), "--port", "0", "--fixtures", fixtures, "--chunk-size", "7"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
+                env=dict(os.environ, HOME=self.folder))
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            with open(self.log, encoding="utf-8", errors="replace") as log:
+                text = log.read()
+            found = re.search(r"http://127\.0\.0\.1:\d+", text)
+            if found:
+                self.url = found[0]
+                return
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.close()
+                raise Unavailable("the mock does not start: " + text[-1000:])
+            time.sleep(0.02)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def install(npm):
+    """Built beside and moved in: a cut-off install is never taken for a whole one."""
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=CACHE) as new:
+        command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", new, f"{PACKAGE}@{VERSION}"]
+        print(f"installing into {CACHE}: {' '.join(command)}", file=sys.stderr, flush=True)
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  cwd=new, env=dict(os.environ, npm_config_fetch_retries="1"), timeout=INSTALL_SECONDS)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise Unavailable(f"npm install failed: {error}") from None
+        if done.returncode:
+            raise Unavailable("npm install failed: " + done.stdout.decode("utf-8", "replace")[-500:])
+        (Path(new) / "node_modules").rename(CACHE / "node_modules")
+
+
+def get_mock():
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if not node:
+        raise Unavailable("node is not installed")
+    try:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        lock = open(CACHE / ".lock", "w", encoding="utf-8")
+    except OSError as error:
+        raise Unavailable(f"the cache cannot be used: {error}") from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (CACHE / "node_modules").is_dir():
+            if not npm:
+                raise Unavailable("the mock is not installed, nor is npm")
+            install(npm)
+    return Mock(node)
+
+
+def setUpModule():
+    global mock
+    try:
+        mock = get_mock()
+    except Unavailable as why:
+        message = f"INTEROP WITH AIMOCK WAS NOT CHECKED: {why}".upper()
+        print(f"\n{'!' * 100}\n{message}\n{'!' * 100}", file=sys.stderr, flush=True)
+        raise unittest.SkipTest(message) from None
+
+
+def tearDownModule():
+    if mock:
+        mock.close()
+
+
+class AimockTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        config, agents = "", {}
+        for name, lines in BACKENDS.items():
+            key = KEYS.get(name, "sk-test")
+            config += f'[providers.{name}]\nkey = "{key}"\nretries_max = 0\n' + lines.replace("{url}", mock.url)
+            agents[f"agents/{name}.toml"] = f'model = "{name}"\n'
+        cls.home = Home(config, files=agents)
+        cls.home.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.home.__exit__()
+
+    def ask(self, backend, words, sender):
+        """The command, and the last message of the conversation's transcript."""
+        done = self.home.reef("chat", "-a", backend, "-s", sender, "-p", words)
+        sessions = self.home.reef("sessions", "--agent", backend, "--sender", sender, "--json").json
+        lines = read_lines(self.home.file(f"sessions/{sessions[0]['id']}/session.jsonl"))
+        return done, [line["message"] for line in lines if line["type"] == "message"][-1]
+
+    def test_text(self):
+        for backend in BACKENDS:
+            with self.subTest(backend=backend):
+                done, reply = self.ask(backend, "say hello", "text")
+                self.assertEqual(done.out.strip(), HELLO, done)
+                self.assertEqual(reply["stopReason"], "stop")
+                if backend in ("chat", "azure"):  # elsewhere the mock counts nothing
+                    self.assertGreater(reply["usage"]["output"], 0)
+
+    def test_tools_and_what_follows(self):
+        for backend in BACKENDS:
+            with self.subTest(backend=backend):
+                done, reply = self.ask(backend, "use two tools", "tools")
+                self.assertEqual(done.code, 0, done)
+                calls = [(b["name"], b["arguments"]) for b in reply["content"] if b["type"] == "toolCall"]
+                self.assertEqual(calls, [("ls", {"path": "/tmp"}), ("read", {"file": "a b", "n": 3})])
+                self.assertEqual(reply["stopReason"], "toolUse")
+                done, _ = self.ask(backend, "say hello", "tools")
+                self.assertEqual(done.out.strip(), HELLO, "the calls are in the history now")
+
+    def test_thinking(self):
+        for backend in BACKENDS:
+            with self.subTest(backend=backend):
+                if backend == "azure":
+                    continue  # the mock's does not think
+                done, reply = self.ask(backend, "think", "thinking")
+                self.assertEqual(done.out.strip(), "42", done)
+                thoughts = "".join(b["thinking"] for b in reply["content"] if b["type"] == "thinking")
+                self.assertEqual(thoughts, "Let me think about it.")
+
+    def test_errors(self):
+        for backend in BACKENDS:
+            with self.subTest(backend=backend):
+                for words, kind in (("fail 401", "auth"), ("fail 429", "rate_limit"), ("fail 500", "server"),
+                                    (f"too long for {backend}", "context_overflow")):
+                    done, reply = self.ask(backend, words, words.replace(" ", "-"))
+                    self.assertNotEqual(done.code, 0, done)
+                    self.assertEqual(reply["stopReason"], "error")
+                    self.assertIn(f"failed ({kind}", reply["errorMessage"], words)
+
+    def test_a_model_list_comes_where_there_is_one(self):
+        listed = self.home.reef("models", "chat", "--json").json
+        self.assertIn("chat/gpt-4o", [model["name"] for model in listed["models"]])
+
+    def test_the_verdict_is_plain(self):
+        for backend in BACKENDS:
+            with self.subTest(backend=backend):
+                # The mock has no answer to what a test asks.
+                verdict = self.home.reef("providers", "test", backend)
+                self.assertIn(f"{backend} does not work", verdict.out)
+
+
+if __name__ == "__main__":
+    unittest.main()
