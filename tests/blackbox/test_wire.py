@@ -16,9 +16,9 @@ from pathlib import Path
 from reefbox import *
 
 NOT_BUILT = {
-    3: "ReplyToAsk", 6: "Compact", 11: "SetActiveModel",
+    3: "ReplyToAsk", 6: "Compact",
     13: "ListMcps", 15: "ListAgents", 16: "GetAgent", 17: "CreateAgent", 18: "UpdateAgent", 19: "DeleteAgent",
-    23: "ListSkills", 34: "SubscribeEvents", 36: "ListModels", 40: "SubscribeEvent", 41: "UnsubscribeEvent", 42: "ListSubscriptions",
+    23: "ListSkills", 34: "SubscribeEvents", 40: "SubscribeEvent", 41: "UnsubscribeEvent", 42: "ListSubscriptions",
     43: "PublishEvent", 44: "SteerSession", 45: "UpsertMcp", 46: "DeleteMcp", 51: "RenameAgent",
     52: "SubscribeMcpEvents", 100: "Extension"}
 GONE = {20: "InstallPlugin", 21: "UninstallPlugin", 22: "ListPlugins", 24: "StartService", 25: "StopService",
