@@ -390,6 +390,9 @@ std::string ToolNames::from_api(std::string_view name) const {
 }
 
 bool same_model(std::string_view a, std::string_view b) {
+  constexpr std::string_view kLatest = "-latest";
+  for (auto* name : {&a, &b})
+    if (name->ends_with(kLatest)) name->remove_suffix(kLatest.size());
   if (a.size() > b.size()) std::swap(a, b);
   if (!b.starts_with(a)) return false;
   auto date = std::string(b.substr(a.size()));

@@ -107,7 +107,8 @@ class ToolNames {
   std::map<std::string, std::string, std::less<>> to_api_, from_api_;
 };
 
-// Two names of one model: the same, or one with the date of its release at the end.
+// Two names of one model: the same, or one with the date of its release at the end; `-latest` says
+// nothing.
 bool same_model(std::string_view a, std::string_view b);
 
 }  // namespace reef::model

@@ -129,6 +129,14 @@ TEST(Conversation, ThoughtsGoOnlyToWhoHadThem) {
   EXPECT_EQ(given("mine", "m"), "user: 'a'\nassistant: 'so'\nuser: 'b'\n");
 }
 
+TEST(Conversation, AModelHasSeveralNames) {
+  EXPECT_TRUE(same_model("claude-3-7-sonnet-latest", "claude-3-7-sonnet-20250219"));
+  EXPECT_TRUE(same_model("gpt-4o-2024-08-06", "gpt-4o"));
+  EXPECT_FALSE(same_model("claude-opus-4-20250514", "claude-opus-4-1-20250805"));
+  EXPECT_FALSE(same_model("m-20250101", "m-20240101"));
+  EXPECT_FALSE(same_model("", "-20250101"));
+}
+
 TEST(Conversation, ASignedCallKeepsItsSignatureAtHome) {
   session::AssistantMessage reply;
   reply.content.push_back(session::ToolCallBlock{"1", "ls", {}, "SIG"});

@@ -99,18 +99,14 @@ json::object tool_config(const Conversation& conversation, bool cached) {
     tools.push_back(json::object{{"toolSpec", std::move(spec)}});
   }
   if (cached) tools.push_back(cache_point());
-  json::object choice;
-  switch (conversation.tool_choice.mode) {
-    case ToolChoice::Mode::required:
-      choice["any"] = json::object();
-      break;
-    case ToolChoice::Mode::named:
-      choice["tool"] = json::object{{"name", conversation.tool_choice.name}};
-      break;
-    default:
-      choice["auto"] = json::object();
-  }
-  return json::object{{"tools", std::move(tools)}, {"toolChoice", std::move(choice)}};
+  json::object out{{"tools", std::move(tools)}};
+  // Not every model takes a choice, and `auto` is what they do without one.
+  const auto& choice = conversation.tool_choice;
+  if (choice.mode == ToolChoice::Mode::required)
+    out["toolChoice"] = json::object{{"any", json::object()}};
+  if (choice.mode == ToolChoice::Mode::named)
+    out["toolChoice"] = json::object{{"tool", json::object{{"name", choice.name}}}};
+  return out;
 }
 
 void add_extra(json::object& body, const json::object& extra) {
