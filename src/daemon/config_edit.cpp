@@ -82,6 +82,9 @@ void set_key(Lines& lines, const toml::table& table, std::string_view key, const
   }
 }
 
+constexpr std::string_view kDefinition[] = {"kind",          "base_url",    "key",  "models",
+                                            "default_model", "api_version", "auth", "region"};
+
 std::vector<std::pair<std::string, std::string>> fields_of(const model::ProviderSpec& spec) {
   std::vector<std::pair<std::string, std::string>> fields{{"kind", quoted(spec.kind)}};
   const auto add = [&](const char* name, const std::string& value) {
@@ -144,21 +147,27 @@ Result<std::string> with_provider(std::string_view text, std::string_view file,
     for (const auto& [key, value] : fields) out += fmt::format("{} = {}\n", key, value);
   } else {
     // One key at a time, read again in between: lines move.
-    for (const auto& [key, value] : fields) {
+    for (const auto key : kDefinition) {
       REEF_TRY(const auto now, parse_toml(out, file));
       const auto* table = provider_table(now, spec.name);
       auto lines = split(out);
       const auto header = table ? header_of(lines, *table) : std::nullopt;
       if (!header) return by_hand(file, "providers." + spec.name);
-      set_key(lines, *table, key, value, *header + 1);
+      const auto given = std::find_if(fields.begin(), fields.end(),
+                                      [&](const auto& field) { return field.first == key; });
+      if (given != fields.end()) {
+        set_key(lines, *table, key, given->second, *header + 1);
+      } else if (const auto range = lines_of(*table, key)) {
+        lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(range->first),
+                    lines.begin() + static_cast<std::ptrdiff_t>(range->last + 1));
+      }
       out = join(lines);
     }
   }
   auto loaded = parse_config(out, file);
   if (!loaded) return std::move(loaded).error();
   const auto found = loaded->config.providers.find(spec.name);
-  if (found == loaded->config.providers.end() || fields_of(found->second.spec).empty() ||
-      found->second.spec.kind != spec.kind)
+  if (found == loaded->config.providers.end() || fields_of(found->second.spec) != fields)
     return by_hand(file, "providers." + spec.name);
   return out;
 }

@@ -14,8 +14,9 @@ namespace reef::daemon {
 // table, dotted keys). `file` names it in errors.
 Result<std::string> with_default_model(std::string_view text, std::string_view file,
                                        const std::string& model);
-// Adds [providers.NAME], or changes kind, base_url, key, models and what else is given in the one
-// that is there; keys not given stay.
+// Adds [providers.NAME], or gives the one that is there this definition: kind, base_url, key,
+// models, default_model, api_version, auth, region. Those that are not given go (a key must not
+// stay behind for another backend); everything else in the table stays.
 Result<std::string> with_provider(std::string_view text, std::string_view file,
                                   const model::ProviderSpec& spec);
 // Its sub-tables go with it. `not_found` when there is none.

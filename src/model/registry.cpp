@@ -144,7 +144,7 @@ Result<Providers::Entry> make_provider(const ProviderSpec& spec, const HttpHouse
   const std::string base_url = spec.base_url.empty() ? std::string(kind->base_url) : spec.base_url;
   if (base_url.empty() && kind->needs_address)
     return Error(Errc::invalid, fmt::format("base_url: kind '{}' needs one", spec.kind));
-  const bool own_place = !spec.base_url.empty();
+  const bool own_place = !spec.base_url.empty() && !kind->base_url.empty();
   // A server of one's own often needs no key; one that does says so.
   const auto key = !spec.key.empty() ? spec.key
                    : kind->key_variable.empty() || own_place

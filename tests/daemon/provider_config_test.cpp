@@ -132,6 +132,7 @@ models = [
   "a",
   "b",
 ]
+base_url = "https://old.example"
 retries_max = 1
 [providers.o.headers]
 X = "1"

@@ -376,7 +376,7 @@ TEST_P(OverTheWire, OneConnectionServesOneRequestAfterTheOther) {
     Heard heard;
     EXPECT_TRUE(std::holds_alternative<Reply>(ask(from, heard)));
     reef::test::run(io_, [](http::Client& client) -> Task<void> {
-      while (client.in_flight() > 0) co_await sleep_for(1ms);
+      while (client.in_flight() > 0) co_await yield_to_loop();
     }(client_));
   }
   EXPECT_EQ(server_.connections(), 1U);

@@ -85,6 +85,36 @@ TEST(Facts, WhatRunsAtHomeCostsNothing) {
   EXPECT_EQ(facts_for(spec, "nobody-knows").context_window, 0);
 }
 
+TEST(Making, WhatIsNotSaidComesFromTheKind) {
+  boost::asio::io_context io(1);
+  http::Client client(io.get_executor());
+  Pool pool(1);
+  SystemClock clock;
+  SeededRandom random(1);
+  const auto make = [&](const std::string& kind, const std::string& base_url) {
+    ProviderSpec spec;
+    spec.name = "p";
+    spec.kind = kind;
+    spec.base_url = base_url;
+    return make_provider(spec, {client, pool, clock, random});
+  };
+  for (const auto& kind : provider_kinds()) {
+    const auto made = make(std::string(kind.name), kind.needs_address ? "res" : "");
+    ASSERT_TRUE(made) << kind.name << ": " << made.error().what;
+    EXPECT_FALSE(made->provider->api().empty());
+    EXPECT_EQ(made->default_model, kind.default_model);
+    EXPECT_EQ(made->key_place, kind.key_variable.empty() ? std::string("none")
+                                                         : "env:" + std::string(kind.key_variable));
+  }
+  EXPECT_FALSE(make("azure", ""));
+  EXPECT_FALSE(make("magic", ""));
+  // A server of one's own gets no key that is meant for somebody else's.
+  const auto own = make("openai", "http://user:secret@localhost:1/v1?key=secret");
+  EXPECT_EQ(own->key_place, "none");
+  EXPECT_EQ(own->default_model, "");
+  EXPECT_EQ(own->base_url, "http://localhost:1/v1");
+}
+
 TEST(Keys, ComeFromWordsTheEnvironmentOrACommand) {
   const auto read = [](std::string_view text) { return read_key(key_source_from(text), 5s); };
   EXPECT_EQ(*read(""), "");
