@@ -84,7 +84,7 @@ nested = { list = [1, "two", true] }
   EXPECT_EQ(agent->thinking, model::ThinkingLevel::high);
   EXPECT_EQ(agent->max_tokens, 1000);
   EXPECT_EQ(json::write(agent->parameters),
-            R"({"nested":{"list":[1,"two",true]},"temperature":5E-1})");
+            R"({"nested":{"list":[1,"two",true]},"temperature":0.5})");
 
   const auto other =
       parse_agent("a", "model = \"a/x\"\nfallback = [\"b/y\"]\n", "a.toml", warnings);
