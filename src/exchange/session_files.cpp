@@ -90,7 +90,9 @@ std::optional<FilePlace> place_in_session(std::string_view path) {
     // What is hidden there is nobody's.
     if (name.starts_with('.') || name.find("/.") != std::string::npos || name.ends_with('/'))
       return std::nullopt;
-    std::replace(name.begin(), name.end(), '/', '_');
+    // A plain name, whatever a disk allows.
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c == '/' || c == '\\' || c == '\0'; }, '_');
     return FilePlace{folder, std::move(name)};
   }
   return std::nullopt;

@@ -30,8 +30,9 @@ HELLO = "Hello from the mock, with ünicode and \"quotes\"."
 FIXTURES = [
     {"match": {"userMessage": "say hello"}, "response": {"content": HELLO}},
     {"match": {"userMessage": "think"}, "response": {"content": "42", "reasoning": "Let me think about it."}},
-    {"match": {"userMessage": "use two tools"}, "response": {"content": "Looking.", "toolCalls": [
-        {"name": "ls", "arguments": {"path": "/tmp"}}, {"name": "read", "arguments": {"file": "a b", "n": 3}}]}},
+    {"match": {"userMessage": "use two tools", "hasToolResult": True}, "response": {"content": "I have looked."}},
+    {"match": {"userMessage": "use two tools", "hasToolResult": False}, "response": {"content": "Looking.", "toolCalls": [
+        {"name": "recall", "arguments": {"query": "a b", "limit": 3}}, {"name": "read", "arguments": {"file": "c"}}]}},
     {"match": {"userMessage": "fail 401"}, "response": {
         "error": {"message": "Bad key says the mock", "type": "authentication_error"}, "status": 401}},
     {"match": {"userMessage": "fail 429"}, "response": {
@@ -180,9 +181,17 @@ class AimockTest(unittest.TestCase):
             with self.subTest(backend=backend):
                 done, reply = self.ask(backend, "use two tools", "tools")
                 self.assertEqual(done.code, 0, done)
-                calls = [(b["name"], b["arguments"]) for b in reply["content"] if b["type"] == "toolCall"]
-                self.assertEqual(calls, [("ls", {"path": "/tmp"}), ("read", {"file": "a b", "n": 3})])
-                self.assertEqual(reply["stopReason"], "toolUse")
+                self.assertEqual(done.out.splitlines(), ["Looking.", "I have looked."])
+                self.assertEqual(reply["stopReason"], "stop")
+                id_ = self.home.reef("sessions", "--agent", backend, "--sender", "tools", "--json").json[0]["id"]
+                lines = read_lines(self.home.file(f"sessions/{id_}/session.jsonl"))
+                messages = [line["message"] for line in lines if line["type"] == "message"]
+                calls = [(b["name"], b["arguments"]) for b in messages[1]["content"] if b["type"] == "toolCall"]
+                self.assertEqual(calls, [("recall", {"query": "a b", "limit": 3}), ("read", {"file": "c"})])
+                self.assertEqual(messages[1]["stopReason"], "toolUse")
+                results = {m["toolName"]: (m["content"][0]["text"], m["isError"]) for m in messages[2:4]}
+                self.assertEqual(results, {"recall": ("no memories found", False),
+                                           "read": ("tool not registered: read", True)})
                 done, _ = self.ask(backend, "say hello", "tools")
                 self.assertEqual(done.out.strip(), HELLO, "the calls are in the history now")
 

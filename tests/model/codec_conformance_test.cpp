@@ -105,7 +105,7 @@ TEST_P(Conformance, ThoughtsCallsAndUsageComeWhole) {
             "toolUse by 'used-model'\nthinking 'Let me see \xf0\x9f\xa6\x80.'\n"
             "text 'I look twice:\n\ncaf\xc3\xa9 \"x\"'\n"
             "call call_a read {\"path\":\"/tmp/\xc3\xa9\"}\n"
-            "call call_b bash {\"cmd\":\"ls\",\"n\":[1,2.5E0,null]}" +
+            "call call_b bash {\"cmd\":\"ls\",\"n\":[1,2.5,null]}" +
                 usage(script));
   if (backend().has_signatures) {
     const auto& thought =
