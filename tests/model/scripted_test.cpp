@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/task_group.h"
+#include "model/complete.h"
 #include "support/run.h"
 
 namespace reef::model {
@@ -66,6 +67,17 @@ TEST(Scripted, AHangingReplyEndsWhenCancelled) {
   group.cancel();
   test::run(io, group.join());
   EXPECT_TRUE(cancelled);
+}
+
+TEST(Scripted, ACompletionIsTheWholeReply) {
+  boost::asio::io_context io(1);
+  ScriptedProvider provider(
+      *parse_script(R"({"replies":[{"text":"one two"},{"fail":"auth","message":"no"}]})"));
+  const auto first = conversation(1);
+  const auto whole = test::run(io, complete(provider, first));
+  EXPECT_EQ(session::text_of(std::get<Reply>(whole).message.content), "one two");
+  const auto second = conversation(2);
+  EXPECT_EQ(std::get<Failure>(test::run(io, complete(provider, second))).kind, Failure::Kind::auth);
 }
 
 TEST(Scripted, BadScriptsSayWhere) {
