@@ -17,17 +17,19 @@ ALLOWED = {
     "search": "base",
     "recall": "search session base",
     "memory": "search base",
-    "mcp": "base",
+    "process": "base",
+    "shell": "base",
+    "mcp": "process base",
     "model": "search session base",
     "runtime": "model mcp memory search session base",
-    "hooks": "runtime model mcp memory recall search session base",
+    "hooks": "runtime model mcp memory recall search session process shell base",
     "protocol": "base",
     "transport": "protocol base",
-    "server": "hooks runtime model mcp memory recall search exchange organise session protocol base",
+    "server": "process hooks runtime model mcp memory recall search exchange organise session protocol base",
     "client": "transport protocol base",
     "policy": "client protocol base",
     "daemon": "policy client server transport protocol hooks runtime model mcp memory recall search exchange organise "
-    "store session base",
+    "process shell store session base",
 }
 
 # Include -> where it may stand (path prefixes); () is nowhere.

@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,7 +11,9 @@
 
 #include "model/provider.h"
 #include "runtime/agent.h"
+#include "runtime/question.h"
 #include "session/ids.h"
+#include "session/message.h"
 
 namespace reef::runtime {
 
@@ -20,11 +23,31 @@ struct Caller {
   std::string sender;
   session::SessionId session;
   std::string cwd;
+  std::string call_id = {};
+  // Shown to whoever reads along, never kept. Set in every turn.
+  std::function<void(std::string)> progress = {};
+  // Puts questions to the user and waits: one answer each, or why there is none (timeout,
+  // cancelled, unsupported where nobody can answer). Set in every turn.
+  std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
 };
 
 struct ToolAnswer {
   std::string text;  // for the model
   bool is_error = false;
+  std::vector<session::ImageBlock> images = {};
+  json::object details = {};  // kept with the result for viewers, not for the model
+};
+
+// What a call would do, as far as it can be told without doing it.
+struct Intent {
+  enum class Effect : std::uint8_t {
+    reads,      // proven to change nothing
+    changes,    // may change something
+    dangerous,  // may destroy what cannot be had back: always asked about
+  };
+  Effect effect = Effect::changes;
+  std::string shown = {};  // what the user is asked about: a command, a path
+  std::string rule = {};   // what "always" would cover; empty: cannot be allowed for good
 };
 
 class Hook {
@@ -35,6 +58,12 @@ class Hook {
   virtual std::vector<model::Tool> tools(const Agent& agent) const = 0;
   // For the system prompt; may be empty.
   virtual std::string prompt(const Agent& agent) const = 0;
+  // Asked before every call; what a hook says nothing about is taken for a change.
+  virtual Intent intent(const std::string& tool, const json::object& arguments,
+                        const Caller& caller) const {
+    (void)arguments, (void)caller;
+    return Intent{Intent::Effect::changes, tool, tool};
+  }
   // Never fails otherwise: what is wrong is text for the model. `arguments` is an object.
   // Cancelling the task stops the work.
   virtual Task<ToolAnswer> call(std::string tool, json::object arguments, Caller caller) = 0;
