@@ -10,6 +10,7 @@ namespace reef::daemon {
 namespace {
 
 constexpr int kStepsMax = 1000;
+constexpr int kAskSecondsMax = 7 * 24 * 60 * 60;
 constexpr int kIdleMinutesMax = 60 * 24 * 366;
 
 std::optional<int> minutes_of_day(std::string_view text) {
@@ -62,6 +63,13 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     table.read("stall_ms_max", 100, 3'600'000, stall_ms);
     limits.stall_max = std::chrono::milliseconds(stall_ms);
     table.read("requests_in_flight_max", 1, 4096, limits.requests_in_flight_max);
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  if (const auto* section = root.sub("runtime")) {
+    Table table(*section, file, "runtime.");
+    std::int64_t seconds = config.ask_timeout.count();
+    table.read("ask_timeout", 0, kAskSecondsMax, seconds);
+    config.ask_timeout = std::chrono::seconds(seconds);
     REEF_CHECK(table.finish(out.warnings));
   }
   if (const auto* section = root.sub("session")) {

@@ -316,6 +316,7 @@ class Daemon {
     auto setup = std::make_shared<runtime::Setup>();
     setup->default_agent = config.default_agent;
     setup->expiry = config.expiry;
+    setup->ask_patience = config.ask_timeout;
     setup->idle_minutes_by_key = config.idle_minutes_by_key;
     setup->default_model = config.default_model;
     setup->providers.add("local", std::make_shared<model::LocalProvider>());

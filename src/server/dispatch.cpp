@@ -15,6 +15,10 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_stream(node, message.stream());
     case M::kKill:
       return answer_kill(node, message.kill());
+    case M::kReplyToAsk:
+      return answer_reply(node, message.reply_to_ask());
+    case M::kListQuestions:
+      return answer_list_questions(node, message.list_questions());
     case M::kPing:
       return protocol::answer_with(protocol::make_pong());
     case M::kHello:
