@@ -124,6 +124,14 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   int idle_minutes = -1;
   root.read("idle_minutes", 0, kIdleMinutesMax, idle_minutes);
   if (idle_minutes >= 0) agent.idle_minutes = idle_minutes;
+  std::string queue = "followup";
+  root.read("queue", queue);
+  if (const auto mode = runtime::queue_mode_from(queue)) {
+    agent.queue = *mode;
+  } else {
+    root.refuse("queue", *parsed.get("queue"),
+                "must be one of: followup, steer, collect, interrupt");
+  }
   std::string sight = "own";
   root.read("search", sight);
   if (sight == "agent") {

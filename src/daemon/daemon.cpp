@@ -102,6 +102,7 @@ class Daemon {
         config_changed_(io.get_executor()),
         stopped_(io.get_executor()),
         tasks_(io.get_executor(), "daemon") {
+    runtime_.hooks().add(std::make_shared<hooks::AskUserHook>());
     runtime_.hooks().add(std::make_shared<hooks::MemoryHook>(memories_));
     runtime_.hooks().add(
         std::make_shared<hooks::SessionsHook>(recall_, sessions_, [this](const std::string& terms) {

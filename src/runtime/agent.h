@@ -14,6 +14,15 @@
 
 namespace reef::runtime {
 
+// What becomes of a message that comes while a turn of its conversation runs (docs/runs.md).
+enum class QueueMode : std::uint8_t {
+  followup,   // its turn comes after
+  steer,      // the running turn hears it before its next step
+  collect,    // it and others that wait like it are answered in one turn
+  interrupt,  // what runs is cancelled, then its turn comes
+};
+std::optional<QueueMode> queue_mode_from(std::string_view name);
+
 struct Agent {
   std::string name;
   std::string description;
@@ -29,6 +38,7 @@ struct Agent {
   model::ThinkingLevel thinking = model::ThinkingLevel::off;
   std::optional<std::int64_t> max_tokens = {};
   json::object parameters = {};  // of the backend, passed through
+  QueueMode queue = QueueMode::followup;
 };
 
 // What a turn needs to know of the configuration. A run keeps the one it started with.

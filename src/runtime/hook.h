@@ -73,6 +73,7 @@ class Hook {
 class Toolbox {
  public:
   const std::vector<model::Tool>& tools() const { return tools_; }
+  bool has(std::string_view tool) const { return owners_.contains(tool); }
   Task<ToolAnswer> call(session::ToolCallBlock call, Caller caller) const;
 
  private:

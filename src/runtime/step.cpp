@@ -56,6 +56,14 @@ void add(session::Usage& sum, const session::Usage& usage) {
   sum.cost.total += usage.cost.total;
 }
 
+// A model that must call a tool in every step never comes to its answer.
+model::ToolChoice choice_for(int step, const model::ToolChoice& wanted,
+                             const std::vector<model::Tool>& tools) {
+  using Mode = model::ToolChoice::Mode;
+  const bool lasts = wanted.mode == Mode::none || step == 0;
+  return lasts && !tools.empty() ? wanted : model::ToolChoice{};
+}
+
 session::ToolResultMessage result_message(const session::ToolCallBlock& call, ToolAnswer answer,
                                           TimePoint now) {
   session::ToolResultMessage result;
@@ -89,6 +97,7 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   request.system = turn.system;
   request.messages = session::for_model(turn.session->context());
   request.tools = turn.toolbox.tools();
+  request.tool_choice = choice_for(turn.steps, run.message_.tool_choice, request.tools);
   request.thinking = agent.thinking;
   request.max_tokens = agent.max_tokens;
   request.extra = agent.parameters;

@@ -1,7 +1,7 @@
 // Table of contents of server/: one request in, a stream of answers out, whatever the transport.
 //
 //   server.h             dispatch, Node          this file
-//   turns.cpp            send, stream, kill
+//   turns.cpp            send, stream, steer, kill, attach to a run
 //   questions.cpp        what agents ask: list, reply
 //   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
 //   sessions.cpp         list, read, follow
@@ -78,6 +78,8 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
 protocol::Answer answer_send(Node& node, const protocol::Send& request);
 protocol::Answer answer_stream(Node& node, const protocol::Stream& request);
 protocol::Answer answer_kill(Node& node, const protocol::Kill& request);
+protocol::Answer answer_steer(Node& node, const protocol::SteerSession& request);
+protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& request);
 protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request);
 protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request);
 protocol::Answer answer_hello(const protocol::Hello& request);
