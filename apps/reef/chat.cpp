@@ -37,7 +37,7 @@ client::Turn make_turn(const ChatOptions& options, std::string_view content) {
 
 // Shows what comes of it; the end's error is ours.
 Task<Status> show_turn(const Context& context, client::Client& client, client::Stream stream,
-                       const std::string& sender, const Prompt& prompt) {
+                       std::string sender, Prompt prompt) {
   auto turn = co_await watch_turn(client, std::move(stream), !context.json, prompt);
   if (!turn) co_return std::move(turn).error();
   if (context.json) print_json(turn_json(*turn, sender));
@@ -47,7 +47,7 @@ Task<Status> show_turn(const Context& context, client::Client& client, client::S
 
 // One message in, one answer out.
 Task<Status> one_turn(const Context& context, client::Client& client, const ChatOptions& options,
-                      std::string content, const Prompt& prompt = {}) {
+                      std::string content, Prompt prompt = {}) {
   REEF_CO_TRY(auto stream, co_await client.stream(make_turn(options, content)));
   co_return co_await show_turn(context, client, std::move(stream), options.sender, prompt);
 }

@@ -165,7 +165,7 @@ class Questions(Case):
         wait_for(lambda: self.questions(home), "the question")
         self.assertEqual(home.reef("answer", "1").code, 0)
         out, err = process.communicate(timeout=20)
-        self.assertEqual(out.decode(), "done\n")
+        self.assertEqual(out.decode(), "done\n", err)
         self.assertRegex(err.decode(), r"Answer with: reef answer q[0-9a-f]+-\d+ TEXT")
 
 

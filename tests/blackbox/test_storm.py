@@ -61,7 +61,7 @@ class Storm(unittest.TestCase):
         for number, connection in enumerate(connections):
             events = connection.events()
             names = [e.event for e in events]
-            self.assertEqual(names[0], "start", number)
+            self.assertEqual(names[0], "start", (number, events))
             self.assertEqual(names[-1], "end", number)
             self.assertEqual(events[-1].detail.str(2), "", number)
             self.assertEqual(spoken(events), "look done", number)
