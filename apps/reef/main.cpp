@@ -144,6 +144,13 @@ int main(int argc, char** argv) {
                            "reef fork 261115-swift-river --at 1a2b3c4d"));
   fork->add_option("--at", at, "Up to this entry (default: the leaf)")->type_name("ENTRY");
 
+  protocol::Compact compacting;
+  auto* compact = with_id(add(app, flags, "compact",
+                              "Summarise what is old in a session, so that its context has room",
+                              "reef compact 261115-swift-river 'keep the API names'"));
+  text_option(*compact, "TEXT", "What the summary should mind in particular",
+              [&](auto v) { compacting.set_instructions(v); });
+
   auto* rewind = with_id(add(app, flags, "rewind", "Continue a session from an earlier entry",
                              "reef rewind 261115-swift-river 1a2b3c4d"));
   rewind->add_option("ENTRY", entry, "Entry id, from `reef show --tree`")->required();
@@ -418,6 +425,10 @@ int main(int argc, char** argv) {
   if (fresh->parsed()) return run_new(context, new_agent, new_sender, new_key);
   if (resume->parsed()) return run_resume(context, id, new_key);
   if (fork->parsed()) return run_fork(context, id, at);
+  if (compact->parsed()) {
+    compacting.set_session_id(id);
+    return run_compact(context, compacting);
+  }
   if (rewind->parsed()) return run_rewind(context, id, entry);
   if (set->parsed()) return run_set(context, fields, selection);
   if (label->parsed()) return run_label(context, id, entry, label_text);

@@ -76,6 +76,7 @@ class Daemon {
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
         runtime_(io.get_executor(), sessions_, clock_),
+        compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
             io.get_executor(), files_, pool_, sessions_, store_, random_, home_.root,
             [this](exchange::Definition d) { return keep_definition(definitions_, std::move(d)); },
@@ -84,6 +85,7 @@ class Daemon {
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         model_lists_(io.get_executor()),
         node_{runtime_,
+              compactions_,
               sessions_,
               store_,
               attachments_,
@@ -152,6 +154,7 @@ class Daemon {
     ::unlink(home_.tcp_address().c_str());
     importer_.cancel();
     co_await runtime_.drain(kDrainGrace);
+    co_await compactions_.stop();
     co_await model_lists_.stop();
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
@@ -454,6 +457,7 @@ class Daemon {
   organise::Definitions definitions_;
   organise::Changes changes_;
   runtime::Runtime runtime_;
+  runtime::Compactions compactions_;
   exchange::Importer importer_;
   recall::Recall recall_;
   std::unique_ptr<model::http::Client> http_;  // once a provider needs it

@@ -30,6 +30,12 @@ struct Agent {
   json::object parameters = {};  // of the backend, passed through
 };
 
+// How much of a conversation a compaction keeps.
+struct Compaction {
+  std::int64_t keep_recent_tokens = 20'000;
+  std::int64_t reserve_tokens = 20'000;  // of the window, for what comes next
+};
+
 // What a turn needs to know of the configuration. A run keeps the one it started with.
 struct Setup {
   std::map<std::string, Agent, std::less<>> agents;
@@ -37,6 +43,7 @@ struct Setup {
   model::Providers providers;
   std::string default_model = "local";
   Expiry expiry;
+  Compaction compaction;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;  // overrides the agent's
 
   Expiry expiry_for(const Agent& agent, std::string_view key) const;

@@ -121,6 +121,8 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_export(node, message.export_sessions());
     case M::kBackup:
       return answer_backup(node);
+    case M::kCompact:
+      return answer_compact(node, message.compact());
     case M::kListModels:
       return answer_list_models(node, message.list_models());
     case M::kSetActiveModel:

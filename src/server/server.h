@@ -2,6 +2,7 @@
 //
 //   server.h             dispatch, Node          this file
 //   turns.cpp            send, stream, kill
+//   compactions.cpp      compact
 //   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
 //   sessions.cpp         list, read, follow
 //   session_changes.cpp  new, resume, fork, rewind, patch, label, trash, restore, check
@@ -33,6 +34,7 @@
 #include "organise/organise.h"
 #include "protocol/protocol.h"
 #include "recall/recall.h"
+#include "runtime/compaction.h"
 #include "runtime/runtime.h"
 #include "session/attachments.h"
 #include "session/session.h"
@@ -54,6 +56,7 @@ struct Models {
 // What the operations act on; everything must outlive the answers.
 struct Node {
   runtime::Runtime& runtime;
+  runtime::Compactions& compactions;
   session::Sessions& sessions;
   session::Store& store;
   session::Attachments& attachments;
@@ -77,6 +80,7 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
 protocol::Answer answer_send(Node& node, const protocol::Send& request);
 protocol::Answer answer_stream(Node& node, const protocol::Stream& request);
 protocol::Answer answer_kill(Node& node, const protocol::Kill& request);
+protocol::Answer answer_compact(Node& node, const protocol::Compact& request);
 protocol::Answer answer_hello(const protocol::Hello& request);
 protocol::Answer answer_stats(Node& node);
 protocol::Answer answer_reload(Node& node);
