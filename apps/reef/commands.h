@@ -15,6 +15,7 @@ struct ChatOptions {
   std::optional<std::string> message;  // -p: one turn
   std::optional<std::string> key;      // instead of agent and sender
   std::string command = "chat";        // for errors
+  std::string guest = {};              // who answers, in the agent's conversation
 };
 int run_chat(const Context& context, const ChatOptions& options);
 

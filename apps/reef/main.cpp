@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "agent_commands.h"
 #include "commands.h"
+#include "event_commands.h"
 #include "memory_commands.h"
 #include "model_commands.h"
 #include "protocol/protocol.h"
@@ -64,6 +66,8 @@ int main(int argc, char** argv) {
       ->type_name("AGENT");
   chat_command->add_option("-s,--sender", chat.sender, "Who is speaking (default: user)")
       ->type_name("SENDER");
+  chat_command->add_option("-g,--guest", chat.guest, "Another agent answers, once, in words alone")
+      ->type_name("AGENT");
   auto* message_option =
       chat_command->add_option("-p,--print", message, "Send this, print the reply alone, exit")
           ->type_name("MESSAGE");
@@ -398,6 +402,8 @@ int main(int argc, char** argv) {
 
   const MemoryCommands memory(app, flags.json);
   const ModelCommands models(app, flags.json);
+  const AgentCommands agents(app, flags.json);
+  const EventCommands events(app, flags.json);
 
   try {
     app.parse(argc, argv);
@@ -495,6 +501,8 @@ int main(int argc, char** argv) {
   }
   if (memory.parsed()) return memory.run(context);
   if (models.parsed()) return models.run(context);
+  if (agents.parsed()) return agents.run(context);
+  if (events.parsed()) return events.run(context);
   if (search->parsed()) {
     for (const auto& word : search_words)
       searching.query += (searching.query.empty() ? "" : " ") + word;

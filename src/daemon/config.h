@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "hooks/instructions/instructions.h"
 #include "model/registry.h"
 #include "runtime/agent.h"
 #include "session/attachments.h"
@@ -40,6 +41,8 @@ struct Config {
   transport::Limits limits;
 
   std::uint64_t attachment_bytes_max = session::Attachments::kBytesMax;
+
+  hooks::InstructionsRule instructions;
 
   runtime::Expiry expiry;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;

@@ -28,6 +28,12 @@ struct Agent {
   model::ThinkingLevel thinking = model::ThinkingLevel::off;
   std::optional<std::int64_t> max_tokens = {};
   json::object parameters = {};  // of the backend, passed through
+  // Its scope (scope.h): what it may reach; empty: everything.
+  std::vector<std::string> tools = {}, skills = {}, mcps = {};
+  // As its file has it, secrets masked; nothing for the built-in agent without a file.
+  std::optional<json::object> config = {};
+
+  bool operator==(const Agent&) const = default;
 };
 
 // How much of a conversation a compaction keeps.

@@ -35,6 +35,7 @@ std::optional<Event> rest_of(const Event& event, EventLog::Place& place) {
 
 void EventLog::push(Event event) {
   REEF_ASSERT(!closed_);
+  if (observer_) observer_(event);
   const bool joined = !events_.empty() &&
                       (join<Chunk>(events_.back(), event) || join<Thinking>(events_.back(), event));
   if (!joined) events_.push_back(std::move(event));

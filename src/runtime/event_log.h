@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 
 #include "base/notify.h"
@@ -22,6 +23,10 @@ class EventLog {
   };
 
   explicit EventLog(Executor loop) : changed_(std::move(loop)) {}
+
+  // Told of every event as it is pushed, before any reader; must return at once.
+  using Observer = std::function<void(const Event&)>;
+  void observe(Observer observer) { observer_ = std::move(observer); }
 
   void push(Event event);
   // The turn is over; nothing follows.
@@ -43,6 +48,7 @@ class EventLog {
   std::optional<Event> take(Place& place) const;
 
   std::deque<Event> events_;
+  Observer observer_;
   int readers_ = 0;
   bool closed_ = false;
   std::optional<Error> error_;
