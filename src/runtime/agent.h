@@ -13,6 +13,13 @@
 
 namespace reef::runtime {
 
+// What tools may do in a session (docs/permissions.md).
+enum class PermissionMode : std::uint8_t {
+  safe,       // look, nothing else
+  ask,        // the user is asked before something is changed
+  allow_all,  // and only before something is destroyed
+};
+
 struct Agent {
   std::string name;
   std::string description;
@@ -28,6 +35,11 @@ struct Agent {
   model::ThinkingLevel thinking = model::ThinkingLevel::off;
   std::optional<std::int64_t> max_tokens = {};
   json::object parameters = {};  // of the backend, passed through
+  // Of sessions that do not say themselves.
+  PermissionMode permission_mode = PermissionMode::ask;
+  PermissionMode remote_permission_mode = PermissionMode::safe;  // senders behind a gateway
+  bool remote_bash = false;                // whether they may use bash, and see all files
+  std::vector<std::string> pass_env = {};  // variables of the daemon its commands get to see
 };
 
 // What a turn needs to know of the configuration. A run keeps the one it started with.

@@ -35,6 +35,13 @@ std::string Hooks::prompt(const Agent& agent) const {
   return out;
 }
 
+std::optional<Intent> Toolbox::intent(const session::ToolCallBlock& call,
+                                      const Caller& caller) const {
+  const auto owner = owners_.find(call.name);
+  if (owner == owners_.end()) return std::nullopt;
+  return owner->second->intent(call.name, call.arguments, caller);
+}
+
 Task<ToolAnswer> Toolbox::call(session::ToolCallBlock call, Caller caller) const {
   const auto owner = owners_.find(call.name);
   if (owner == owners_.end())
