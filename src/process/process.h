@@ -34,6 +34,7 @@ struct Command {
   bool keep_stdin = false;    // false: it reads /dev/null
   bool merge_output = false;  // stderr goes where stdout goes
   std::optional<Sandbox> sandbox = {};
+  std::optional<unsigned> umask = {};  // none: the daemon's
 };
 
 struct Exit {

@@ -65,6 +65,7 @@ Result<std::string> plan_of(const Command& command) {
   }
   plan.arguments = static_cast<std::uint32_t>(command.argv.size());
   plan.variables = static_cast<std::uint32_t>(command.environment.size());
+  if (command.umask) plan.umask = static_cast<std::int32_t>(*command.umask & 0777);
   if (command.sandbox) {
     plan.read_only = command.sandbox->read_only ? 1 : 0;
     plan.no_network = command.sandbox->no_network ? 1 : 0;

@@ -134,7 +134,7 @@ Task<ToolAnswer> bash(const Desk& desk, const json::object& arguments, Environme
   command.cwd = desk.ground.cwd;
   command.environment = std::move(environment.variables);
   command.merge_output = true;
-  command.umask = static_cast<int>(desk.umask);
+  command.umask = desk.umask;
   std::string missing;
   if (environment.sandboxed) {
     command.sandbox = process::Sandbox{.read_only = true, .no_network = true};

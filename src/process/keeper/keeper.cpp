@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <dirent.h>
@@ -81,6 +82,7 @@ struct Failure {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (plan.umask >= 0) ::umask(static_cast<mode_t>(plan.umask));
   if (*folder != '\0' && ::chdir(folder) != 0) fail(Stage::folder, errno);
   if (plan.read_only != 0 || plan.no_network != 0) {
     if (const int error = give_up_privileges(); error != 0) fail(Stage::sandbox, error);
