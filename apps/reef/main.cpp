@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "memory_commands.h"
 #include "model_commands.h"
+#include "permission_commands.h"
 #include "protocol/protocol.h"
 
 namespace {
@@ -391,6 +392,7 @@ int main(int argc, char** argv) {
 
   const MemoryCommands memory(app, flags.json);
   const ModelCommands models(app, flags.json);
+  const PermissionCommands permissions(app, flags.json);
 
   try {
     app.parse(argc, argv);
@@ -484,6 +486,7 @@ int main(int argc, char** argv) {
   }
   if (memory.parsed()) return memory.run(context);
   if (models.parsed()) return models.run(context);
+  if (permissions.parsed()) return permissions.run(context);
   if (search->parsed()) {
     for (const auto& word : search_words)
       searching.query += (searching.query.empty() ? "" : " ") + word;

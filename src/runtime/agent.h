@@ -1,6 +1,7 @@
 // Named configurations of who answers. Plain values, replaced as a whole by a reload.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,7 +50,8 @@ struct Setup {
   model::Providers providers;
   std::string default_model = "local";
   Expiry expiry;
-  std::map<std::string, int, std::less<>> idle_minutes_by_key;  // overrides the agent's
+  std::chrono::milliseconds ask_patience = std::chrono::minutes(5);  // 0: no limit
+  std::map<std::string, int, std::less<>> idle_minutes_by_key;       // overrides the agent's
 
   Expiry expiry_for(const Agent& agent, std::string_view key) const;
 

@@ -49,8 +49,8 @@ struct Intent {
     dangerous,  // may destroy what cannot be had back: always asked about
   };
   Effect effect = Effect::changes;
-  std::string shown = {};  // what the user is asked about: a command, a path
-  std::string rule = {};   // what "always" would cover; empty: cannot be allowed for good
+  std::string shown = {};   // what the user is asked about: a command, a path
+  std::string rule = {};    // what "always" would cover; empty: cannot be allowed for good
   std::string reason = {};  // why it is more than looking: "'tee' writes files"
 };
 

@@ -38,7 +38,8 @@ ToolAnswer refused(std::string text) {
 
 ToolAnswer refused_in_safe_mode(const std::string& tool, const Intent& intent) {
   return refused(fmt::format(
-      "Not done: this session is in safe mode, where tools may look and not touch, and {}. Say what "
+      "Not done: this session is in safe mode, where tools may look and not touch, and {}. Say "
+      "what "
       "you would do, or hand in a plan with submit_plan; the user can change the mode.",
       intent.reason.empty() ? fmt::format("{} may change something", tool) : intent.reason));
 }
@@ -63,9 +64,8 @@ Ask question_about(const std::string& tool, const Intent& intent, const Caller& 
   question.options.push_back({std::string(kOnce), "this call only"});
   if (intent.effect == Effect::changes && !intent.rule.empty() &&
       intent.rule.size() <= kRuleBytesMax)
-    question.options.push_back(
-        {std::string(kAlways),
-         fmt::format("{}: {}, in this session", tool, utf8::printable(intent.rule))});
+    question.options.push_back({std::string(kAlways), fmt::format("{}: {}, in this session", tool,
+                                                                  utf8::printable(intent.rule))});
   question.options.push_back({std::string(kDeny), "or say what to do instead"});
   Ask ask;
   ask.questions.push_back(std::move(question));
@@ -74,8 +74,8 @@ Ask question_about(const std::string& tool, const Intent& intent, const Caller& 
 }
 
 ToolAnswer not_answered(const Error& error) {
-  return refused(fmt::format(
-      "Not done: this needs the user's permission, and nobody gave it ({}).", error.what));
+  return refused(fmt::format("Not done: this needs the user's permission, and nobody gave it ({}).",
+                             error.what));
 }
 
 ToolAnswer denied(const Answer& answer) {
@@ -193,8 +193,7 @@ Task<std::optional<ToolAnswer>> Permissions::ask(const std::string& tool, const 
   }
   json::object facts{
       {kField, json::object{{tool, json::object{{intent.rule, format_iso(clock_.now())}}}}}};
-  const auto kept =
-      co_await shielded(sessions_.set_facts(caller.session, std::move(facts)));
+  const auto kept = co_await shielded(sessions_.set_facts(caller.session, std::move(facts)));
   // The user said yes; that it must be asked again next time is the lesser harm.
   if (!kept)
     log::error("session {}: the permission could not be kept: {}", caller.session.text(),
@@ -214,8 +213,7 @@ Task<Status> Permissions::revoke(session::SessionId id, std::string tool, std::s
     rules.get_object()[grant.rule] = nullptr;
   }
   if (gone.empty())
-    co_return Error(Errc::not_found,
-                    fmt::format("no such permission in session {}", id.text()));
+    co_return Error(Errc::not_found, fmt::format("no such permission in session {}", id.text()));
   co_return co_await shielded(sessions_.set_facts(id, json::object{{kField, std::move(gone)}}));
 }
 

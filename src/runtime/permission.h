@@ -41,8 +41,8 @@ class Permissions {
   void look_up(Caller& caller) const;
 
   // What the model is told instead of the call's result; nothing: the call may be made.
-  Task<std::optional<ToolAnswer>> refusal(const Toolbox& toolbox, const session::ToolCallBlock& call,
-                                          const Caller& caller);
+  Task<std::optional<ToolAnswer>> refusal(const Toolbox& toolbox,
+                                          const session::ToolCallBlock& call, const Caller& caller);
 
   // Takes one grant back, all of a tool when `rule` is empty, all of the session when `tool` is.
   // not_found when there is none.

@@ -27,6 +27,8 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       sessions_(sessions),
       clock_(clock),
       setup_(std::make_shared<Setup>()),
+      questions_(loop, clock),
+      permissions_(loop, sessions, clock),
       tasks_(loop, "runtime"),
       idle_(std::move(loop)) {}
 

@@ -4,6 +4,9 @@
 //   agent.h       Agent, Setup       who answers
 //   reset.h       Expiry             when a conversation gets a new session
 //   hook.h        Hook, Hooks        what agents can do beside talking
+//   permission.h  Permissions        whether a tool may be called
+//   question.h    Ask, Answer        what is asked of the user, and how answers are read
+//   questions.h   Questions          those that wait for an answer
 //   event.h       Event              what happens in a turn
 //   event_log.h   EventLog           the events of one turn, for any number of readers
 //   segments.h    Segments           what a model says, as events
@@ -24,6 +27,8 @@
 #include "runtime/agent.h"
 #include "runtime/event_log.h"
 #include "runtime/hook.h"
+#include "runtime/permission.h"
+#include "runtime/questions.h"
 #include "session/session.h"
 
 namespace reef::runtime {
@@ -40,7 +45,7 @@ struct Message {
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
 // reader that goes away changes nothing for the turn.
-class Run {
+class Run : public std::enable_shared_from_this<Run> {
  public:
   Run(Executor loop, Message message, Agent agent, std::shared_ptr<const Setup> setup)
       : message_(std::move(message)),
@@ -69,6 +74,11 @@ class Runtime {
 
   // What agents can do beside talking. Before the first message.
   Hooks& hooks() { return hooks_; }
+
+  // What agents have asked and nobody has answered yet.
+  Questions& questions() { return questions_; }
+  // What they may do without asking.
+  Permissions& permissions() { return permissions_; }
 
   // At start and after a reload; runs in flight keep what they have.
   void configure(std::shared_ptr<const Setup> setup);
@@ -128,6 +138,9 @@ class Runtime {
   // Runs the calls side by side; each result is durable as it comes.
   Task<void> call_tools(Turn& turn, std::vector<session::ToolCallBlock> calls);
   Task<void> call_tool(Turn& turn, const session::ToolCallBlock& call, bool& answered);
+  Caller caller_for(Turn& turn, const session::ToolCallBlock& call);
+  Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run, Questions::Origin origin,
+                                             Ask ask);
   Task<bool> save(Turn& turn, const session::Message& message, std::string_view what);
 
   Executor loop_;
@@ -135,6 +148,8 @@ class Runtime {
   Clock& clock_;
   std::shared_ptr<const Setup> setup_;
   Hooks hooks_;
+  Questions questions_;
+  Permissions permissions_;
   OnWords on_words_;
   std::unordered_map<session::Key, std::shared_ptr<Conversation>> conversations_;
   TaskGroup tasks_;

@@ -98,8 +98,9 @@ Task<Result<protocol::Stream>> begin_plan(Node& node, session::SessionId id,
   turn.set_agent(std::string(row->agent()));
   turn.set_sender(std::string(row->sender()));
   turn.set_key(key->text());
-  turn.set_content(fmt::format("I accept the plan '{}'. Carry it out.\n\n<plan name=\"{}\">\n{}\n</plan>",
-                               name, name, *content));
+  turn.set_content(
+      fmt::format("I accept the plan '{}'. Carry it out.\n\n<plan name=\"{}\">\n{}\n</plan>", name,
+                  name, *content));
   co_return turn;
 }
 

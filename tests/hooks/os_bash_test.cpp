@@ -16,7 +16,8 @@ class OsBash : public DeskTest {
   Environment environment(bool sandboxed = false) const {
     return {{{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", folder / "home"}}, sandboxed};
   }
-  runtime::ToolAnswer run(const std::string& command, std::int64_t seconds = 20, bool sandboxed = false) {
+  runtime::ToolAnswer run(const std::string& command, std::int64_t seconds = 20,
+                          bool sandboxed = false) {
     const json::object arguments{{"command", command}, {"timeout", seconds}};
     return test::run(io, bash(desk, arguments, environment(sandboxed),
                               [this](std::string text) { progress += text; }));
@@ -58,12 +59,16 @@ TEST_F(OsBash, SeesNothingOfTheEnvironmentButWhatItIsGiven) {
 
 TEST_F(OsBash, ATimeoutEndsTheWholeGroup) {
   const auto began = std::chrono::steady_clock::now();
-  const auto answer = run("echo begun; trap '' TERM; (trap '' TERM; sleep 1000; echo late > ghost) & sleep 1000; sleep 1000", 1);
+  const auto answer =
+      run("echo begun; trap '' TERM; (trap '' TERM; sleep 1000; echo late > ghost) & sleep 1000; "
+          "sleep 1000",
+          1);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
   EXPECT_TRUE(answer.is_error);
   EXPECT_TRUE(answer.text.starts_with("begun\n[stopped: it took more than 1 s")) << answer.text;
   EXPECT_EQ(answer.details.at("timedOut"), true);
-  EXPECT_EQ(run("pgrep -f 'late > ghost' | grep -v $$ || true", 20).text.find("1"), std::string::npos);
+  EXPECT_EQ(run("pgrep -f 'late > ghost' | grep -v $$ || true", 20).text.find("1"),
+            std::string::npos);
 }
 
 TEST_F(OsBash, WhatRunsOnInTheBackgroundEndsWithTheCommand) {
@@ -118,7 +123,8 @@ TEST_F(OsBash, LongOutputIsKeptAsideAndBoundedForTheModel) {
   EXPECT_TRUE(answer.text.ends_with("99999\n100000\n"));
   const auto path = std::string(answer.details.at("fullOutputPath").as_string());
   EXPECT_NE(answer.text.find(path), std::string::npos);
-  EXPECT_TRUE(path.starts_with(desk.ground.session + "/long_responses/20231114-221320-bash")) << path;
+  EXPECT_TRUE(path.starts_with(desk.ground.session + "/long_responses/20231114-221320-bash"))
+      << path;
   EXPECT_TRUE(test::read_file(path).ends_with("\n99999\n100000\n"));
 }
 
@@ -137,17 +143,21 @@ TEST_F(OsBash, BadArgumentsAreNamed) {
     return test::run(io, bash(desk, arguments, environment(), {})).text;
   };
   EXPECT_EQ(told({}), "invalid arguments: 'command' must be a text");
-  EXPECT_EQ(told({{"command", "x"}, {"timeout", 0}}), "invalid arguments: 'timeout' must be a whole number");
+  EXPECT_EQ(told({{"command", "x"}, {"timeout", 0}}),
+            "invalid arguments: 'timeout' must be a whole number");
   EXPECT_EQ(told({{"command", std::string("a\0b", 3)}}), "the command holds a NUL character");
-  EXPECT_NE(told({{"command", std::string(200'000, 'x')}}).find("100000 are possible"), std::string::npos);
+  EXPECT_NE(told({{"command", std::string(200'000, 'x')}}).find("100000 are possible"),
+            std::string::npos);
 }
 
 TEST_F(OsBash, TheSandboxHoldsWhereTheKernelCan) {
   test::write_file(work("a"), "x");
-  const auto answer = run("cat a; echo y > a; touch b; mkdir c; rm a; exec 3<>/dev/tcp/127.0.0.1/1; ls", 20, true);
+  const auto answer =
+      run("cat a; echo y > a; touch b; mkdir c; rm a; exec 3<>/dev/tcp/127.0.0.1/1; ls", 20, true);
   EXPECT_EQ(answer.details.at("sandboxed"), true);
   if (answer.details.contains("sandboxLacks"))
-    GTEST_SKIP() << "THE SANDBOX WAS NOT CHECKED: " << answer.details.at("sandboxLacks").as_string();
+    GTEST_SKIP() << "THE SANDBOX WAS NOT CHECKED: "
+                 << answer.details.at("sandboxLacks").as_string();
   EXPECT_EQ(test::read_file(work("a")), "x");
   EXPECT_FALSE(test::exists(work("b")));
   EXPECT_FALSE(test::exists(work("c")));

@@ -1,8 +1,9 @@
 // A desk for the tools of hooks/os: a folder to work in, a Reef home beside it.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
+
+#include <gtest/gtest.h>
 
 #include "hooks/os/tools.h"
 #include "support/run.h"

@@ -19,7 +19,8 @@ using test::write_file;
 class OsFiles : public DeskTest {
  protected:
   std::string edited(const std::string& from, const std::string& to, bool all = false) {
-    return told(edit, {{"path", "a.txt"}, {"old_string", from}, {"new_string", to}, {"replace_all", all}});
+    return told(
+        edit, {{"path", "a.txt"}, {"old_string", from}, {"new_string", to}, {"replace_all", all}});
   }
   // a.txt with these bytes, read.
   void have(const std::string& bytes) {
@@ -70,7 +71,8 @@ TEST_F(OsFiles, ReadShowsImagesAndNamesWhatIsNotText) {
   EXPECT_EQ(told(read, {{"path", "big.png"}}),
             "ERROR: the image (image/png) has 5000048 bytes; up to 5000000 can be shown");
   write_file(work("junk.pdf"), "%PDF-1.7 \x01\x02");
-  EXPECT_EQ(told(read, {{"path", "junk.pdf"}}), "ERROR: junk.pdf is not text but application/pdf, 11 bytes");
+  EXPECT_EQ(told(read, {{"path", "junk.pdf"}}),
+            "ERROR: junk.pdf is not text but application/pdf, 11 bytes");
   write_file(work("junk"), std::string("a\0b", 3));
   EXPECT_NE(told(read, {{"path", "junk"}}).find("is not text"), std::string::npos);
   write_file(work("latin"), "caf\xe9\n");
@@ -99,7 +101,8 @@ TEST_F(OsFiles, HostilePathsAreRefusedInWords) {
   EXPECT_NE(error("/proc/self/fd/0").find("ERROR: "), std::string::npos);
   EXPECT_NE(told(edit, {{"path", "pipe"}, {"old_string", "a"}, {"new_string", "b"}}).find("a pipe"),
             std::string::npos);
-  EXPECT_NE(told(write, {{"path", "dir"}, {"content", "x"}}).find("is a folder"), std::string::npos);
+  EXPECT_NE(told(write, {{"path", "dir"}, {"content", "x"}}).find("is a folder"),
+            std::string::npos);
   EXPECT_NE(told(write, {{"path", "dangling"}, {"content", "x"}}).find("leads nowhere"),
             std::string::npos);
   const int big = ::open(work("huge").c_str(), O_CREAT | O_WRONLY, 0600);
@@ -113,22 +116,29 @@ TEST_F(OsFiles, ReefsOwnHomeIsClosedButForTheSession) {
   write_file(folder / "reef/sessions/260202-c-d/session.jsonl", "theirs");
   write_file(desk.ground.session + "/long_responses/a.txt", "mine");
   fs::create_symlink(folder / "reef", work("way"));
-  for (const auto& path : {folder / "reef/config.toml", std::string("way/config.toml"),
-                           std::string("../reef/config.toml"),
-                           folder / "reef/sessions/260202-c-d/session.jsonl"}) {
+  for (const auto& path :
+       {folder / "reef/config.toml", std::string("way/config.toml"),
+        std::string("../reef/config.toml"), folder / "reef/sessions/260202-c-d/session.jsonl"}) {
     EXPECT_NE(told(read, {{"path", path}}).find("closed to tools"), std::string::npos) << path;
-    EXPECT_NE(told(grep, {{"path", path}, {"pattern", "."}}).find("closed to tools"), std::string::npos);
-    EXPECT_NE(told(write, {{"path", path}, {"content", "x"}}).find("closed to tools"), std::string::npos);
+    EXPECT_NE(told(grep, {{"path", path}, {"pattern", "."}}).find("closed to tools"),
+              std::string::npos);
+    EXPECT_NE(told(write, {{"path", path}, {"content", "x"}}).find("closed to tools"),
+              std::string::npos);
   }
   EXPECT_NE(told(ls, {{"path", "way"}}).find("closed to tools"), std::string::npos);
   EXPECT_EQ(told(grep, {{"path", folder.path()}, {"pattern", "key|theirs|mine"}}),
             desk.ground.session + "/long_responses/a.txt:1: mine\n");
   EXPECT_FALSE(call(read, {{"path", desk.ground.session + "/long_responses/a.txt"}}).is_error);
-  for (const auto* name : {"/session.jsonl", "/plans/a.txt", "/plans/.a.md", "/plans/a/b.md", "/plans/../x.md"})
-    EXPECT_NE(told(write, {{"path", desk.ground.session + name}, {"content", "x"}}).find("nothing but plans"),
+  for (const auto* name : {"/session.jsonl", "/plans/a.txt", "/plans/.a.md", "/plans/a/b.md"})
+    EXPECT_NE(told(write, {{"path", desk.ground.session + name}, {"content", "x"}})
+                  .find("nothing but plans"),
               std::string::npos)
         << name;
-  EXPECT_FALSE(call(write, {{"path", desk.ground.session + "/plans/a.md"}, {"content", "x"}}).is_error);
+  EXPECT_FALSE(
+      call(write, {{"path", desk.ground.session + "/plans/a.md"}, {"content", "x"}}).is_error);
+  EXPECT_NE(told(write, {{"path", desk.ground.session + "/plans/../x.md"}, {"content", "x"}})
+                .find("nothing but plans"),
+            std::string::npos);
 }
 
 TEST_F(OsFiles, SendersFromOutsideStayInTheirFolder) {
@@ -148,7 +158,8 @@ TEST_F(OsFiles, WriteMakesFoldersAndKeepsTheUsersUmask) {
   EXPECT_EQ(read_file(work("a/b/c.txt")), "x\n");
   EXPECT_EQ(fs::status(work("a/b/c.txt")).permissions(), fs::perms(0644));
   EXPECT_EQ(fs::status(work("a/b")).permissions(), fs::perms(0755));
-  EXPECT_EQ(told(write, {{"path", "~/n"}, {"content", ""}}), "created " + (folder / "home/n") + " (+0 -0 lines)");
+  EXPECT_EQ(told(write, {{"path", "~/n"}, {"content", ""}}),
+            "created " + (folder / "home/n") + " (+0 -0 lines)");
 }
 
 TEST_F(OsFiles, WriteReplacesOnlyWhatWasRead) {
@@ -170,7 +181,8 @@ TEST_F(OsFiles, EditWantsExactlyOneMatchInAFileThatWasRead) {
   EXPECT_EQ(edited("one", "1"), "ERROR: you must read a.txt before changing it");
   have("one two two\n");
   EXPECT_EQ(edited("three", "3"), "ERROR: old_string not found");
-  EXPECT_TRUE(edited("two", "2").starts_with("ERROR: old_string is not unique, found 2 occurrences"));
+  EXPECT_TRUE(
+      edited("two", "2").starts_with("ERROR: old_string is not unique, found 2 occurrences"));
   EXPECT_EQ(edited("", "2"), "ERROR: old_string must not be empty");
   EXPECT_EQ(edited("one", "one"), "ERROR: old_string and new_string are identical");
   EXPECT_EQ(told(edit, {{"path", "a.txt"}}),
@@ -191,12 +203,14 @@ TEST_F(OsFiles, SeveralEditsAreAllOrNone) {
       out.push_back(json::object{{"old_string", from}, {"new_string", to}});
     return json::object{{"path", "a.txt"}, {"edits", std::move(out)}};
   };
-  EXPECT_EQ(told(edit, edits({{"a", "x"}, {"q", "y"}})), "ERROR: edit 2 of 2: old_string not found");
+  EXPECT_EQ(told(edit, edits({{"a", "x"}, {"q", "y"}})),
+            "ERROR: edit 2 of 2: old_string not found");
   EXPECT_EQ(bytes(), "a\nb\nc\n");
   const auto answer = call(edit, edits({{"a", "aa"}, {"aa\nb", "b"}, {"c", "d"}}));
   EXPECT_EQ(answer.text, "made 3 replacement(s) in a.txt (+1 -2 lines)");
   EXPECT_EQ(bytes(), "b\nd\n");
-  EXPECT_EQ(answer.details.at("diff"), "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,2 @@\n-a\n b\n-c\n+d\n");
+  EXPECT_EQ(answer.details.at("diff"),
+            "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,2 @@\n-a\n b\n-c\n+d\n");
   EXPECT_EQ(told(edit, {{"path", "a.txt"}, {"edits", {json::object{{"old_string", "b"}}}}}),
             "ERROR: invalid arguments: 'edits[0].new_string' must be a text");
 }
@@ -216,9 +230,13 @@ TEST_F(OsFiles, EditKeepsModeLineEndsAndMarkAndFollowsLinks) {
   have("\xef\xbb\xbfone\r\ntwo\r\n");
   fs::permissions(work("a.txt"), fs::perms(0751));
   EXPECT_FALSE(edited("one\ntwo", "1\n2\n3").starts_with("ERROR"));
-  EXPECT_EQ(bytes(), "\xef\xbb\xbf" "1\r\n2\r\n3\r\n");
+  EXPECT_EQ(bytes(),
+            "\xef\xbb\xbf"
+            "1\r\n2\r\n3\r\n");
   EXPECT_FALSE(edited("2", "2a\n2b").starts_with("ERROR"));
-  EXPECT_EQ(bytes(), "\xef\xbb\xbf" "1\r\n2a\r\n2b\r\n3\r\n");
+  EXPECT_EQ(bytes(),
+            "\xef\xbb\xbf"
+            "1\r\n2a\r\n2b\r\n3\r\n");
   EXPECT_EQ(fs::status(work("a.txt")).permissions(), fs::perms(0751));
   have("mixed\r\nends\nhere\r\n");
   EXPECT_FALSE(edited("ends\n", "END\n").starts_with("ERROR"));
@@ -255,9 +273,8 @@ TEST_F(OsFiles, EditKeepsTheOwnerAndRefusesHardLinks) {
 
 Task<void> add_line(const Desk& desk, int number, int& failures) {
   co_await yield_to_loop();
-  const json::object arguments{{"path", "a.txt"},
-                               {"old_string", "end"},
-                               {"new_string", std::to_string(number) + "\nend"}};
+  const json::object arguments{
+      {"path", "a.txt"}, {"old_string", "end"}, {"new_string", std::to_string(number) + "\nend"}};
   const auto answer = co_await edit(desk, arguments);
   failures += answer.is_error ? 1 : 0;
 }

@@ -50,11 +50,13 @@ TEST_F(OsFind, PatternsMeanWhatPeopleMean) {
   EXPECT_TRUE(fits("a+(b)$", "a+(b)$")) << "only what is special is special";
   EXPECT_TRUE(fits("\\*", "*"));
   EXPECT_FALSE(fits("\\*", "a"));
-  for (const auto* wrong : {"", "[", "[a", "{a", "a{b,{c}"}) EXPECT_FALSE(Pattern::compile(wrong)) << wrong;
+  for (const auto* wrong : {"", "[", "[a", "{a", "a{b,{c}"})
+    EXPECT_FALSE(Pattern::compile(wrong)) << wrong;
 }
 
 TEST_F(OsFind, IgnoreFilesAreReadAsGitReadsThem) {
-  const auto rules = Ignore::parse("# comment\n*.o\n!keep.o\n/build/\ndocs/*.html\nlogs/\n\\#odd\n  \n{a}\n");
+  const auto rules =
+      Ignore::parse("# comment\n*.o\n!keep.o\n/build/\ndocs/*.html\nlogs/\n\\#odd\n  \n{a}\n");
   const auto ignored = [&](const char* path, bool folder = false) {
     return rules.judge(path, folder) == Ignore::Verdict::ignored;
   };
@@ -100,8 +102,10 @@ TEST_F(OsFind, GrepShowsLinesAndWhatStandsAround) {
   write_file(work("a.txt"), "zero\none\ntwo\nthree\nfour\n");
   write_file(work("b.txt"), "nothing\r\nTwo\r\n");
   EXPECT_EQ(told(grep, {{"pattern", "two"}}), "a.txt:3: two\n");
-  EXPECT_EQ(told(grep, {{"pattern", "^two$"}, {"ignore_case", true}, {"path", "a.txt"}}), "a.txt:3: two\n");
-  EXPECT_EQ(told(grep, {{"pattern", "two"}, {"ignore_case", true}}), "a.txt:3: two\nb.txt:2: Two\n");
+  EXPECT_EQ(told(grep, {{"pattern", "^two$"}, {"ignore_case", true}, {"path", "a.txt"}}),
+            "a.txt:3: two\n");
+  EXPECT_EQ(told(grep, {{"pattern", "two"}, {"ignore_case", true}}),
+            "a.txt:3: two\nb.txt:2: Two\n");
   EXPECT_EQ(told(grep, {{"pattern", "two"}, {"context", 1}}),
             "a.txt-2- one\na.txt:3: two\na.txt-4- three\n");
   EXPECT_EQ(told(grep, {{"pattern", "zero|two"}, {"context", 1}}),
@@ -133,7 +137,8 @@ TEST_F(OsFind, GrepPassesOverWhatIsNotText) {
 }
 
 TEST_F(OsFind, AnswersHaveABound) {
-  for (int i = 0; i < 2000; ++i) write_file(work("f" + std::to_string(i)), std::string(300, 'z') + "\n");
+  for (int i = 0; i < 2000; ++i)
+    write_file(work("f" + std::to_string(i)), std::string(300, 'z') + "\n");
   const auto text = told(grep, {{"pattern", "z"}, {"limit", 1000}});
   EXPECT_LT(text.size(), desk.shown_bytes + 200);
   EXPECT_NE(text.find("no room for more"), std::string::npos);

@@ -54,8 +54,9 @@ TEST(Diff, ReadsAsProgrammersExpect) {
   EXPECT_EQ(unified_diff("a\n", "a\n", "f").text, "");
   EXPECT_EQ(unified_diff("", "a\nb", "f").text,
             "--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n");
-  EXPECT_EQ(unified_diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n", "/x/f").text,
-            "--- a/x/f\n+++ b/x/f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
+  EXPECT_EQ(
+      unified_diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n", "/x/f").text,
+      "--- a/x/f\n+++ b/x/f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
   const auto diff = unified_diff("a\nb\nc\n", "c\na\nb\n", "f");
   EXPECT_EQ(diff.added, 1U);
   EXPECT_EQ(diff.removed, 1U);
@@ -71,7 +72,8 @@ TEST(Diff, MakesTheNewTextOutOfTheOld) {
     const auto text = [&] {
       std::string out;
       const auto lines = random() % 30;
-      for (unsigned i = 0; i < lines; ++i) out += std::string(1, static_cast<char>('a' + random() % 4)) + "\n";
+      for (unsigned i = 0; i < lines; ++i)
+        out += std::string(1, static_cast<char>('a' + random() % 4)) + "\n";
       if (random() % 3 == 0 && !out.empty()) out.pop_back();
       return out;
     };

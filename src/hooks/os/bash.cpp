@@ -86,7 +86,8 @@ Task<void> until_ended(Running& running, Time deadline) {
     static_cast<void>(co_await running.changed.wait_until(deadline));
 }
 
-ToolAnswer answer_from(const Running& running, Output::Shown shown, bool late, std::int64_t seconds) {
+ToolAnswer answer_from(const Running& running, Output::Shown shown, bool late,
+                       std::int64_t seconds) {
   ToolAnswer answer{shown.text.empty() ? "(no output)" : std::move(shown.text)};
   if (!shown.path.empty()) answer.details["fullOutputPath"] = utf8::sanitize(shown.path);
   const auto say = [&](const std::string& words) {
@@ -96,7 +97,8 @@ ToolAnswer answer_from(const Running& running, Output::Shown shown, bool late, s
   };
   if (late) {
     answer.details["timedOut"] = true;
-    say(fmt::format("[stopped: it took more than {} s. Give a larger timeout if it needs one]", seconds));
+    say(fmt::format("[stopped: it took more than {} s. Give a larger timeout if it needs one]",
+                    seconds));
   } else if (!running.exit) {
     say("[it could not be ended]");
   } else if (running.exit->signal != 0) {
@@ -122,11 +124,11 @@ Task<ToolAnswer> bash(const Desk& desk, const json::object& arguments, Environme
                       std::function<void(std::string)> progress) {
   if (const auto good = check(kBash, arguments); !good) co_return failed(good.error().what);
   const auto text = text_of(arguments, "command");
-  if (text.find('\0') != std::string::npos)
-    co_return failed("the command holds a NUL character");
+  if (text.find('\0') != std::string::npos) co_return failed("the command holds a NUL character");
   if (text.size() > kCommandBytesMax)
-    co_return failed(fmt::format("the command has {} bytes; {} are possible. Write a script and run it",
-                                 text.size(), kCommandBytesMax));
+    co_return failed(
+        fmt::format("the command has {} bytes; {} are possible. Write a script and run it",
+                    text.size(), kCommandBytesMax));
   const auto seconds = integer_of(arguments, kTimeout, kSecondsDefault);
 
   process::Command command;
@@ -143,8 +145,8 @@ Task<ToolAnswer> bash(const Desk& desk, const json::object& arguments, Environme
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   auto child = co_await process::start(std::move(command));
   if (!child) co_return failed(std::move(child).error().what);
-  Output output(desk.pool, desk.ground.session,
-                fmt::format("{}-bash", stamp_of(desk.now)), desk.shown_bytes);
+  Output output(desk.pool, desk.ground.session, fmt::format("{}-bash", stamp_of(desk.now)),
+                desk.shown_bytes);
   auto running = std::make_shared<Running>(desk.loop, *std::move(child), std::move(output),
                                            Progress(std::move(progress)));
   const Killer killer{running};

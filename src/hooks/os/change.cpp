@@ -43,8 +43,9 @@ Status check_unchanged(const std::optional<std::string>& known, const Content& c
                        const std::string& name) {
   if (!known) return unread(name);
   if (*known == fingerprint(content.bytes)) return Ok{};
-  return Error(Errc::conflict,
-               fmt::format("{} was changed by somebody else since you read it; read it again", name));
+  return Error(
+      Errc::conflict,
+      fmt::format("{} was changed by somebody else since you read it; read it again", name));
 }
 
 Changed describe(std::string_view before, std::string_view after, const std::string& path,
@@ -69,9 +70,7 @@ Task<ToolAnswer> change(const Desk& desk, std::string wanted, Work work) {
   const auto path = co_await desk.pool.run(find);
   if (!path) co_return failed(path.error().what);
   const auto claim = co_await desk.claims.take(*path);
-  auto run = [&, known = desk.seen.fingerprint(desk.session, *path)] {
-    return work(*path, known);
-  };
+  auto run = [&, known = desk.seen.fingerprint(desk.session, *path)] { return work(*path, known); };
   Result<Changed> changed = co_await desk.pool.run(run);
   if (!changed) co_return failed(std::move(changed).error().what);
   desk.seen.note(desk.session, *path, std::move(changed->fingerprint));
@@ -103,7 +102,8 @@ Result<std::vector<Edit>> edits_of(const json::object& arguments) {
   if (const auto* list = json::find_array(arguments, "edits"))
     for (const auto& one : *list) out.push_back(edit_of(one.get_object()));
   if (out.size() > kEditsMax)
-    return Error(Errc::too_large, fmt::format("{} edits at once; {} are possible", out.size(), kEditsMax));
+    return Error(Errc::too_large,
+                 fmt::format("{} edits at once; {} are possible", out.size(), kEditsMax));
   return out;
 }
 
@@ -200,18 +200,16 @@ Task<ToolAnswer> submit_plan(const Desk& desk, const json::object& arguments) {
   if (bytes.empty() || bytes.size() > kWrittenBytesMax)
     co_return failed("the plan is empty, or too long");
   // Its own plan an agent may hand in again without reading it.
-  auto work = [&](const std::string& path,
-                  const std::optional<std::string>&) -> Result<Changed> {
+  auto work = [&](const std::string& path, const std::optional<std::string>&) -> Result<Changed> {
     const auto old = read_file(path);
     return write_file(desk, path, old ? std::optional(fingerprint(old->bytes)) : std::nullopt,
                       bytes);
   };
-  auto answer =
-      co_await change(desk, desk.ground.session + "/plans/" + name + ".md", work);
+  auto answer = co_await change(desk, desk.ground.session + "/plans/" + name + ".md", work);
   if (!answer.is_error)
-    answer.text = fmt::format(
-        "plan '{}' is handed in; the user accepts it with: reef plan accept {} {}", name,
-        desk.session.text(), name);
+    answer.text =
+        fmt::format("plan '{}' is handed in; the user accepts it with: reef plan accept {} {}",
+                    name, desk.session.text(), name);
   co_return answer;
 }
 

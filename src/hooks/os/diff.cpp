@@ -59,7 +59,8 @@ std::vector<Op> shortest(const Lines& a, const Lines& b) {
       for (int e = d; e > 0; --e) {
         const int kk = x - y;
         auto& last = history[static_cast<std::size_t>(e - 1)];
-        const bool down = kk == -e || (kk != e && at(last, kk - 1, e - 1) < at(last, kk + 1, e - 1));
+        const bool down =
+            kk == -e || (kk != e && at(last, kk - 1, e - 1) < at(last, kk + 1, e - 1));
         const int from_k = down ? kk + 1 : kk - 1;
         const int from_x = at(last, from_k, e - 1);
         const int from_y = from_x - from_k;
@@ -148,8 +149,8 @@ Diff unified_diff(std::string_view before, std::string_view after, std::string_v
       out.added += ops[j] == Op::add ? 1U : 0U;
       out.removed += ops[j] == Op::remove ? 1U : 0U;
     }
-    out.text += fmt::format("@@ -{} +{} @@\n", range(first_a, ax - first_a),
-                            range(first_b, by - first_b));
+    out.text +=
+        fmt::format("@@ -{} +{} @@\n", range(first_a, ax - first_a), range(first_b, by - first_b));
     out.text += body;
     x = ax;
     y = by;

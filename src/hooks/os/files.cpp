@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <linux/magic.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -33,7 +33,8 @@ std::string_view kind_of(mode_t mode) {
 Status check_regular(const std::string& path, const struct ::stat& info) {
   if (S_ISREG(info.st_mode)) return Ok{};
   if (S_ISDIR(info.st_mode))
-    return Error(Errc::invalid, fmt::format("{} is a folder; ls shows what is in it", name_of(path)));
+    return Error(Errc::invalid,
+                 fmt::format("{} is a folder; ls shows what is in it", name_of(path)));
   return Error(Errc::invalid,
                fmt::format("{} is {}, not a file", name_of(path), kind_of(info.st_mode)));
 }
@@ -48,8 +49,10 @@ Status make_folders(const std::string& folder, mode_t umask) {
   if (::mkdir(folder.c_str(), 0700) != 0) {
     const int failed = errno;
     struct ::stat info = {};
-    if (failed == EEXIST && ::stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return Ok{};
-    if (failed != ENOENT || folder == "/") return sys_error(failed, "make the folder " + name_of(folder));
+    if (failed == EEXIST && ::stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+      return Ok{};
+    if (failed != ENOENT || folder == "/")
+      return sys_error(failed, "make the folder " + name_of(folder));
     REEF_CHECK(make_folders(parent_of(folder), umask));
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
       return sys_error(errno, "make the folder " + name_of(folder));
@@ -113,7 +116,8 @@ Result<Content> read_file(const std::string& path, std::uint64_t bytes_max) {
   struct ::statfs system = {};
   if (::fstatfs(fd.get(), &system) != 0) return sys_error(errno, name_of(path));
   if (system.f_type == PROC_SUPER_MAGIC)
-    return Error(Errc::denied, fmt::format("{} is made up by the kernel; look with bash", name_of(path)));
+    return Error(Errc::denied,
+                 fmt::format("{} is made up by the kernel; look with bash", name_of(path)));
   const auto size = static_cast<std::uint64_t>(info.st_size);
   const auto refuse = [&](std::uint64_t bytes) {
     return Error(Errc::too_large,

@@ -102,7 +102,8 @@ Result<std::string> list(const Ground& ground, const std::string& wanted, std::s
     ++count;
   }
   if (count < names.size() || more)
-    lines.text += fmt::format("({} of {}{} entries)", count, more ? "more than " : "", names.size());
+    lines.text +=
+        fmt::format("({} of {}{} entries)", count, more ? "more than " : "", names.size());
   return lines.text;
 }
 
@@ -132,8 +133,10 @@ struct Search {
       out += "(there was no room for more; narrow the search)";
     else if (stopped)
       out += fmt::format("(stopped at {}; narrow the search or raise limit)", found);
-    if (late) out += fmt::format("\n(stopped after {} s: there is too much to search)", kSearchMax.count());
-    if (skipped > 0) out += fmt::format("\n({} file(s) over {} MiB left out)", skipped, kSearchedBytesMax >> 20);
+    if (late)
+      out += fmt::format("\n(stopped after {} s: there is too much to search)", kSearchMax.count());
+    if (skipped > 0)
+      out += fmt::format("\n({} file(s) over {} MiB left out)", skipped, kSearchedBytesMax >> 20);
     if (walk.cut()) out += "\n(a very large or very deep folder was not searched to its end)";
     return out;
   }
@@ -221,19 +224,22 @@ bool search_file(Search& search, const Wanted& wanted, const std::string& path) 
       before.back().end = from - 1;
       from = before.back().begin;
     }
-    if (wanted.context > 0 && search.found > 0 && printed < (before.empty() ? line.begin : before.back().begin))
+    if (wanted.context > 0 && search.found > 0 &&
+        printed < (before.empty() ? line.begin : before.back().begin))
       search.lines.add("--");
     for (auto l = before.size(); l-- > 0;)
-      search.lines.add(fmt::format("{}-{}- {}", name, number - l - 1,
-                                   shown_line(text.substr(before[l].begin, before[l].end - before[l].begin))));
-    search.lines.add(
-        fmt::format("{}:{}: {}", name, number, shown_line(text.substr(line.begin, line.end - line.begin))));
+      search.lines.add(
+          fmt::format("{}-{}- {}", name, number - l - 1,
+                      shown_line(text.substr(before[l].begin, before[l].end - before[l].begin))));
+    search.lines.add(fmt::format("{}:{}: {}", name, number,
+                                 shown_line(text.substr(line.begin, line.end - line.begin))));
     printed = std::min(line.end + 1, text.size());
     at = line.end + 1;
     // Those after it, up to the next match.
     for (std::size_t l = 1; l <= wanted.context && printed < text.size(); ++l) {
       const auto next = line_at(text, printed);
-      if (wanted.expression->Match(piece, next.begin, next.end, re2::RE2::UNANCHORED, nullptr, 0)) break;
+      if (wanted.expression->Match(piece, next.begin, next.end, re2::RE2::UNANCHORED, nullptr, 0))
+        break;
       search.lines.add(fmt::format("{}-{}- {}", name, number + l,
                                    shown_line(text.substr(next.begin, next.end - next.begin))));
       printed = std::min(next.end + 1, text.size());
@@ -245,19 +251,19 @@ bool search_file(Search& search, const Wanted& wanted, const std::string& path) 
 
 }  // namespace
 
-const Description kLs{"ls",
-                      "List a folder.",
-                      {{.name = "path", .description = "The working directory if not given."}, kEntries}};
+const Description kLs{
+    "ls",
+    "List a folder.",
+    {{.name = "path", .description = "The working directory if not given."}, kEntries}};
 
 const Description kGlob{
     "glob",
-    "Find files by a pattern of their path: * and ? within one name, ** over folders, [a-z], {a,b}. "
+    "Find files by a pattern of their path: * and ? within one name, ** over folders, [a-z], "
+    "{a,b}. "
     "A pattern without a slash fits names in any folder. Leaves out .git and what .gitignore says.",
     {{.name = "pattern", .description = "For example src/**/*.{h,cpp}", .required = true},
      {.name = "path", .description = "Where to begin; the working directory if not given."},
-     {.name = "hidden",
-      .type = Type::boolean,
-      .description = "Also what .gitignore leaves out."},
+     {.name = "hidden", .type = Type::boolean, .description = "Also what .gitignore leaves out."},
      kEntries}};
 
 const Description kGrep{
@@ -271,9 +277,7 @@ const Description kGrep{
      {.name = "files_only",
       .type = Type::boolean,
       .description = "Only the names of the files that match."},
-     {.name = "hidden",
-      .type = Type::boolean,
-      .description = "Also what .gitignore leaves out."},
+     {.name = "hidden", .type = Type::boolean, .description = "Also what .gitignore leaves out."},
      kContext,
      kMatches}};
 

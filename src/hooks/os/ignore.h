@@ -22,9 +22,9 @@ class Ignore {
  private:
   struct Rule {
     Pattern pattern;
-    bool keep = false;        // !pattern
-    bool folders = false;     // pattern/
-    bool anywhere = false;    // no slash in it: any part of any name
+    bool keep = false;      // !pattern
+    bool folders = false;   // pattern/
+    bool anywhere = false;  // no slash in it: any part of any name
   };
   std::vector<Rule> rules_;
 };

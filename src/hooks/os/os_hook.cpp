@@ -32,8 +32,8 @@ bool is_folder(const std::string& path) {
 }
 
 // What a command gets to see of the daemon's environment: keys live there too.
-constexpr const char* kPassed[] = {"PATH", "HOME",     "USER",   "LOGNAME", "SHELL",
-                                   "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"};
+constexpr const char* kPassed[] = {"PATH",     "HOME",   "USER",     "LOGNAME", "SHELL", "LANG",
+                                   "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ",      "TMPDIR"};
 
 std::map<std::string, std::string> environment_for(const runtime::Agent& agent) {
   std::map<std::string, std::string> out{{"TERM", "dumb"},
@@ -111,8 +111,9 @@ os::Ground OsHook::ground_of(const Caller& caller) const {
 
 os::Desk OsHook::desk_for(const Caller& caller) {
   const auto window = house_.context_window ? house_.context_window(caller) : 0;
-  return os::Desk{house_.loop,    house_.pool,         seen_,         claims_,           ground_of(caller),
-                  caller.session, shown_bytes(window), house_.umask, house_.clock.now()};
+  return os::Desk{
+      house_.loop,    house_.pool,         seen_,        claims_,           ground_of(caller),
+      caller.session, shown_bytes(window), house_.umask, house_.clock.now()};
 }
 
 Intent OsHook::intent(const std::string& tool, const json::object& arguments,
@@ -147,7 +148,8 @@ Intent OsHook::intent(const std::string& tool, const json::object& arguments,
     if (!path) return {Effect::reads, text_of(arguments, "path"), {}, {}};  // the call says why not
     // A plan is words for the user, in a file nobody runs.
     if (os::is_plan(ground, *path)) return {Effect::reads, *path, {}, {}};
-    return {Effect::changes, utf8::sanitize(*path), folder_rule(ground, *path), "it changes a file"};
+    return {Effect::changes, utf8::sanitize(*path), folder_rule(ground, *path),
+            "it changes a file"};
   }
   // The others look, and submit_plan writes a plan.
   return {Effect::reads, text_of(arguments, "path"), {}, {}};
@@ -168,8 +170,8 @@ Task<ToolAnswer> OsHook::call(std::string tool, json::object arguments, Caller c
         utf8::excerpt(caller.sender)));
   // What nobody was asked about the kernel holds to its word.
   const bool asked_for_nothing = caller.mode != runtime::PermissionMode::allow_all;
-  const bool harmless = shell::judge(text_of(arguments, "command")).effect ==
-                        shell::Judgement::Effect::reads;
+  const bool harmless =
+      shell::judge(text_of(arguments, "command")).effect == shell::Judgement::Effect::reads;
   os::Environment environment{environment_for(caller.agent), asked_for_nothing && harmless};
   co_return co_await os::bash(desk, arguments, std::move(environment), caller.progress);
 }

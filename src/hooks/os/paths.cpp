@@ -39,8 +39,8 @@ Result<std::string> resolve(const Ground& ground, std::string_view path) {
   if (path.find('\0') != std::string_view::npos)
     return Error(Errc::invalid, "the path holds a NUL character");
   if (path.size() >= PATH_MAX)
-    return Error(Errc::invalid, fmt::format("the path has {} bytes; {} are possible", path.size(),
-                                            PATH_MAX - 1));
+    return Error(Errc::invalid,
+                 fmt::format("the path has {} bytes; {} are possible", path.size(), PATH_MAX - 1));
   std::string full;
   if (path == "~" || path.starts_with("~/")) {
     full = ground.user_home + std::string(path.substr(1));
@@ -65,8 +65,8 @@ Result<std::string> resolve(const Ground& ground, std::string_view path) {
     const auto slash = full.rfind('/');
     if (slash == std::string::npos) return real;
     auto part = full.substr(slash + 1);
-    if (part == "..") return Error(Errc::not_found, fmt::format("{}: no such folder",
-                                                                utf8::excerpt(full, 200)));
+    if (part == "..")
+      return Error(Errc::not_found, fmt::format("{}: no such folder", utf8::excerpt(full, 200)));
     if (part != ".") missing.push_back(std::move(part));
     full.resize(slash == 0 ? 1 : slash);
   }
@@ -77,18 +77,19 @@ Result<std::string> resolve_to_read(const Ground& ground, std::string_view path)
   if (within(ground.session, real)) return real;
   if (within(ground.reef_home, real)) return closed(ground, path);
   if (!ground.confined.empty() && !within(ground.confined, real))
-    return Error(Errc::denied, fmt::format("{}: senders from outside see {} only",
-                                           utf8::excerpt(path, 200),
-                                           utf8::sanitize(ground.confined)));
+    return Error(Errc::denied,
+                 fmt::format("{}: senders from outside see {} only", utf8::excerpt(path, 200),
+                             utf8::sanitize(ground.confined)));
   return real;
 }
 
 Result<std::string> resolve_to_write(const Ground& ground, std::string_view path) {
   REEF_TRY(auto real, resolve_to_read(ground, path));
   if (within(ground.reef_home, real) && !is_plan(ground, real))
-    return Error(Errc::denied,
-                 fmt::format("{}: of Reef's own files tools change nothing but plans, {}/plans/*.md",
-                             utf8::excerpt(path, 200), utf8::sanitize(ground.session)));
+    return Error(
+        Errc::denied,
+        fmt::format("{}: of Reef's own files tools change nothing but plans, {}/plans/*.md",
+                    utf8::excerpt(path, 200), utf8::sanitize(ground.session)));
   return real;
 }
 

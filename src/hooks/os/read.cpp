@@ -48,7 +48,8 @@ std::string numbered(std::string_view text, std::size_t first, std::size_t count
                      (text.empty() || text.ends_with('\n') ? 0 : 1);
   if (total == 0) return "--- the file is empty ---";
   if (first > total)
-    return fmt::format("--- {} total lines (offset {} is past the end of the file) ---", total, first);
+    return fmt::format("--- {} total lines (offset {} is past the end of the file) ---", total,
+                       first);
   std::string out;
   std::size_t number = 0, last = 0;
   bool full = false;
@@ -60,7 +61,8 @@ std::string numbered(std::string_view text, std::size_t first, std::size_t count
     if (line.ends_with('\r')) line.remove_suffix(1);
     const auto part = utf8::prefix(line, kLineBytesMax);
     auto shown = fmt::format("{}\t{}", number, utf8::sanitize(part));
-    if (part.size() < line.size()) shown += fmt::format(" [cut: the line has {} bytes]", line.size());
+    if (part.size() < line.size())
+      shown += fmt::format(" [cut: the line has {} bytes]", line.size());
     if (!out.empty() && out.size() + shown.size() + 1 > bytes_max) {
       full = true;
       break;

@@ -60,8 +60,7 @@ struct Environment {
 extern const Description kBash, kRead, kWrite, kEdit, kLs, kGlob, kGrep, kSubmitPlan;
 
 Task<runtime::ToolAnswer> bash(const Desk& desk, const json::object& arguments,
-                               Environment environment,
-                               std::function<void(std::string)> progress);
+                               Environment environment, std::function<void(std::string)> progress);
 Task<runtime::ToolAnswer> read(const Desk& desk, const json::object& arguments);
 Task<runtime::ToolAnswer> write(const Desk& desk, const json::object& arguments);
 Task<runtime::ToolAnswer> edit(const Desk& desk, const json::object& arguments);
