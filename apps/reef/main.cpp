@@ -8,6 +8,7 @@
 #include "event_commands.h"
 #include "memory_commands.h"
 #include "model_commands.h"
+#include "permission_commands.h"
 #include "protocol/protocol.h"
 
 namespace {
@@ -404,6 +405,7 @@ int main(int argc, char** argv) {
   const ModelCommands models(app, flags.json);
   const AgentCommands agents(app, flags.json);
   const EventCommands events(app, flags.json);
+  const PermissionCommands permissions(app, flags.json);
 
   try {
     app.parse(argc, argv);
@@ -503,6 +505,7 @@ int main(int argc, char** argv) {
   if (models.parsed()) return models.run(context);
   if (agents.parsed()) return agents.run(context);
   if (events.parsed()) return events.run(context);
+  if (permissions.parsed()) return permissions.run(context);
   if (search->parsed()) {
     for (const auto& word : search_words)
       searching.query += (searching.query.empty() ? "" : " ") + word;

@@ -1,6 +1,7 @@
 // Named configurations of who answers. Plain values, replaced as a whole by a reload.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,13 @@
 #include "runtime/reset.h"
 
 namespace reef::runtime {
+
+// What tools may do in a session (docs/permissions.md).
+enum class PermissionMode : std::uint8_t {
+  safe,       // look, nothing else
+  ask,        // the user is asked before something is changed
+  allow_all,  // and only before something is destroyed
+};
 
 struct Agent {
   std::string name;
@@ -32,6 +40,11 @@ struct Agent {
   std::vector<std::string> tools = {}, skills = {}, mcps = {};
   // As its file has it, secrets masked; nothing for the built-in agent without a file.
   std::optional<json::object> config = {};
+  // Of sessions that do not say themselves.
+  PermissionMode permission_mode = PermissionMode::ask;
+  PermissionMode remote_permission_mode = PermissionMode::safe;  // senders behind a gateway
+  bool remote_bash = false;                // whether they may use bash, and see all files
+  std::vector<std::string> pass_env = {};  // variables of the daemon its commands get to see
 
   bool operator==(const Agent&) const = default;
 };
@@ -50,7 +63,8 @@ struct Setup {
   std::string default_model = "local";
   Expiry expiry;
   Compaction compaction;
-  std::map<std::string, int, std::less<>> idle_minutes_by_key;  // overrides the agent's
+  std::chrono::milliseconds ask_patience = std::chrono::minutes(5);  // 0: no limit
+  std::map<std::string, int, std::less<>> idle_minutes_by_key;       // overrides the agent's
 
   Expiry expiry_for(const Agent& agent, std::string_view key) const;
 
