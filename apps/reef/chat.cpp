@@ -30,9 +30,13 @@ std::string current_directory() {
 }
 
 client::Turn make_turn(const ChatOptions& options, std::string_view content) {
-  return client::Turn{
-      options.agent, options.sender, utf8::sanitize(content), utf8::sanitize(current_directory()),
-      options.key,   options.queue};
+  return client::Turn{options.agent,
+                      options.sender,
+                      utf8::sanitize(content),
+                      utf8::sanitize(current_directory()),
+                      options.key,
+                      options.guest,
+                      options.queue};
 }
 
 // Shows what comes of it; the end's error is ours.

@@ -56,6 +56,7 @@ void fill(Request& out, const Turn& turn) {
   if (!turn.cwd.empty()) out.set_cwd(turn.cwd);
   if (turn.key) out.set_key(*turn.key);
   if (!turn.queue.empty()) out.set_queue(turn.queue);
+  if (!turn.guest.empty()) out.set_guest(turn.guest);
 }
 
 Error unexpected(const protocol::ServerMessage&) {

@@ -2,8 +2,11 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +23,7 @@
 #include "base/pool.h"
 #include "base/shield.h"
 #include "base/utf8.h"
+#include "daemon/agent_changes.h"
 #include "daemon/config.h"
 #include "daemon/config_edit.h"
 #include "daemon/home.h"
@@ -54,6 +58,12 @@ std::uint64_t resident_bytes() {
   return std::uint64_t{resident} * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+std::string user_home() {
+  if (const char* home = std::getenv("HOME"); home && *home == '/') return home;
+  const auto* user = ::getpwuid(::getuid());
+  return user && user->pw_dir ? user->pw_dir : "/";
+}
+
 void raise_descriptor_limit() {
   rlimit limit = {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -64,7 +74,7 @@ void raise_descriptor_limit() {
 // The members stand in the order they depend on each other, so they are taken down in the reverse.
 class Daemon {
  public:
-  Daemon(asio::io_context& io, Home home)
+  Daemon(asio::io_context& io, Home home, mode_t users_umask)
       : io_(io),
         home_(std::move(home)),
         pool_(kPoolThreadsMax),
@@ -76,6 +86,7 @@ class Daemon {
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
         runtime_(io.get_executor(), sessions_, clock_),
+        compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
             io.get_executor(), files_, pool_, sessions_, store_, random_, home_.root,
             [this](exchange::Definition d) { return keep_definition(definitions_, std::move(d)); },
@@ -84,6 +95,7 @@ class Daemon {
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         model_lists_(io.get_executor()),
         node_{runtime_,
+              compactions_,
               sessions_,
               store_,
               attachments_,
@@ -94,10 +106,21 @@ class Daemon {
               definitions_,
               changes_,
               recall_,
-              [this] { return shielded(reload()); },
+              [this] { return shielded(alone(reload())); },
               [this] { stop(); },
               [this](protocol::Stats& stats) { fill(stats); },
-              models()},
+              models(),
+              agents()},
+        agent_changes_(AgentHouse{AgentFiles{files_, home_.agents()}, pool_, runtime_, sessions_,
+                                  memories_, [this] { return reload_agents(); },
+                                  [this](std::string agent) {
+                                    return change_config_now(
+                                        [agent = std::move(agent)](std::string_view text,
+                                                                   std::string_view file) {
+                                          return with_default_agent(text, file, agent);
+                                        });
+                                  }}),
+        instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),
         signals_(io),
         config_changed_(io.get_executor()),
         stopped_(io.get_executor()),
@@ -108,6 +131,11 @@ class Daemon {
         std::make_shared<hooks::SessionsHook>(recall_, sessions_, [this](const std::string& terms) {
           return organise::row_test(terms, definitions_.known(), clock_.now());
         }));
+    runtime_.hooks().add(std::make_shared<hooks::TitleHook>(sessions_));
+    runtime_.hooks().add(instructions_);
+    runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::House{
+        io.get_executor(), pool_, clock_, sessions_, home_.root, user_home(), users_umask,
+        [this](const runtime::Caller& caller) { return context_window(caller); }}));
     runtime_.on_words([this](const session::SessionId& id, const std::string& words) {
       changes_.take_words(id, words);
     });
@@ -121,6 +149,7 @@ class Daemon {
     folders_.clean();
     sessions_.use_folders(folders_);
     attachments_.set_bytes_max(config.attachment_bytes_max);
+    instructions_->configure(config.instructions);
     REEF_CO_CHECK(co_await sessions_.load());
     static_cast<void>(co_await definitions_.look());
     sessions_.set_on_change(
@@ -153,6 +182,7 @@ class Daemon {
     ::unlink(home_.tcp_address().c_str());
     importer_.cancel();
     co_await runtime_.drain(kDrainGrace);
+    co_await compactions_.stop();
     co_await model_lists_.stop();
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
@@ -179,6 +209,15 @@ class Daemon {
   }
 
  private:
+  // Of the model that speaks in the caller's session; 0: not known.
+  std::int64_t context_window(const runtime::Caller& caller) {
+    const auto* row = sessions_.find(caller.session);
+    const std::string model(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
+                                                                       : caller.agent.model);
+    const auto route = runtime_.setup().providers.route(model);
+    return route ? route->facts.context_window : 0;
+  }
+
   // Clients need not wait for it.
   Task<void> open_index() {
     co_await yield_to_loop();
@@ -206,7 +245,7 @@ class Daemon {
           co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, failed));
       if (failed) co_return;
       if (signal == SIGHUP) {
-        const auto done = co_await reload();
+        const auto done = co_await alone(reload());
         if (!done) log::error("reload: {}", done.error().what);
       } else {
         log::info("signal {}", signal);
@@ -285,14 +324,55 @@ class Daemon {
 
   // Writes config.toml and reloads; when that fails, what was there is put back.
   using Edit = std::function<Result<std::string>(std::string_view text, std::string_view file)>;
-  Task<Status> change_config(Edit edit) {
+  Task<Status> change_config(Edit edit) { return alone(change_config_now(std::move(edit))); }
+
+  // One change of the configuration at a time: each reads, decides and puts in force.
+  Task<Status> alone(Task<Status> work) {
     co_await yield_to_loop();
     while (changing_config_) co_await config_changed_.wait();
     changing_config_ = true;
-    const auto done = co_await change_config_now(std::move(edit));
-    changing_config_ = false;
-    config_changed_.notify_all();
-    co_return done;
+    struct Release {
+      Daemon& daemon;
+      ~Release() {
+        daemon.changing_config_ = false;
+        daemon.config_changed_.notify_all();
+      }
+    } const release{*this};
+    co_return co_await std::move(work);
+  }
+
+  server::Agents agents() {
+    server::Agents out;
+    out.create = [this](std::string name, std::string config, std::string prompt) {
+      return shielded(
+          alone(agent_changes_.create(std::move(name), std::move(config), std::move(prompt))));
+    };
+    out.update = [this](std::string name, std::string config, std::string prompt) {
+      return shielded(
+          alone(agent_changes_.update(std::move(name), std::move(config), std::move(prompt))));
+    };
+    out.rename = [this](std::string from, std::string to) {
+      return shielded(alone(agent_changes_.rename(std::move(from), std::move(to))));
+    };
+    out.remove = [this](std::string name) {
+      return shielded(alone(agent_changes_.remove(std::move(name))));
+    };
+    return out;
+  }
+
+  // Only agents/: nothing else is read again, and nothing else can be in the way.
+  Task<Status> reload_agents() {
+    auto work = [this, model = config_.default_model] {
+      return load_agents(files_, home_.agents(), model);
+    };
+    auto loaded = co_await pool_.run(work);
+    auto setup = std::make_shared<runtime::Setup>(runtime_.setup());
+    setup->agents = std::move(loaded.agents);
+    if (!setup->agents.contains(setup->default_agent))
+      co_return Error(Errc::conflict,
+                      fmt::format("the default agent '{}' would be gone", setup->default_agent));
+    runtime_.configure(std::move(setup));
+    co_return Ok{};
   }
 
   Task<Status> change_config_now(Edit edit) {
@@ -421,6 +501,7 @@ class Daemon {
     for (const auto& listener : listeners_) listener->set_limits(config.limits);
     REEF_CO_CHECK(co_await sessions_.rescan());
     attachments_.set_bytes_max(config.attachment_bytes_max);
+    instructions_->configure(config.instructions);
     runtime_.configure(std::move(setup));
     model_lists_.forget();
     log::set_level(config.log_level);
@@ -456,11 +537,14 @@ class Daemon {
   organise::Definitions definitions_;
   organise::Changes changes_;
   runtime::Runtime runtime_;
+  runtime::Compactions compactions_;
   exchange::Importer importer_;
   recall::Recall recall_;
   std::unique_ptr<model::http::Client> http_;  // once a provider needs it
   model::ModelLists model_lists_;
   server::Node node_;
+  AgentChanges agent_changes_;
+  std::shared_ptr<hooks::InstructionsHook> instructions_;
   Config config_;
   // Those that take no more connections stay until the end: their clients do.
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
@@ -495,7 +579,7 @@ Task<void> live(Daemon& daemon, const Config& config, int ready_fd, Status& outc
   outcome = Ok{};
 }
 
-Status run_in(const Home& home, int ready_fd) {
+Status run_in(const Home& home, int ready_fd, mode_t users_umask) {
   PosixFiles files;
   REEF_CHECK(prepare_home(files, home));
   REEF_TRY(const Fd lock, lock_home(home));
@@ -510,7 +594,7 @@ Status run_in(const Home& home, int ready_fd) {
   asio::io_context io(1);
   Status outcome = Error(Errc::internal, "ended unexpectedly; the log tells more");
   {
-    Daemon daemon(io, home);
+    Daemon daemon(io, home, users_umask);
     TaskGroup main(io.get_executor(), "main");
     main.spawn(live(daemon, config, ready_fd, outcome));
     io.run();
@@ -524,8 +608,11 @@ Status run_in(const Home& home, int ready_fd) {
 int run_daemon(const Options& options) {
   protocol::silence_library_log();
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is a failed write, not the end
-  ::umask(0077);
+  ::signal(SIGXFSZ, SIG_IGN);              // a limit on file sizes is a failed write, not the end
+  const auto users_umask = ::umask(0077);  // what agents write for the user is as the user's
+  // Nobody of the same user, agents' commands above all, reads our environment and memory: keys
+  // are there.
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   // The pool's threads share two heaps: more would only keep memory that is not used.
   ::mallopt(M_ARENA_MAX, 2);
   // Large buffers go back at once, and the heap keeps no room for the largest there ever was.
@@ -533,7 +620,7 @@ int run_daemon(const Options& options) {
   raise_descriptor_limit();
   Status outcome = Ok{};
   if (auto home = find_home(options.home)) {
-    outcome = run_in(*home, options.ready_fd);
+    outcome = run_in(*home, options.ready_fd, users_umask);
   } else {
     outcome = std::move(home).error();
   }

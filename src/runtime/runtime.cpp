@@ -1,10 +1,13 @@
 #include "runtime/runtime.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "runtime/guest.h"
 #include "runtime/reset.h"
 
 namespace reef::runtime {
@@ -29,11 +32,34 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       clock_(clock),
       setup_(std::make_shared<Setup>()),
       questions_(loop, clock),
+      permissions_(loop, sessions, clock),
+      broadcast_(loop),
       tasks_(loop, "runtime"),
       idle_(std::move(loop)) {}
 
 void Runtime::configure(std::shared_ptr<const Setup> setup) {
-  setup_ = std::move(setup);
+  auto built = std::make_shared<Setup>(*setup);
+  for (auto& [name, agent] : built->agents) agent = hooks_.build(std::move(agent));
+  hooks_.announce(setup_->agents, built->agents);
+  setup_ = std::move(built);
+  offers_.clear();
+}
+
+Status Runtime::hold(const std::string& agent) {
+  std::size_t running = 0;
+  for (const auto& [key, conversation] : conversations_) {
+    const auto is_its = [&](const auto& run) { return run && run->host().name == agent; };
+    if (is_its(conversation->current) ||
+        std::any_of(conversation->queue.begin(), conversation->queue.end(), is_its) ||
+        std::any_of(conversation->steers.begin(), conversation->steers.end(), is_its))
+      ++running;
+  }
+  if (running > 0)
+    return Error(Errc::busy,
+                 fmt::format("agent '{}' has {} conversation(s) running; wait, or reef kill", agent,
+                             running));
+  held_.insert(agent);
+  return Ok{};
 }
 
 Result<Runtime::Address> Runtime::resolve(std::string_view agent_name, std::string_view sender,
@@ -57,10 +83,17 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (draining_) return Error(Errc::unavailable, "the daemon is shutting down");
   REEF_TRY(auto address, resolve(message.agent, message.sender, message.key));
   message.sender = address.sender;
+  if (held_.contains(address.agent.name))
+    return Error(Errc::busy, fmt::format("agent '{}' is being renamed", address.agent.name));
+  std::optional<Agent> host;
+  if (!message.guest.empty()) {
+    REEF_TRY(auto guest, find_guest(*setup_, message.guest, address.agent));
+    if (guest) host = std::exchange(address.agent, *std::move(guest));
+  }
   if (message.content.find_first_not_of(" \t\r\n") == std::string::npos)
     return Error(Errc::invalid, "the message is empty");
   const auto& choice = message.tool_choice;
-  if (choice.mode == model::ToolChoice::Mode::named &&
+  if (choice.mode == model::ToolChoice::Mode::named && !host &&
       !hooks_.toolbox(address.agent).has(choice.name))
     return Error(Errc::invalid,
                  fmt::format("tool_choice: agent '{}' has no tool '{}'; use auto, none, required "
@@ -77,8 +110,9 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (conversation->queue.size() + conversation->steers.size() >= kQueuedTurnsMax)
     return Error(Errc::busy, fmt::format("{} messages are waiting in conversation {} already",
                                          kQueuedTurnsMax, address.key.text()));
-  const auto mode = mode_of(message, address);
-  auto run = std::make_shared<Run>(loop_, std::move(message), std::move(address.agent), setup_);
+  const auto mode = mode_of(message, address.key, host ? *host : address.agent);
+  auto run = std::make_shared<Run>(loop_, std::move(message), std::move(address.agent), setup_,
+                                   std::move(host));
   run->queue_ = mode;
   enqueue(*conversation, run);
   waiting_bytes_ += bytes;
@@ -86,21 +120,24 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   return run;
 }
 
-QueueMode Runtime::mode_of(const Message& message, const Address& address) const {
+QueueMode Runtime::mode_of(const Message& message, const session::Key& key,
+                           const Agent& host) const {
   if (message.queue) return *message.queue;
-  const auto current = sessions_.current(address.key);
+  const auto current = sessions_.current(key);
   const auto* row = current ? sessions_.find(*current) : nullptr;
   if (row)
     if (const auto mode = queue_mode_from(row->text("queueMode"))) return *mode;
-  return address.agent.queue;
+  return host.queue;
 }
 
 void Runtime::enqueue(Conversation& conversation, std::shared_ptr<Run> run) {
   const auto busy = conversation.current         ? conversation.current
                     : conversation.queue.empty() ? nullptr
                                                  : conversation.queue.front();
-  if (busy && run->queue_ == QueueMode::steer && busy->agent_.name == run->agent_.name &&
-      !after_reset_command(run->message_.content)) {
+  // A guest speaks in a turn of its own.
+  const bool steers = run->queue_ == QueueMode::steer && !run->guest() &&
+                      !after_reset_command(run->message_.content);
+  if (busy && steers && !busy->guest() && busy->agent_.name == run->agent_.name) {
     conversation.steers.push_back(std::move(run));
   } else if (busy && run->queue_ == QueueMode::interrupt) {
     if (conversation.current) conversation.current->cancel();
@@ -175,7 +212,7 @@ void Runtime::forget(const Run& run) {
 
 void Runtime::join_waiting(Conversation& conversation, Run& run) {
   const auto may_join = [&](const Run& other) {
-    return other.queue_ == QueueMode::collect && !other.cancelled_ &&
+    return other.queue_ == QueueMode::collect && !other.cancelled_ && !other.guest() &&
            other.agent_.name == run.agent_.name && !after_reset_command(other.message_.content);
   };
   if (!may_join(run)) return;

@@ -4,9 +4,13 @@
 //   agent.h       Agent, Setup       who answers
 //   reset.h       Expiry             when a conversation gets a new session
 //   hook.h        Hook, Hooks        what agents can do beside talking
+//   scope.h       find_violation     what an agent may reach
+//   guest.h                          turns of an agent in another's conversation
+//   permission.h  Permissions        whether a tool may be called
 //   question.h    Ask, Answer        what is asked of the user, and how answers are read
 //   questions.h   Questions          those that wait for an answer
 //   event.h       Event              what happens in a turn
+//   broadcast.h   Broadcast          the events of all turns, for subscribers
 //   event_log.h   EventLog           the events of one turn, for any number of readers
 //   segments.h    Segments           what a model says, as events
 //   runtime.h     Runtime, Run       this file
@@ -17,6 +21,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -24,8 +29,10 @@
 
 #include "base/task_group.h"
 #include "runtime/agent.h"
+#include "runtime/broadcast.h"
 #include "runtime/event_log.h"
 #include "runtime/hook.h"
+#include "runtime/permission.h"
 #include "runtime/questions.h"
 #include "session/session.h"
 
@@ -39,6 +46,7 @@ struct Message {
   std::string content;
   std::string cwd;
   std::optional<std::string> key = {};  // the conversation, instead of the pair
+  std::string guest = {};               // who speaks in this turn; empty: the conversation's agent
   std::optional<QueueMode> queue = {};  // none: the session's, else the agent's
   // Of the first step; what is required once is not required again.
   model::ToolChoice tool_choice = {};
@@ -48,9 +56,12 @@ struct Message {
 // reader that goes away changes nothing for the turn.
 class Run : public std::enable_shared_from_this<Run> {
  public:
-  Run(Executor loop, Message message, Agent agent, std::shared_ptr<const Setup> setup)
+  // `host` is the conversation's agent when another one speaks.
+  Run(Executor loop, Message message, Agent agent, std::shared_ptr<const Setup> setup,
+      std::optional<Agent> host = std::nullopt)
       : message_(std::move(message)),
         agent_(std::move(agent)),
+        host_(std::move(host)),
         setup_(std::move(setup)),
         events_(std::move(loop)) {}
 
@@ -62,8 +73,13 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   friend class Runtime;
 
+  // Whether the one who speaks is not the conversation's agent.
+  bool guest() const { return host_.has_value(); }
+  const Agent& host() const { return host_ ? *host_ : agent_; }
+
   const Message message_;
-  const Agent agent_;
+  const Agent agent_;  // who speaks
+  const std::optional<Agent> host_;
   const std::shared_ptr<const Setup> setup_;
   EventLog events_;
   QueueMode queue_ = QueueMode::followup;
@@ -82,6 +98,8 @@ class Runtime {
 
   // What agents have asked and nobody has answered yet.
   Questions& questions() { return questions_; }
+  // What they may do without asking.
+  Permissions& permissions() { return permissions_; }
 
   // At start and after a reload; runs in flight keep what they have.
   void configure(std::shared_ptr<const Setup> setup);
@@ -91,6 +109,14 @@ class Runtime {
   // Told of a user's words once they are durable; must return at once.
   using OnWords = std::function<void(const session::SessionId&, const std::string&)>;
   void on_words(OnWords told) { on_words_ = std::move(told); }
+
+  // Everything that happens in turns, for whoever subscribes; outlives reloads.
+  Broadcast& broadcast() { return broadcast_; }
+
+  // Keeps an agent's conversations still while its name changes: messages get `busy` until
+  // release(). `busy` when one is running.
+  Status hold(const std::string& agent);
+  void release(const std::string& agent) { held_.erase(agent); }
 
   // Queues a turn behind the others of its conversation, or does what its queue mode says. Fails at
   // once when it can never run.
@@ -137,7 +163,7 @@ class Runtime {
   // Also for an agent that a reload took away.
   Result<session::Key> key_of(std::string_view agent, std::string_view sender,
                               const std::optional<std::string>& key) const;
-  QueueMode mode_of(const Message& message, const Address& address) const;
+  QueueMode mode_of(const Message& message, const session::Key& key, const Agent& host) const;
   static void enqueue(Conversation& conversation, std::shared_ptr<Run> run);
   // What waits to be collected joins the turn that is about to begin.
   static void join_waiting(Conversation& conversation, Run& run);
@@ -150,6 +176,16 @@ class Runtime {
                                                               bool fresh);
   Task<void> start_over(session::Key key, Run& run);
   struct Turn;
+  // What an agent can call and is told: the same in all its turns until the configuration changes.
+  struct Offer {
+    Toolbox toolbox;
+    std::string prompt;
+  };
+  std::shared_ptr<const Offer> offer_for(const Run& run);
+  // What the one who speaks can do and is told: its tools, its prompt, its framing.
+  Task<void> prepare(Turn& turn);
+  // From here on hooks and subscribers hear of the run.
+  void observe(const session::Key& key, Run& run, const std::string& session_id);
   struct Step {
     bool said_something = false;
     std::vector<session::ToolCallBlock> calls;
@@ -173,7 +209,11 @@ class Runtime {
   std::shared_ptr<const Setup> setup_;
   Hooks hooks_;
   Questions questions_;
+  Permissions permissions_;
   OnWords on_words_;
+  Broadcast broadcast_;
+  std::set<std::string, std::less<>> held_;
+  std::map<std::string, std::shared_ptr<const Offer>, std::less<>> offers_;  // of setup_
   std::unordered_map<session::Key, std::shared_ptr<Conversation>> conversations_;
   TaskGroup tasks_;
   Notify idle_;

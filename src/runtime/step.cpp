@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/shield.h"
+#include "runtime/guest.h"
 #include "runtime/segments.h"
 #include "runtime/turn.h"
 
@@ -93,14 +94,9 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   auto& run = turn.run;
   auto& events = run.events_;
   const auto& agent = run.agent_;
-  model::Request request;
-  request.system = turn.system;
+  auto& request = turn.request;
   request.messages = session::for_model(turn.session->context());
-  request.tools = turn.toolbox.tools();
   request.tool_choice = choice_for(turn.steps, run.message_.tool_choice, request.tools);
-  request.thinking = agent.thinking;
-  request.max_tokens = agent.max_tokens;
-  request.extra = agent.parameters;
 
   Segments segments(events, run.agent_.name);
   const model::DeltaSink sink = [&](model::Delta delta) {
@@ -152,6 +148,7 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   reply.time = clock_.now();
   add(turn.end.usage, reply.usage);
 
+  if (run.guest() && !keep_guest_words(reply, agent.name, turn.end)) co_return step;
   step.said_something = !reply.content.empty() || reply.stop_reason != session::StopReason::stop;
   if (!step.said_something) co_return step;
   if (!co_await save(turn, reply, "reply")) co_return step;
@@ -191,7 +188,11 @@ Task<void> Runtime::call_tool(Turn& turn, const session::ToolCallBlock& call, bo
   // Spawned from the middle of a step: the others start first.
   co_await yield_to_loop();
   const auto began = std::chrono::steady_clock::now();
-  auto answer = co_await turn.toolbox.call(call, caller_for(turn, call));
+  auto caller = caller_for(turn, call);
+  permissions_.look_up(caller);
+  auto refusal = co_await permissions_.refusal(turn.offer->toolbox, call, caller);
+  auto answer =
+      refusal ? *std::move(refusal) : co_await turn.offer->toolbox.call(call, std::move(caller));
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - began);
   answered = true;

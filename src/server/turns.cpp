@@ -149,9 +149,9 @@ std::optional<std::string> key_in(const auto& request) {
 
 template <class Request>
 Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request) {
-  if (!request.guest().empty()) return Error(Errc::unsupported, "guest turns are not built yet");
   runtime::Message message{request.agent(), request.sender(), request.content(), request.cwd()};
   message.key = key_in(request);
+  message.guest = request.guest();
   message.tool_choice = tool_choice_from(request.tool_choice());
   if (!request.queue().empty()) {
     message.queue = runtime::queue_mode_from(request.queue());

@@ -22,6 +22,18 @@ def asks(*questions):
     return {"calls": [{"name": "ask_user", "arguments": {"questions": list(questions)}}]}
 
 
+def running(seconds):
+    """Whether there is a `sleep SECONDS`."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if file.read().split(b"\0")[:2] == [b"sleep", seconds.encode()]:
+                    return True
+        except OSError:
+            pass
+    return False
+
+
 class Case(unittest.TestCase):
     def home(self, *replies, **options):
         home = Home(script=script(*replies), **options)
@@ -263,6 +275,19 @@ class Stopping(Case):
                 self.assertEqual(events[-1].detail.str(2), "cancelled")
                 self.assertLess(took, 0.1)
                 self.assertEqual(self.questions(home), [])
+
+    def test_C1_kill_ends_the_processes_of_tools(self):
+        mark = f"6{os.getpid()}"  # an odd number of seconds, to find them by
+        home = self.home({"calls": [{"name": "bash", "arguments": {"command": f"echo begun; sleep {mark} & sleep {mark}"}}]},
+                         files={"agents/scripted.toml": 'model = "s/x"\npermission_mode = "allow-all"\n'})
+        connection, _ = self.begin(home, until="tool_progress")
+        self.assertTrue(running(mark), "the command runs")
+        began = time.monotonic()
+        self.assertEqual(home.connect().call(KILL, {1: "scripted"}).tag, PONG)
+        self.assertEqual(connection.events()[-1].detail.str(2), "cancelled")
+        self.assertLess(time.monotonic() - began, 0.5)
+        wait_for(lambda: not running(mark), "all of its processes to end")
+        self.assertEqual(self.said(home)[-1], "toolResult:interrupted")
 
     def test_C2_every_message_is_kept_when_kills_come_between(self):
         home = self.home({"text": "so far", "hang": True}, {"text": "fine"})
