@@ -77,8 +77,9 @@ std::string current_directory() {
 }
 
 client::Turn make_turn(const ChatOptions& options, std::string_view content) {
-  return client::Turn{options.agent, options.sender, utf8::sanitize(content),
-                      utf8::sanitize(current_directory()), options.key};
+  return client::Turn{
+      options.agent, options.sender, utf8::sanitize(content), utf8::sanitize(current_directory()),
+      options.key,   options.guest};
 }
 
 json::object usage_json(const protocol::TokenUsage& usage) {

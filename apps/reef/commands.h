@@ -15,6 +15,7 @@ struct ChatOptions {
   std::optional<std::string> message;  // -p: one turn
   std::optional<std::string> key;      // instead of agent and sender
   std::string command = "chat";        // for errors
+  std::string guest = {};              // who answers, in the agent's conversation
 };
 int run_chat(const Context& context, const ChatOptions& options);
 
@@ -33,6 +34,7 @@ int run_new(const Context& context, const std::string& agent, const std::string&
             const std::optional<std::string>& key);
 int run_resume(const Context& context, const std::string& id,
                const std::optional<std::string>& key);
+int run_compact(const Context& context, const protocol::Compact& request);
 int run_fork(const Context& context, const std::string& id, const std::string& at);
 int run_rewind(const Context& context, const std::string& id, const std::string& entry);
 // The sessions a command is about, when it is not one by its id.

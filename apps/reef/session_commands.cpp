@@ -82,6 +82,7 @@ void print_entry(const Context& context, const session::Entry& entry) {
     std::string note;
     if (const auto* reply = std::get_if<session::AssistantMessage>(&*message)) {
       note = fmt::format(", {}/{}", reply->provider, reply->model);
+      if (!reply->agent.empty()) note += ", guest " + reply->agent;
       if (!reply->error_message.empty())
         note += fmt::format(", {}: {}", name_of(reply->stop_reason), reply->error_message);
     }

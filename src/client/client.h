@@ -60,6 +60,7 @@ class Stream {
 struct Turn {
   std::string agent, sender, content, cwd;
   std::optional<std::string> key = {};  // instead of agent and sender
+  std::string guest = {};               // who answers instead of the agent, in its conversation
 };
 
 class Client {

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "daemon/agent_edit.h"
 #include "daemon/provider_config.h"
+#include "daemon/toml_json.h"
 #include "daemon/toml_table.h"
 #include "runtime/permission.h"
 #include "session/ids.h"
@@ -22,6 +24,24 @@ std::optional<int> minutes_of_day(std::string_view text) {
   const int minutes = (text[3] - '0') * 10 + (text[4] - '0');
   if (hours > 23 || minutes > 59) return std::nullopt;
   return hours * 60 + minutes;
+}
+
+// Names, or tables that have one.
+void read_mcps(Table& root, std::vector<std::string>& into) {
+  const auto* node = root.find("mcps");
+  if (!node) return;
+  const auto* list = node->as_array();
+  if (!list) return root.refuse("mcps", *node, "must be a list of names or tables");
+  for (const auto& item : *list) {
+    const auto* table = item.as_table();
+    const auto* named = table ? table->get("name") : &item;
+    const auto name = named ? named->value_exact<std::string>() : std::nullopt;
+    if (!name || name->empty())
+      return root.refuse("mcps", item, "must be a list of names, or of tables with a name");
+    if (std::find(into.begin(), into.end(), *name) != into.end())
+      return root.refuse("mcps", item, fmt::format("names '{}' twice", *name));
+    into.push_back(*name);
+  }
 }
 
 }  // namespace
@@ -96,6 +116,15 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     }
     REEF_CHECK(table.finish(out.warnings));
   }
+  if (const auto* section = root.sub("instructions")) {
+    Table table(*section, file, "instructions.");
+    auto& names = config.instructions.files;
+    table.read("files", names);
+    if (!std::all_of(names.begin(), names.end(), hooks::is_instructions_name))
+      table.refuse("files", *section->get("files"), "must be names of files, without folders");
+    table.read("bytes_max", 0, 1 << 20, config.instructions.bytes_max);
+    REEF_CHECK(table.finish(out.warnings));
+  }
   REEF_CHECK(read_providers(root, file, out));
   REEF_CHECK(root.finish(out.warnings));
   return out;
@@ -134,6 +163,9 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   } else if (sight != "own") {
     root.refuse("search", *parsed.get("search"), "must be one of: own, agent, all");
   }
+  root.read("tools", agent.tools);
+  root.read("skills", agent.skills);
+  read_mcps(root, agent.mcps);
   const auto read_mode = [&](std::string_view field, runtime::PermissionMode& into) {
     std::string mode(runtime::name_of(into));
     root.read(field, mode);
@@ -148,6 +180,7 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   root.read("remote_bash", agent.remote_bash);
   root.read("pass_env", agent.pass_env);
   REEF_CHECK(root.finish(warnings));
+  agent.config = masked(to_json(parsed).as_object());
   return agent;
 }
 
@@ -182,6 +215,12 @@ LoadedAgents load_agents(Files& files, const std::string& directory,
     }
     const auto prompt = read_all(files, directory + "/" + stem + ".md");
     if (prompt) {
+      // Without its prompt it would be somebody else.
+      if (const auto good = check_prompt(*prompt); !good) {
+        out.warnings.push_back(directory + "/" + stem + ".md: " + good.error().what +
+                               "; the agent is left out");
+        continue;
+      }
       agent->prompt = *prompt;
     } else if (prompt.error().code != Errc::not_found) {
       out.warnings.push_back(prompt.error().what);

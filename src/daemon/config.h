@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "hooks/instructions/instructions.h"
 #include "model/registry.h"
 #include "runtime/agent.h"
 #include "session/attachments.h"
@@ -41,6 +42,7 @@ struct Config {
 
   std::uint64_t attachment_bytes_max = session::Attachments::kBytesMax;
 
+  hooks::InstructionsRule instructions;
   std::chrono::seconds ask_timeout{300};  // 0: none
 
   runtime::Expiry expiry;

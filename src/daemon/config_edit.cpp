@@ -134,6 +134,17 @@ Result<std::string> with_default_model(std::string_view text, std::string_view f
   return out;
 }
 
+Result<std::string> with_default_agent(std::string_view text, std::string_view file,
+                                       const std::string& agent) {
+  REEF_TRY(const auto root, parse_toml(text, file));
+  auto lines = split(text);
+  set_key(lines, root, "default_agent", quoted(agent), 0);
+  auto out = join(lines);
+  REEF_TRY(const auto loaded, parse_config(out, file));
+  if (loaded.config.default_agent != agent) return by_hand(file, "default_agent");
+  return out;
+}
+
 Result<std::string> with_provider(std::string_view text, std::string_view file,
                                   const model::ProviderSpec& spec) {
   REEF_TRY(auto root, parse_toml(text, file));

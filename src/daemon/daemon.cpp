@@ -23,6 +23,7 @@
 #include "base/pool.h"
 #include "base/shield.h"
 #include "base/utf8.h"
+#include "daemon/agent_changes.h"
 #include "daemon/config.h"
 #include "daemon/config_edit.h"
 #include "daemon/home.h"
@@ -85,6 +86,7 @@ class Daemon {
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
         runtime_(io.get_executor(), sessions_, clock_),
+        compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
             io.get_executor(), files_, pool_, sessions_, store_, random_, home_.root,
             [this](exchange::Definition d) { return keep_definition(definitions_, std::move(d)); },
@@ -93,6 +95,7 @@ class Daemon {
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         model_lists_(io.get_executor()),
         node_{runtime_,
+              compactions_,
               sessions_,
               store_,
               attachments_,
@@ -103,10 +106,21 @@ class Daemon {
               definitions_,
               changes_,
               recall_,
-              [this] { return shielded(reload()); },
+              [this] { return shielded(alone(reload())); },
               [this] { stop(); },
               [this](protocol::Stats& stats) { fill(stats); },
-              models()},
+              models(),
+              agents()},
+        agent_changes_(AgentHouse{AgentFiles{files_, home_.agents()}, pool_, runtime_, sessions_,
+                                  memories_, [this] { return reload_agents(); },
+                                  [this](std::string agent) {
+                                    return change_config_now(
+                                        [agent = std::move(agent)](std::string_view text,
+                                                                   std::string_view file) {
+                                          return with_default_agent(text, file, agent);
+                                        });
+                                  }}),
+        instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),
         signals_(io),
         config_changed_(io.get_executor()),
         stopped_(io.get_executor()),
@@ -116,6 +130,8 @@ class Daemon {
         std::make_shared<hooks::SessionsHook>(recall_, sessions_, [this](const std::string& terms) {
           return organise::row_test(terms, definitions_.known(), clock_.now());
         }));
+    runtime_.hooks().add(std::make_shared<hooks::TitleHook>(sessions_));
+    runtime_.hooks().add(instructions_);
     runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::House{
         io.get_executor(), pool_, clock_, sessions_, home_.root, user_home(), users_umask,
         [this](const runtime::Caller& caller) { return context_window(caller); }}));
@@ -132,6 +148,7 @@ class Daemon {
     folders_.clean();
     sessions_.use_folders(folders_);
     attachments_.set_bytes_max(config.attachment_bytes_max);
+    instructions_->configure(config.instructions);
     REEF_CO_CHECK(co_await sessions_.load());
     static_cast<void>(co_await definitions_.look());
     sessions_.set_on_change(
@@ -164,6 +181,7 @@ class Daemon {
     ::unlink(home_.tcp_address().c_str());
     importer_.cancel();
     co_await runtime_.drain(kDrainGrace);
+    co_await compactions_.stop();
     co_await model_lists_.stop();
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
@@ -226,7 +244,7 @@ class Daemon {
           co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, failed));
       if (failed) co_return;
       if (signal == SIGHUP) {
-        const auto done = co_await reload();
+        const auto done = co_await alone(reload());
         if (!done) log::error("reload: {}", done.error().what);
       } else {
         log::info("signal {}", signal);
@@ -305,14 +323,55 @@ class Daemon {
 
   // Writes config.toml and reloads; when that fails, what was there is put back.
   using Edit = std::function<Result<std::string>(std::string_view text, std::string_view file)>;
-  Task<Status> change_config(Edit edit) {
+  Task<Status> change_config(Edit edit) { return alone(change_config_now(std::move(edit))); }
+
+  // One change of the configuration at a time: each reads, decides and puts in force.
+  Task<Status> alone(Task<Status> work) {
     co_await yield_to_loop();
     while (changing_config_) co_await config_changed_.wait();
     changing_config_ = true;
-    const auto done = co_await change_config_now(std::move(edit));
-    changing_config_ = false;
-    config_changed_.notify_all();
-    co_return done;
+    struct Release {
+      Daemon& daemon;
+      ~Release() {
+        daemon.changing_config_ = false;
+        daemon.config_changed_.notify_all();
+      }
+    } const release{*this};
+    co_return co_await std::move(work);
+  }
+
+  server::Agents agents() {
+    server::Agents out;
+    out.create = [this](std::string name, std::string config, std::string prompt) {
+      return shielded(
+          alone(agent_changes_.create(std::move(name), std::move(config), std::move(prompt))));
+    };
+    out.update = [this](std::string name, std::string config, std::string prompt) {
+      return shielded(
+          alone(agent_changes_.update(std::move(name), std::move(config), std::move(prompt))));
+    };
+    out.rename = [this](std::string from, std::string to) {
+      return shielded(alone(agent_changes_.rename(std::move(from), std::move(to))));
+    };
+    out.remove = [this](std::string name) {
+      return shielded(alone(agent_changes_.remove(std::move(name))));
+    };
+    return out;
+  }
+
+  // Only agents/: nothing else is read again, and nothing else can be in the way.
+  Task<Status> reload_agents() {
+    auto work = [this, model = config_.default_model] {
+      return load_agents(files_, home_.agents(), model);
+    };
+    auto loaded = co_await pool_.run(work);
+    auto setup = std::make_shared<runtime::Setup>(runtime_.setup());
+    setup->agents = std::move(loaded.agents);
+    if (!setup->agents.contains(setup->default_agent))
+      co_return Error(Errc::conflict,
+                      fmt::format("the default agent '{}' would be gone", setup->default_agent));
+    runtime_.configure(std::move(setup));
+    co_return Ok{};
   }
 
   Task<Status> change_config_now(Edit edit) {
@@ -441,6 +500,7 @@ class Daemon {
     for (const auto& listener : listeners_) listener->set_limits(config.limits);
     REEF_CO_CHECK(co_await sessions_.rescan());
     attachments_.set_bytes_max(config.attachment_bytes_max);
+    instructions_->configure(config.instructions);
     runtime_.configure(std::move(setup));
     model_lists_.forget();
     log::set_level(config.log_level);
@@ -476,11 +536,14 @@ class Daemon {
   organise::Definitions definitions_;
   organise::Changes changes_;
   runtime::Runtime runtime_;
+  runtime::Compactions compactions_;
   exchange::Importer importer_;
   recall::Recall recall_;
   std::unique_ptr<model::http::Client> http_;  // once a provider needs it
   model::ModelLists model_lists_;
   server::Node node_;
+  AgentChanges agent_changes_;
+  std::shared_ptr<hooks::InstructionsHook> instructions_;
   Config config_;
   // Those that take no more connections stay until the end: their clients do.
   std::vector<std::unique_ptr<transport::Listener>> listeners_;

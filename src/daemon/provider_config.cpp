@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/utf8.h"
+#include "daemon/toml_json.h"
 
 namespace reef::daemon {
 namespace {
@@ -86,24 +87,6 @@ Status read_facts(Table& table, std::string_view file, const std::string& prefix
     REEF_CHECK(one.finish(warnings));
   }
   return Ok{};
-}
-
-json::value to_json(const toml::node& node) {
-  if (const auto* table = node.as_table()) {
-    json::object out;
-    for (const auto& [key, value] : *table) out[key.str()] = to_json(value);
-    return out;
-  }
-  if (const auto* array = node.as_array()) {
-    json::array out;
-    for (const auto& value : *array) out.push_back(to_json(value));
-    return out;
-  }
-  if (const auto value = node.value_exact<bool>()) return *value;
-  if (const auto value = node.value_exact<std::int64_t>()) return *value;
-  if (const auto value = node.value_exact<double>()) return *value;
-  if (const auto value = node.value_exact<std::string>()) return json::value(*value);
-  return nullptr;
 }
 
 }  // namespace

@@ -259,6 +259,22 @@ Task<Result<bool>> Memories::exists(std::string agent) {
   co_return co_await pool_.run(look);
 }
 
+Task<Status> Memories::rename(std::string from, std::string to) {
+  REEF_CO_TRY(const auto old_name, file_name_of(from));
+  REEF_CO_TRY(const auto new_name, file_name_of(to));
+  auto work = [&]() -> Status {
+    REEF_TRY(const auto old_stat, stat_of(files_, folder_ + "/" + old_name));
+    if (!old_stat) return Ok{};
+    REEF_TRY(const auto new_stat, stat_of(files_, folder_ + "/" + new_name));
+    if (new_stat)
+      return Error(Errc::conflict, fmt::format("there is a memory of an earlier agent '{}': {}/{}",
+                                               utf8::excerpt(to), folder_, new_name));
+    REEF_CHECK(files_.rename(folder_ + "/" + old_name, folder_ + "/" + new_name));
+    return files_.sync_directory(folder_);
+  };
+  co_return co_await pool_.run(work);
+}
+
 Result<std::string> file_name_of(std::string_view agent) {
   if (agent.empty()) return Error(Errc::invalid, "the agent's name must not be empty");
   std::string name;

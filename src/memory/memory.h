@@ -76,6 +76,9 @@ class Memories {
   Result<std::shared_ptr<Memory>> of(std::string_view agent);
   // Whether there is a file.
   Task<Result<bool>> exists(std::string agent);
+  // An agent has a new name: its file follows, if there is one. `conflict` when there is one of the
+  // new name already.
+  Task<Status> rename(std::string from, std::string to);
   Uploads& uploads() { return uploads_; }
 
  private:

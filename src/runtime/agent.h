@@ -36,11 +36,23 @@ struct Agent {
   model::ThinkingLevel thinking = model::ThinkingLevel::off;
   std::optional<std::int64_t> max_tokens = {};
   json::object parameters = {};  // of the backend, passed through
+  // Its scope (scope.h): what it may reach; empty: everything.
+  std::vector<std::string> tools = {}, skills = {}, mcps = {};
+  // As its file has it, secrets masked; nothing for the built-in agent without a file.
+  std::optional<json::object> config = {};
   // Of sessions that do not say themselves.
   PermissionMode permission_mode = PermissionMode::ask;
   PermissionMode remote_permission_mode = PermissionMode::safe;  // senders behind a gateway
   bool remote_bash = false;                // whether they may use bash, and see all files
   std::vector<std::string> pass_env = {};  // variables of the daemon its commands get to see
+
+  bool operator==(const Agent&) const = default;
+};
+
+// How much of a conversation a compaction keeps.
+struct Compaction {
+  std::int64_t keep_recent_tokens = 20'000;
+  std::int64_t reserve_tokens = 20'000;  // of the window, for what comes next
 };
 
 // What a turn needs to know of the configuration. A run keeps the one it started with.
@@ -50,6 +62,7 @@ struct Setup {
   model::Providers providers;
   std::string default_model = "local";
   Expiry expiry;
+  Compaction compaction;
   std::chrono::milliseconds ask_patience = std::chrono::minutes(5);  // 0: no limit
   std::map<std::string, int, std::less<>> idle_minutes_by_key;       // overrides the agent's
 

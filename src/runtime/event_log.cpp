@@ -56,6 +56,7 @@ void EventLog::add(Event event) {
 
 void EventLog::push(Event event) {
   REEF_ASSERT(!closed_);
+  if (observer_) observer_(event);
   if (auto* piece = std::get_if<ToolProgress>(&event)) {
     push_progress(std::move(*piece));
   } else {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -26,6 +27,10 @@ class EventLog {
   };
 
   explicit EventLog(Executor loop) : changed_(std::move(loop)) {}
+
+  // Told of every event as it is pushed, before any reader; must return at once.
+  using Observer = std::function<void(const Event&)>;
+  void observe(Observer observer) { observer_ = std::move(observer); }
 
   void push(Event event);
   // Takes a question back: it is no longer pending.
@@ -68,6 +73,7 @@ class EventLog {
   std::uint64_t next_number_ = 0;
   std::deque<std::uint64_t> progress_;  // the numbers of those
   std::size_t progress_bytes_ = 0;
+  Observer observer_;
   int readers_ = 0;
   bool closed_ = false;
   std::optional<Error> error_;

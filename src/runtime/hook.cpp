@@ -6,7 +6,9 @@
 #include <boost/system/system_error.hpp>
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "base/utf8.h"
+#include "runtime/scope.h"
 
 namespace reef::runtime {
 
@@ -14,11 +16,33 @@ void Hooks::add(std::shared_ptr<Hook> hook) {
   hooks_.push_back(std::move(hook));
 }
 
+Hook::Scoped Hook::scoped_tools(const Agent& agent) const {
+  Scoped out;
+  for (auto& tool : tools(agent)) out.names.push_back(std::move(tool.name));
+  return out;
+}
+
+Task<std::string> Hook::instructions(const Agent&, const std::string&) const {
+  co_return std::string();
+}
+
+Task<ToolAnswer> Hook::call(std::string tool, json::object, Caller) {
+  co_return ToolAnswer{fmt::format("tool not registered: {}", utf8::excerpt(tool)), true};
+}
+
 Toolbox Hooks::toolbox(const Agent& agent) const {
   Toolbox box;
-  for (const auto& hook : hooks_)
-    for (auto& tool : hook->tools(agent))
-      if (box.owners_.try_emplace(tool.name, hook).second) box.tools_.push_back(std::move(tool));
+  for (const auto& hook : hooks_) {
+    const auto granted = hook->scoped_tools(agent).names;
+    for (auto& tool : hook->tools(agent)) {
+      const bool inside = std::find(granted.begin(), granted.end(), tool.name) != granted.end();
+      if (!inside || !may_call(agent, tool.name)) {
+        box.outside_.insert(tool.name);
+      } else if (box.owners_.try_emplace(tool.name, hook).second) {
+        box.tools_.push_back(std::move(tool));
+      }
+    }
+  }
   std::sort(box.tools_.begin(), box.tools_.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   return box;
@@ -26,13 +50,62 @@ Toolbox Hooks::toolbox(const Agent& agent) const {
 
 std::string Hooks::prompt(const Agent& agent) const {
   auto out = agent.prompt;
+  const auto add = [&](const std::string& part) {
+    if (part.empty()) return;
+    if (!out.empty()) out += "\n\n";
+    out += part;
+  };
+  std::vector<std::string> lines;
   for (const auto& hook : hooks_) {
-    const auto part = hook->prompt(agent);
+    const auto scoped = hook->scoped_tools(agent);
+    if (!scoped.line.empty()) lines.push_back(scoped.line);
+    // Words about tools that are all out of reach would only mislead.
+    const bool useless = !hook->tools(agent).empty() &&
+                         std::none_of(scoped.names.begin(), scoped.names.end(),
+                                      [&](const auto& name) { return may_call(agent, name); });
+    if (!useless) add(hook->prompt(agent));
+  }
+  add(scope_block(agent, lines));
+  return out;
+}
+
+Task<std::string> Hooks::instructions(const Agent& agent, const std::string& cwd) const {
+  std::string out;
+  for (const auto& hook : hooks_) {
+    const auto part = co_await hook->instructions(agent, cwd);
     if (part.empty()) continue;
     if (!out.empty()) out += "\n\n";
     out += part;
   }
-  return out;
+  co_return out;
+}
+
+Agent Hooks::build(Agent agent) const {
+  for (const auto& hook : hooks_) agent = hook->on_build_agent(std::move(agent));
+  return agent;
+}
+
+void Hooks::announce(const Agents& before, const Agents& after) const {
+  const auto same = [](const Agents& in, const Agent& agent) {
+    const auto found = in.find(agent.name);
+    return found != in.end() && found->second == agent;
+  };
+  for (const auto& hook : hooks_) {
+    for (const auto& [name, agent] : before)
+      if (!same(after, agent)) hook->on_unregister_agent(name);
+    for (const auto& [name, agent] : after)
+      if (!same(before, agent)) hook->on_register_agent(agent);
+  }
+}
+
+std::string Hooks::preprocess(const Agent& agent, std::string content) const {
+  for (const auto& hook : hooks_)
+    if (auto changed = hook->preprocess(agent, content)) content = *std::move(changed);
+  return content;
+}
+
+void Hooks::on_event(const Scene& scene, const Event& event) const {
+  for (const auto& hook : hooks_) hook->on_event(scene, event);
 }
 
 std::optional<Intent> Toolbox::intent(const session::ToolCallBlock& call,
@@ -43,7 +116,16 @@ std::optional<Intent> Toolbox::intent(const session::ToolCallBlock& call,
 }
 
 Task<ToolAnswer> Toolbox::call(session::ToolCallBlock call, Caller caller) const {
+  auto violation = find_violation(caller.agent, call);
+  if (!violation && outside_.contains(call.name))
+    violation = Violation{"tool", call.name, fmt::format("tool not available: {}", call.name)};
   const auto owner = owners_.find(call.name);
+  const bool known = owner != owners_.end() || outside_.contains(call.name);
+  if (violation && known) {
+    log::warn("{}",
+              security_line(*violation, caller.agent.name, caller.sender, caller.session.text()));
+    co_return ToolAnswer{std::move(violation->text), true};
+  }
   if (owner == owners_.end())
     co_return ToolAnswer{fmt::format("tool not registered: {}", utf8::excerpt(call.name)), true};
   std::string failed;

@@ -1,17 +1,19 @@
-// What a subsystem gives to agents: tools, and words for the prompt that say when to use them. Loop
-// thread.
+// What a subsystem gives to agents: tools, and words for the prompt that say when to use them; and
+// what it hears of them. docs/hooks.md tells when each is called. Loop thread.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/provider.h"
 #include "runtime/agent.h"
+#include "runtime/broadcast.h"
 #include "runtime/question.h"
 #include "session/ids.h"
 #include "session/message.h"
@@ -54,14 +56,47 @@ struct Intent {
   std::string reason = {};  // why it is more than looking: "'tee' writes files"
 };
 
+// Every method has a default that does nothing, so that `Hook` itself is one for embedded use.
 class Hook {
  public:
   virtual ~Hook() = default;
 
   // What this agent may call. The same answer for the same agent.
-  virtual std::vector<model::Tool> tools(const Agent& agent) const = 0;
+  virtual std::vector<model::Tool> tools(const Agent& agent) const {
+    (void)agent;
+    return {};
+  }
+  // Which of tools() the agent's configuration grants, and a line for its <scope>. All, and none,
+  // unless said otherwise.
+  struct Scoped {
+    std::vector<std::string> names;
+    std::string line;
+  };
+  virtual Scoped scoped_tools(const Agent& agent) const;
   // For the system prompt; may be empty.
-  virtual std::string prompt(const Agent& agent) const = 0;
+  virtual std::string prompt(const Agent& agent) const {
+    (void)agent;
+    return {};
+  }
+  // For the system prompt of one turn that works in `cwd` (empty: nowhere); never kept. Guests are
+  // told too. Both arguments outlive the task.
+  virtual Task<std::string> instructions(const Agent& agent, const std::string& cwd) const;
+
+  // An agent as it was configured becomes the one that runs.
+  virtual Agent on_build_agent(Agent agent) const { return agent; }
+  // It can be talked to from now on. An agent that changed goes and comes again.
+  virtual void on_register_agent(const Agent& agent) { (void)agent; }
+  virtual void on_unregister_agent(const std::string& name) { (void)name; }
+
+  // What a user says to an agent, before it is kept; nullopt leaves it as it is.
+  virtual std::optional<std::string> preprocess(const Agent& agent,
+                                                const std::string& content) const {
+    (void)agent, (void)content;
+    return std::nullopt;
+  }
+  // Everything that happens in turns. Must return at once.
+  virtual void on_event(const Scene& scene, const Event& event) { (void)scene, (void)event; }
+
   // Asked before every call; what a hook says nothing about is taken for a change.
   virtual Intent intent(const std::string& tool, const json::object& arguments,
                         const Caller& caller) const {
@@ -70,10 +105,11 @@ class Hook {
   }
   // Never fails otherwise: what is wrong is text for the model. `arguments` is an object.
   // Cancelling the task stops the work.
-  virtual Task<ToolAnswer> call(std::string tool, json::object arguments, Caller caller) = 0;
+  virtual Task<ToolAnswer> call(std::string tool, json::object arguments, Caller caller);
 };
 
-// What one agent is offered for a turn. It can call nothing else.
+// What one agent is offered for a turn. It can call nothing else: what is outside its scope is
+// refused before any hook hears of it, and logged as a security event.
 class Toolbox {
  public:
   const std::vector<model::Tool>& tools() const { return tools_; }
@@ -83,7 +119,8 @@ class Toolbox {
 
  private:
   friend class Hooks;
-  std::vector<model::Tool> tools_;  // by name
+  std::vector<model::Tool> tools_;              // by name
+  std::set<std::string, std::less<>> outside_;  // there, and not for this agent
   std::map<std::string, std::shared_ptr<Hook>, std::less<>> owners_;
 };
 
@@ -94,8 +131,17 @@ class Hooks {
 
   // Of two tools with one name the first hook's counts.
   Toolbox toolbox(const Agent& agent) const;
-  // The agent's own prompt and what the hooks add.
+  // The agent's own prompt, what the hooks add, and its scope.
   std::string prompt(const Agent& agent) const;
+  Task<std::string> instructions(const Agent& agent, const std::string& cwd) const;
+
+  Agent build(Agent agent) const;
+  // Tells every hook who came, changed and went.
+  using Agents = std::map<std::string, Agent, std::less<>>;
+  void announce(const Agents& before, const Agents& after) const;
+  // Every hook in turn is given what the one before made of it.
+  std::string preprocess(const Agent& agent, std::string content) const;
+  void on_event(const Scene& scene, const Event& event) const;
 
  private:
   std::vector<std::shared_ptr<Hook>> hooks_;

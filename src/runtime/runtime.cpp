@@ -1,10 +1,13 @@
 #include "runtime/runtime.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "runtime/guest.h"
 
 namespace reef::runtime {
 namespace {
@@ -27,13 +30,33 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       sessions_(sessions),
       clock_(clock),
       setup_(std::make_shared<Setup>()),
+      broadcast_(loop),
       questions_(loop, clock),
       permissions_(loop, sessions, clock),
       tasks_(loop, "runtime"),
       idle_(std::move(loop)) {}
 
 void Runtime::configure(std::shared_ptr<const Setup> setup) {
-  setup_ = std::move(setup);
+  auto built = std::make_shared<Setup>(*setup);
+  for (auto& [name, agent] : built->agents) agent = hooks_.build(std::move(agent));
+  hooks_.announce(setup_->agents, built->agents);
+  setup_ = std::move(built);
+}
+
+Status Runtime::hold(const std::string& agent) {
+  std::size_t running = 0;
+  for (const auto& [key, conversation] : conversations_) {
+    const auto is_its = [&](const auto& run) { return run && run->host().name == agent; };
+    if (is_its(conversation->current) ||
+        std::any_of(conversation->queue.begin(), conversation->queue.end(), is_its))
+      ++running;
+  }
+  if (running > 0)
+    return Error(Errc::busy,
+                 fmt::format("agent '{}' has {} conversation(s) running; wait, or reef kill", agent,
+                             running));
+  held_.insert(agent);
+  return Ok{};
 }
 
 Result<Runtime::Address> Runtime::resolve(std::string_view agent_name, std::string_view sender,
@@ -57,6 +80,13 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (draining_) return Error(Errc::unavailable, "the daemon is shutting down");
   REEF_TRY(auto address, resolve(message.agent, message.sender, message.key));
   message.sender = address.sender;
+  if (held_.contains(address.agent.name))
+    return Error(Errc::busy, fmt::format("agent '{}' is being renamed", address.agent.name));
+  std::optional<Agent> host;
+  if (!message.guest.empty()) {
+    REEF_TRY(auto guest, find_guest(*setup_, message.guest, address.agent));
+    if (guest) host = std::exchange(address.agent, *std::move(guest));
+  }
   if (message.content.find_first_not_of(" \t\r\n") == std::string::npos)
     return Error(Errc::invalid, "the message is empty");
 
@@ -70,7 +100,8 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (conversation->queue.size() >= kQueuedTurnsMax)
     return Error(Errc::busy, fmt::format("{} messages are waiting in conversation {} already",
                                          kQueuedTurnsMax, address.key.text()));
-  auto run = std::make_shared<Run>(loop_, std::move(message), std::move(address.agent), setup_);
+  auto run = std::make_shared<Run>(loop_, std::move(message), std::move(address.agent), setup_,
+                                   std::move(host));
   conversation->queue.push_back(run);
   waiting_bytes_ += bytes;
   if (fresh) tasks_.spawn(work(conversation));

@@ -4,10 +4,13 @@
 //   agent.h       Agent, Setup       who answers
 //   reset.h       Expiry             when a conversation gets a new session
 //   hook.h        Hook, Hooks        what agents can do beside talking
+//   scope.h       find_violation     what an agent may reach
+//   guest.h                          turns of an agent in another's conversation
 //   permission.h  Permissions        whether a tool may be called
 //   question.h    Ask, Answer        what is asked of the user, and how answers are read
 //   questions.h   Questions          those that wait for an answer
 //   event.h       Event              what happens in a turn
+//   broadcast.h   Broadcast          the events of all turns, for subscribers
 //   event_log.h   EventLog           the events of one turn, for any number of readers
 //   segments.h    Segments           what a model says, as events
 //   runtime.h     Runtime, Run       this file
@@ -18,6 +21,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -25,6 +29,7 @@
 
 #include "base/task_group.h"
 #include "runtime/agent.h"
+#include "runtime/broadcast.h"
 #include "runtime/event_log.h"
 #include "runtime/hook.h"
 #include "runtime/permission.h"
@@ -41,15 +46,19 @@ struct Message {
   std::string content;
   std::string cwd;
   std::optional<std::string> key = {};  // the conversation, instead of the pair
+  std::string guest = {};               // who speaks in this turn; empty: the conversation's agent
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
 // reader that goes away changes nothing for the turn.
 class Run : public std::enable_shared_from_this<Run> {
  public:
-  Run(Executor loop, Message message, Agent agent, std::shared_ptr<const Setup> setup)
+  // `host` is the conversation's agent when another one speaks.
+  Run(Executor loop, Message message, Agent agent, std::shared_ptr<const Setup> setup,
+      std::optional<Agent> host = std::nullopt)
       : message_(std::move(message)),
         agent_(std::move(agent)),
+        host_(std::move(host)),
         setup_(std::move(setup)),
         events_(std::move(loop)) {}
 
@@ -59,8 +68,13 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   friend class Runtime;
 
+  // Whether the one who speaks is not the conversation's agent.
+  bool guest() const { return host_.has_value(); }
+  const Agent& host() const { return host_ ? *host_ : agent_; }
+
   const Message message_;
-  const Agent agent_;
+  const Agent agent_;  // who speaks
+  const std::optional<Agent> host_;
   const std::shared_ptr<const Setup> setup_;
   EventLog events_;
   bool cancelled_ = false;
@@ -88,6 +102,14 @@ class Runtime {
   // Told of a user's words once they are durable; must return at once.
   using OnWords = std::function<void(const session::SessionId&, const std::string&)>;
   void on_words(OnWords told) { on_words_ = std::move(told); }
+
+  // Everything that happens in turns, for whoever subscribes; outlives reloads.
+  Broadcast& broadcast() { return broadcast_; }
+
+  // Keeps an agent's conversations still while its name changes: messages get `busy` until
+  // release(). `busy` when one is running.
+  Status hold(const std::string& agent);
+  void release(const std::string& agent) { held_.erase(agent); }
 
   // Queues a turn behind the others of its conversation. Fails at once when it can never run.
   Result<std::shared_ptr<Run>> submit(Message message);
@@ -129,6 +151,10 @@ class Runtime {
                                                               std::string words, bool fresh);
   Task<void> start_over(session::Key key, Run& run);
   struct Turn;
+  // What the one who speaks can do and is told: its tools, its prompt, its framing.
+  Task<void> prepare(Turn& turn);
+  // From here on hooks and subscribers hear of the run.
+  void observe(const session::Key& key, Run& run, const std::string& session_id);
   struct Step {
     bool said_something = false;
     std::vector<session::ToolCallBlock> calls;
@@ -151,6 +177,8 @@ class Runtime {
   Questions questions_;
   Permissions permissions_;
   OnWords on_words_;
+  Broadcast broadcast_;
+  std::set<std::string, std::less<>> held_;
   std::unordered_map<session::Key, std::shared_ptr<Conversation>> conversations_;
   TaskGroup tasks_;
   Notify idle_;

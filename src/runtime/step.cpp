@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/shield.h"
+#include "runtime/guest.h"
 #include "runtime/segments.h"
 #include "runtime/turn.h"
 
@@ -143,6 +144,7 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   reply.time = clock_.now();
   add(turn.end.usage, reply.usage);
 
+  if (run.guest() && !keep_guest_words(reply, agent.name, turn.end)) co_return step;
   step.said_something = !reply.content.empty() || reply.stop_reason != session::StopReason::stop;
   if (!step.said_something) co_return step;
   if (!co_await save(turn, reply, "reply")) co_return step;

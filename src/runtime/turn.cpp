@@ -43,7 +43,7 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
   const auto current = sessions_.current(key);
   if (current && !fresh) {
     const auto* row = sessions_.find(*current);
-    const auto rule = run.setup_->expiry_for(run.agent_, key.text());
+    const auto rule = run.setup_->expiry_for(run.host(), key.text());
     if (row && is_expired(rule, row->last_used(), message.time)) {
       log::info("conversation {}: session {} has expired", key.text(), current->text());
       fresh = true;
@@ -60,7 +60,7 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
     if (session.error().code != Errc::not_found) co_return session;
     sessions_.drop_missing(*current);
   }
-  session::Sessions::New request{key, run.agent_.name, run.message_.sender, run.message_.cwd, {}};
+  session::Sessions::New request{key, run.host().name, run.message_.sender, run.message_.cwd, {}};
   request.drafts.push_back(std::move(draft));
   co_return co_await sessions_.create(std::move(request));
 }
@@ -68,13 +68,14 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
 // `/new` alone: a new session, said in words of our own; no model is asked.
 Task<void> Runtime::start_over(session::Key key, Run& run) {
   auto& events = run.events_;
-  session::Sessions::New request{key, run.agent_.name, run.message_.sender, run.message_.cwd, {}};
+  session::Sessions::New request{key, run.host().name, run.message_.sender, run.message_.cwd, {}};
   auto made = co_await sessions_.create(std::move(request));
   if (!made) {
     events.fail(std::move(made).error().with("the new session could not be saved"));
     co_return;
   }
   const auto& id = (*made)->id().text();
+  observe(key, run, id);
   events.push(Start{run.agent_.name});
   events.push(TextStart{run.agent_.name});
   events.push(Chunk{fmt::format("New session {}. The old one is kept.", id)});
@@ -99,7 +100,7 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     co_return;
   }
   const auto& words = rest ? *rest : run.message_.content;
-  auto recorded = co_await record_user(key, run, words, rest.has_value());
+  auto recorded = co_await record_user(key, run, hooks_.preprocess(agent, words), rest.has_value());
   if (!recorded) {
     log::error("conversation {}: the message could not be saved: {}", key.text(),
                recorded.error().what);
@@ -108,6 +109,7 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
   }
   const auto session = *std::move(recorded);
   if (on_words_) on_words_(session->id(), words);
+  observe(key, run, session->id().text());
   events.push(Start{agent.name});
 
   Turn turn{run, key, session, {}, 0, {}, {}, {}};
@@ -116,8 +118,9 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
   end.session_id = session->id().text();
 
   const auto* row = sessions_.find(session->id());
-  const std::string model(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
-                                                                     : agent.model);
+  // Chosen for the session's own agent; a guest brings its own.
+  const auto chosen = row && !run.guest() ? row->text("modelOverride") : std::string_view();
+  const std::string model(chosen.empty() ? agent.model : chosen);
   // Who chose a model for a session chose that one.
   const auto fallback = model == agent.model ? agent.fallback : std::vector<std::string>();
   auto chain = candidates(run.setup_->providers, agent, model, fallback);
@@ -129,8 +132,7 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     co_return;
   }
   turn.chain = *std::move(chain);
-  turn.toolbox = hooks_.toolbox(agent);
-  turn.system = hooks_.prompt(agent);
+  co_await prepare(turn);
 
   bool said_something = false;
   for (int steps = 0;; ++steps) {

@@ -133,6 +133,8 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_export(node, message.export_sessions());
     case M::kBackup:
       return answer_backup(node);
+    case M::kCompact:
+      return answer_compact(node, message.compact());
     case M::kListModels:
       return answer_list_models(node, message.list_models());
     case M::kSetActiveModel:
@@ -145,6 +147,20 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_save_provider(node, message.save_provider());
     case M::kRemoveProvider:
       return answer_remove_provider(node, message.remove_provider());
+    case M::kListAgents:
+      return answer_list_agents(node);
+    case M::kGetAgent:
+      return answer_get_agent(node, message.get_agent());
+    case M::kCreateAgent:
+      return answer_create_agent(node, message.create_agent());
+    case M::kUpdateAgent:
+      return answer_update_agent(node, message.update_agent());
+    case M::kRenameAgent:
+      return answer_rename_agent(node, message.rename_agent());
+    case M::kDeleteAgent:
+      return answer_delete_agent(node, message.delete_agent());
+    case M::kSubscribeEvents:
+      return answer_subscribe_events(node, message.subscribe_events());
     case M::kInstallPlugin:
     case M::kUninstallPlugin:
     case M::kListPlugins:

@@ -2,6 +2,7 @@
 //
 //   server.h             dispatch, Node          this file
 //   turns.cpp            send, stream, kill
+//   compactions.cpp      compact
 //   questions.cpp        what agents ask: list, reply
 //   permissions.cpp      what was allowed for good, plans
 //   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
@@ -19,6 +20,8 @@
 //   bulk.cpp             one change for all sessions a filter holds
 //   search.cpp           search, list messages
 //   models.cpp           models, providers
+//   agents.cpp           agents: list, get, create, update, rename, delete
+//   events.cpp           what happens in all turns, for subscribers
 //
 // Loop thread only.
 #pragma once
@@ -35,6 +38,7 @@
 #include "organise/organise.h"
 #include "protocol/protocol.h"
 #include "recall/recall.h"
+#include "runtime/compaction.h"
 #include "runtime/runtime.h"
 #include "session/attachments.h"
 #include "session/session.h"
@@ -53,9 +57,20 @@ struct Models {
   std::function<Task<Status>(std::string name)> remove;
 };
 
+// What the operations on agents need of the daemon. Each `Status` is of a change that is durable
+// and in force.
+struct Agents {
+  using Write =
+      std::function<Task<Status>(std::string name, std::string config, std::string prompt)>;
+  Write create, update;
+  std::function<Task<Status>(std::string from, std::string to)> rename;
+  std::function<Task<Status>(std::string name)> remove;
+};
+
 // What the operations act on; everything must outlive the answers.
 struct Node {
   runtime::Runtime& runtime;
+  runtime::Compactions& compactions;
   session::Sessions& sessions;
   session::Store& store;
   session::Attachments& attachments;
@@ -71,6 +86,7 @@ struct Node {
   std::function<void()> shutdown;
   std::function<void(protocol::Stats&)> fill_stats;
   Models models = {};
+  Agents agents = {};
 };
 
 protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
@@ -79,6 +95,7 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
 protocol::Answer answer_send(Node& node, const protocol::Send& request);
 protocol::Answer answer_stream(Node& node, const protocol::Stream& request);
 protocol::Answer answer_kill(Node& node, const protocol::Kill& request);
+protocol::Answer answer_compact(Node& node, const protocol::Compact& request);
 protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request);
 protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request);
 protocol::Answer answer_list_permissions(Node& node, const protocol::ListPermissions& request);
@@ -143,6 +160,13 @@ protocol::Answer answer_list_providers(Node& node);
 protocol::Answer answer_test_provider(Node& node, const protocol::TestProvider& request);
 protocol::Answer answer_save_provider(Node& node, const protocol::SaveProvider& request);
 protocol::Answer answer_remove_provider(Node& node, const protocol::RemoveProvider& request);
+protocol::Answer answer_list_agents(Node& node);
+protocol::Answer answer_get_agent(Node& node, const protocol::GetAgent& request);
+protocol::Answer answer_create_agent(Node& node, const protocol::CreateAgent& request);
+protocol::Answer answer_update_agent(Node& node, const protocol::UpdateAgent& request);
+protocol::Answer answer_rename_agent(Node& node, const protocol::RenameAgent& request);
+protocol::Answer answer_delete_agent(Node& node, const protocol::DeleteAgent& request);
+protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEvents& request);
 
 // What the groups share.
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);

@@ -131,9 +131,9 @@ Task<protocol::ServerMessage> whole_turn(std::shared_ptr<runtime::Run> run) {
 
 template <class Request>
 Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request) {
-  if (!request.guest().empty()) return Error(Errc::unsupported, "guest turns are not built yet");
   runtime::Message message{request.agent(), request.sender(), request.content(), request.cwd()};
   if (request.has_key()) message.key = request.key();
+  message.guest = request.guest();
   return node.runtime.submit(std::move(message));
 }
 

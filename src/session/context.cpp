@@ -72,7 +72,10 @@ void apply_edits(Context& context, std::span<const Entry* const> branch) {
       if (const auto* fields = replacement->if_object()) {
         auto raw = to_json(*item.message);
         if (const auto* content = fields->if_contains("content")) raw["content"] = *content;
-        item.message = std::make_shared<const Message>(message_from_json(raw));
+        auto edited = message_from_json(raw);
+        if (auto* reply = std::get_if<AssistantMessage>(&edited))
+          reply->agent = std::get<AssistantMessage>(*item.message).agent;
+        item.message = std::make_shared<const Message>(std::move(edited));
       } else {
         item.message = nullptr;
       }
@@ -86,6 +89,37 @@ MessagePtr as_user(std::string text, TimePoint time) {
   message.content.push_back(TextBlock{std::move(text)});
   message.time = time;
   return std::make_shared<const Message>(std::move(message));
+}
+
+std::string attribute(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"') {
+      out += "&quot;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// A guest's reply with its name around it. Its thoughts and signatures are for itself alone.
+MessagePtr tagged(const AssistantMessage& reply) {
+  auto out = reply;
+  out.agent.clear();  // said in the tag now
+  out.content.clear();
+  if (const auto text = text_of(reply.content); !text.empty())
+    out.content.push_back(
+        TextBlock{fmt::format("<from agent=\"{}\">\n{}\n</from>", attribute(reply.agent), text)});
+  for (const auto& block : reply.content)
+    if (!std::holds_alternative<TextBlock>(block) && !std::holds_alternative<ThinkingBlock>(block))
+      out.content.push_back(block);
+  if (out.content.empty()) return nullptr;
+  return std::make_shared<const Message>(std::move(out));
 }
 
 std::string bash_text(const BashMessage& bash) {
@@ -166,7 +200,8 @@ MessagePtr for_model(const MessagePtr& message) {
                         [&](const AssistantMessage& m) {
                           const bool cut = m.stop_reason == StopReason::error ||
                                            m.stop_reason == StopReason::aborted;
-                          return cut ? MessagePtr() : message;
+                          if (cut) return MessagePtr();
+                          return m.agent.empty() ? message : tagged(m);
                         },
                         [](const BashMessage& m) {
                           return m.exclude_from_context ? MessagePtr()

@@ -39,7 +39,8 @@ std::size_t unneeded_prefix(std::span<const Entry* const> branch);
 std::string_view first_kept(const Entry& compaction);
 
 // As providers take it: user, assistant and toolResult messages only. Failed and aborted replies
-// are left out; notes, commands and summaries become the user's words.
+// are left out; notes, commands and summaries become the user's words; what a guest said stands
+// in <from agent="NAME">.
 std::vector<MessagePtr> for_model(const Context& context);
 // The same for one message; null when it is not given.
 MessagePtr for_model(const MessagePtr& message);

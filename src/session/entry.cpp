@@ -3,7 +3,10 @@
 namespace reef::session {
 
 Draft draft_message(const Message& message) {
-  return Draft{"message", json::object{{"message", to_json(message)}}};
+  Draft draft{"message", json::object{{"message", to_json(message)}}};
+  const auto* reply = std::get_if<AssistantMessage>(&message);
+  if (reply && !reply->agent.empty()) draft.fields["agent"] = reply->agent;
+  return draft;
 }
 
 Draft draft_meta(json::object patch) {
@@ -90,7 +93,10 @@ std::optional<Message> message_of(const Entry& entry) {
   if (entry.type != "message") return std::nullopt;
   const auto* message = json::find_object(entry.body, "message");
   if (!message) return std::nullopt;
-  return message_from_json(*message);
+  auto out = message_from_json(*message);
+  if (auto* reply = std::get_if<AssistantMessage>(&out))
+    reply->agent = std::string(json::find_string(entry.body, "agent").value_or(""));
+  return out;
 }
 
 const json::object* meta_of(const Entry& entry) {

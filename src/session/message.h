@@ -65,6 +65,8 @@ struct AssistantMessage {
   StopReason stop_reason = StopReason::stop;
   std::string error_message;  // with stop_reason error
   TimePoint time;
+  // A guest's name; empty: the conversation's own agent. Stands on the entry, not in the JSON here.
+  std::string agent = {};
 };
 struct ToolResultMessage {
   std::string tool_call_id, tool_name;

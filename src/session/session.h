@@ -20,6 +20,7 @@
 //   attachments.h Attachments                             files that are given to a session
 //   usage.h       add_up_usage                            tokens and cost of many
 //   session.h     Session, Sessions                       this file
+//   rename.cpp                                            sessions follow an agent's new name
 //
 // All of it belongs to the loop thread. What changes something runs to its end even when the task
 // that asked for it is cancelled.
@@ -201,6 +202,10 @@ class Sessions {
   // Returns after the next append to any session, or at the deadline.
   Task<void> wait_for_append(std::chrono::steady_clock::time_point deadline);
 
+  // An agent has a new name: its sessions and their keys follow. On an error those that had
+  // followed are taken back. `invalid` when a key would not be one.
+  Task<Status> rename_agent(std::string from, std::string to);
+
   // A small fact that comes often: written with others within half a second.
   void note(const SessionId& id, json::object patch);
 
@@ -219,6 +224,14 @@ class Sessions {
   Task<std::vector<Status>> take_in_unshielded(std::vector<Arrival> arrivals);
   Task<Status> trash_unshielded(SessionId id);
   Task<Status> restore_unshielded(SessionId id);
+  struct Move {
+    SessionId id;
+    json::object patch;
+    json::object back;
+    bool done = false;
+  };
+  Task<Status> rename_agent_unshielded(std::string from, std::string to);
+  Task<void> follow(std::vector<Move>& moves, std::size_t& next, std::optional<Error>& failed);
   Task<void> refresh(std::vector<Refresh> requests);
   void on_append(Session& session, const std::vector<Entry>& entries, std::uint64_t bytes);
   void adopt(Row row);

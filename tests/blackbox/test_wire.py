@@ -17,9 +17,8 @@ from reefbox import *
 
 NOT_BUILT = {
     3: "ReplyToAsk", 6: "Compact",
-    13: "ListMcps", 15: "ListAgents", 16: "GetAgent", 17: "CreateAgent", 18: "UpdateAgent", 19: "DeleteAgent",
-    23: "ListSkills", 34: "SubscribeEvents", 40: "SubscribeEvent", 41: "UnsubscribeEvent", 42: "ListSubscriptions",
-    43: "PublishEvent", 44: "SteerSession", 45: "UpsertMcp", 46: "DeleteMcp", 51: "RenameAgent",
+    13: "ListMcps", 23: "ListSkills", 40: "SubscribeEvent", 41: "UnsubscribeEvent", 42: "ListSubscriptions",
+    43: "PublishEvent", 44: "SteerSession", 45: "UpsertMcp", 46: "DeleteMcp",
     52: "SubscribeMcpEvents", 100: "Extension"}
 GONE = {20: "InstallPlugin", 21: "UninstallPlugin", 22: "ListPlugins", 24: "StartService", 25: "StopService",
         26: "ServiceLogs", 37: "SearchPlugins"}
@@ -273,7 +272,7 @@ class Envelope(WireCase):
         self.assertEqual(self.link.call(PING, request_id=0).request_id, 0)
 
     def test_errors_carry_the_id(self):
-        for tag, number in ((15, 11), (20, 12), (GET_CONFIG, 13), (150, 14)):
+        for tag, number in ((13, 11), (20, 12), (GET_CONFIG, 13), (150, 14)):
             reply = self.link.call(tag, request_id=number)
             self.assertEqual((reply.tag, reply.request_id), (ERROR, number), f"operation {tag}")
 
@@ -281,7 +280,7 @@ class Envelope(WireCase):
         self.link.send(request(PING, request_id=1))
         self.link.send(request(GET_STATS, request_id=2))
         self.link.send(request(SEND, turn(sender="mixed"), request_id=3))
-        self.link.send(request(15, request_id=4))
+        self.link.send(request(13, request_id=4))
         self.link.send(request(KILL, {1: "reef", 2: "nobody here"}, request_id=5))
         got = {}
         for _ in range(5):
@@ -318,7 +317,7 @@ class Envelope(WireCase):
         self.link.send(request(STREAM, turn(sender="in order")))
         self.link.send(request(GET_STATS))
         self.link.send(request(SEND, turn(sender="in order")))
-        self.link.send(request(15))
+        self.link.send(request(13))
         self.link.send(request(PING))
         self.assertEqual(self.link.recv().tag, PONG)
         self.assertEqual(self.link.events()[-1].event, "end")

@@ -48,6 +48,65 @@ TEST(Context, ACompactionReplacesWhatIsBeforeTheFirstKept) {
   EXPECT_EQ(words(tail_of(bytes).context), "SUM k|three|four|");
 }
 
+std::string reply(const std::string& id, const std::string& parent, const std::string& who,
+                  const std::string& content, const std::string& stop = "stop") {
+  return entry(
+      "message", id, parent,
+      (who.empty() ? "" : fmt::format(R"(,"agent":"{}")", who)) +
+          fmt::format(R"(,"message":{{"role":"assistant","content":{},"stopReason":"{}"}})",
+                      content, stop));
+}
+
+TEST(Context, WhatAGuestSaidIsTaggedOnceAndItsThoughtsAreItsOwn) {
+  const auto bytes =
+      kHeader + user("a", "", "one") + reply("b", "a", "", R"([{"type":"text","text":"host"}])") +
+      reply(
+          "c", "b", "critic",
+          R"([{"type":"thinking","thinking":"hm","thinkingSignature":"s"},{"type":"text","text":"no"}])") +
+      reply("d", "c", "a<b", R"([{"type":"text","text":"yes"}])") +
+      reply("e", "d", "critic", R"([{"type":"text","text":"cut"}])", "aborted") +
+      reply("f", "e", "critic", R"([{"type":"thinking","thinking":"only"}])");
+  const auto context = tail_of(bytes).context;
+  EXPECT_EQ(words(context), "one|host|no|yes|cut||") << "kept as it was said";
+  std::string given;
+  for (const auto& message : for_model(context)) {
+    // Providers ask once more; that changes nothing.
+    const auto again = for_model(message);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(to_json(*again), to_json(*message));
+    given += text_of(*message) + "|";
+    if (const auto* said = std::get_if<AssistantMessage>(&*message))
+      EXPECT_EQ(said->content.size(), 1U);
+  }
+  EXPECT_EQ(given,
+            "one|host|<from agent=\"critic\">\nno\n</from>|"
+            "<from agent=\"a&lt;b\">\nyes\n</from>|");
+}
+
+TEST(Context, AnEditedReplyOfAGuestIsStillTheGuests) {
+  const auto bytes =
+      kHeader + user("a", "", "one") +
+      reply("b", "a", "critic", R"([{"type":"text","text":"no"}])") +
+      entry("context_edit", "c", "b", R"(,"targetId":"b","replacement":{"content":"maybe"})");
+  const auto given = for_model(tail_of(bytes).context);
+  ASSERT_EQ(given.size(), 2U);
+  EXPECT_EQ(text_of(*given[1]), "<from agent=\"critic\">\nmaybe\n</from>");
+}
+
+TEST(Context, AGuestsNameStandsBesideTheMessage) {
+  AssistantMessage said;
+  said.content.push_back(TextBlock{"no"});
+  said.agent = "critic";
+  const auto made = make_entry(draft_message(said), EntryId{"x"}, std::nullopt, TimePoint());
+  EXPECT_EQ(json::find_string(made.body, "agent"), "critic");
+  EXPECT_FALSE(json::find_object(made.body, "message")->contains("agent"));
+  const auto read = message_of(made);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(std::get<AssistantMessage>(*read).agent, "critic");
+  said.agent.clear();
+  EXPECT_FALSE(draft_message(said).fields.contains("agent"));
+}
+
 TEST(Context, OnlyTheLastCompactionCounts) {
   const auto bytes = kHeader + user("a", "", "one") + compaction("k", "a", "a") +
                      user("b", "k", "two") + compaction("l", "b", "b") + user("c", "l", "three");

@@ -1,0 +1,163 @@
+#include "daemon/agent_changes.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/utf8.h"
+#include "daemon/agent_edit.h"
+
+namespace reef::daemon {
+namespace {
+
+Error no_agent(std::string_view name) {
+  return Error(Errc::not_found, fmt::format("agent '{}' not found", utf8::excerpt(name)));
+}
+
+// The models a patch names must be there: a typing error is found now, not in the first turn.
+Status check_models(const runtime::Setup& setup, const json::object& patch) {
+  std::vector<std::string> models;
+  if (const auto model = json::find_string(patch, "model")) models.emplace_back(*model);
+  for (const auto* list : {"models", "fallback"})
+    if (const auto* names = json::find_array(patch, list))
+      for (const auto& name : *names)
+        if (name.is_string()) models.emplace_back(name.get_string());
+  for (const auto& model : models)
+    if (const auto route = setup.providers.route(model); !route)
+      return Error(Errc::invalid, "model: " + route.error().what);
+  return Ok{};
+}
+
+}  // namespace
+
+Task<Status> AgentChanges::create(std::string name, std::string config, std::string prompt) {
+  co_return co_await write(std::move(name), std::move(config), std::move(prompt), true);
+}
+
+Task<Status> AgentChanges::update(std::string name, std::string config, std::string prompt) {
+  co_return co_await write(std::move(name), std::move(config), std::move(prompt), false);
+}
+
+Task<Status> AgentChanges::write(std::string name, std::string config, std::string prompt,
+                                 bool fresh) {
+  const auto& agents = house_.runtime.setup().agents;
+  const bool known = agents.contains(name);
+  // One made by hand may have a name that is not given any more.
+  if (!known) REEF_CO_CHECK(check_agent_name(name));
+  const Error taken(Errc::conflict, fmt::format("agent '{}' already exists", utf8::excerpt(name)));
+  if (fresh && known) co_return taken;
+  if (!known && agents.size() >= kAgentsMax)
+    co_return Error(Errc::too_large, fmt::format("there are {} agents already", agents.size()));
+  REEF_CO_TRY(auto patch, agent_patch_from(name, config));
+  REEF_CO_CHECK(check_models(house_.runtime.setup(), patch.fields));
+  if (!prompt.empty()) patch.prompt = std::move(prompt);
+  if (patch.prompt) REEF_CO_CHECK(check_prompt(*patch.prompt));
+  if (!fresh && known && patch.fields.empty() && !patch.prompt)
+    co_return Error(Errc::invalid, "the update changes nothing");
+
+  struct Before {
+    std::optional<std::string> prompt, config;
+  } before;
+  auto work = [&]() -> Status {
+    REEF_TRY(before.prompt, house_.files.read_prompt(name));
+    REEF_TRY(before.config, house_.files.read_config(name));
+    // A broken file is left out of the agents, and is there all the same.
+    if (fresh && before.config) return taken;
+    auto text = with_agent_patch(name, before.config.value_or(""), house_.files.config_path(name),
+                                 patch.fields);
+    if (!text) return std::move(text).error();
+    const bool config_too = !before.config || *text != *before.config;
+    // A prompt left behind by hand is not this agent's.
+    if (fresh && !patch.prompt) patch.prompt = "";
+    return house_.files.write(name, patch.prompt,
+                              config_too ? std::optional<std::string>(*text) : std::nullopt);
+  };
+  REEF_CO_CHECK(co_await house_.pool.run(work));
+  auto loaded = co_await house_.reload();
+  if (loaded) co_return loaded;
+  auto undo = [&]() -> Status {
+    if (!before.config) return house_.files.erase(name);
+    return house_.files.write(name, before.prompt.value_or(""), before.config);
+  };
+  if (const auto undone = co_await house_.pool.run(undo); !undone)
+    log::error("agent {}: {}", name, undone.error().what);
+  co_return loaded;
+}
+
+Task<Status> AgentChanges::remove(std::string name) {
+  const auto& setup = house_.runtime.setup();
+  const bool built_in = name == "reef";
+  if (name == setup.default_agent && !built_in)
+    co_return Error(Errc::conflict,
+                    fmt::format("agent '{}' is the default agent; name another in config.toml "
+                                "(default_agent) first",
+                                name));
+  // A broken file may go too, and a hostile name never reaches the disk.
+  if (!setup.agents.contains(name)) REEF_CO_CHECK(check_agent_name(name));
+  auto work = [&]() -> Status {
+    REEF_TRY(const auto config, house_.files.read_config(name));
+    if (!config)
+      return built_in ? Error(Errc::denied, "the built-in agent cannot be removed")
+                      : no_agent(name);
+    return house_.files.remove(name);
+  };
+  REEF_CO_CHECK(co_await house_.pool.run(work));
+  co_return co_await house_.reload();
+}
+
+Task<Status> AgentChanges::rename(std::string from, std::string to) {
+  const auto& agents = house_.runtime.setup().agents;
+  if (!agents.contains(from)) co_return no_agent(from);
+  REEF_CO_CHECK(check_agent_name(to));
+  if (from == to) co_return Error(Errc::invalid, "the new name is the old one");
+  if (to == "reef") co_return Error(Errc::conflict, "agent 'reef' is the built-in one");
+  REEF_CO_CHECK(house_.runtime.hold(from));
+  auto done = co_await rename_held(from, to);
+  house_.runtime.release(from);
+  co_return done;
+}
+
+Task<Status> AgentChanges::rename_held(std::string from, std::string to) {
+  const auto& files = house_.files;
+  bool copied = false;
+  auto copy = [&]() -> Status {
+    REEF_TRY(const auto config, files.read_config(from));
+    if (!config) return Error(Errc::denied, "the built-in agent has no file and keeps its name");
+    REEF_TRY(const auto prompt, files.read_prompt(from));
+    REEF_TRY(const auto there, files.read_config(to));
+    REEF_TRY(const auto words, files.read_prompt(to));
+    // A rename that was interrupted is gone on with.
+    if (there && (*there != *config || words != prompt))
+      return Error(Errc::conflict, fmt::format("agent '{}' already exists", to));
+    copied = true;
+    return files.write(to, prompt.value_or(""), *config);
+  };
+  auto done = co_await house_.pool.run(copy);
+  const bool was_default = house_.runtime.setup().default_agent == from;
+  if (done && was_default) done = co_await house_.set_default(to);
+  if (done) done = co_await move_history(from, to);
+  if (!done) {
+    // The history is where it was; so is the rest.
+    if (was_default && house_.runtime.setup().default_agent == to)
+      if (const auto undone = co_await house_.set_default(from); !undone)
+        log::error("default_agent: {}", undone.error().what);
+    auto undo = [&] { return files.erase(to); };
+    if (copied)
+      if (const auto undone = co_await house_.pool.run(undo); !undone)
+        log::error("agent {}: {}", to, undone.error().what);
+    co_return done;
+  }
+  auto erase = [&] { return files.erase(from); };
+  REEF_CO_CHECK(co_await house_.pool.run(erase));
+  co_return co_await house_.reload();
+}
+
+Task<Status> AgentChanges::move_history(std::string from, std::string to) {
+  REEF_CO_CHECK(co_await house_.memories.rename(from, to));
+  auto done = co_await house_.sessions.rename_agent(from, to);
+  if (!done)
+    if (const auto undone = co_await house_.memories.rename(to, from); !undone)
+      log::error("memory of agent {}: {}", from, undone.error().what);
+  co_return done;
+}
+
+}  // namespace reef::daemon

@@ -1,0 +1,341 @@
+#include "daemon/agent_edit.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "daemon/config.h"
+#include "daemon/toml_json.h"
+#include "daemon/toml_table.h"
+#include "session/ids.h"
+
+namespace reef::daemon {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Lines split(std::string_view text) {
+  Lines lines;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    lines.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
+std::string join(const Lines& lines) {
+  std::string out;
+  for (const auto& line : lines) out += line + "\n";
+  return out;
+}
+
+bool is_header(std::string_view line) {
+  const auto first = line.find_first_not_of(" \t");
+  return first != std::string_view::npos && line[first] == '[';
+}
+
+bool is_comment_or_blank(std::string_view line) {
+  const auto first = line.find_first_not_of(" \t\r");
+  return first == std::string_view::npos || line[first] == '#';
+}
+
+Result<std::string> whole_text(const json::object& config) {
+  std::string out;
+  for (const auto& [key, value] : config) {
+    REEF_TRY(const auto text, toml_value(value));
+    out += fmt::format("{} = {}\n", toml_key(key), text);
+  }
+  return out;
+}
+
+// Where a new key goes: behind the last key that stands before every table.
+std::size_t end_of_top(const Lines& lines, const toml::table& root) {
+  std::size_t first_header = lines.size();
+  for (const auto& [key, node] : root) {
+    const bool headed = (node.is_table() && !node.as_table()->is_inline()) ||
+                        (node.is_array_of_tables() && node.source().begin.line > 0 &&
+                         node.source().begin.line <= lines.size() &&
+                         is_header(lines[node.source().begin.line - 1]));
+    if (headed && node.source().begin.line > 0)
+      first_header = std::min<std::size_t>(first_header, node.source().begin.line - 1);
+  }
+  auto end = first_header;
+  if (first_header < lines.size())
+    while (end > 0 && is_comment_or_blank(lines[end - 1])) --end;
+  return end;
+}
+
+// One key of the top level set or, without a value, taken away. Keys of one line or several, not
+// tables with a header.
+std::string with_key(std::string_view text, const toml::table& root, std::string_view key,
+                     const std::optional<std::string>& value) {
+  auto lines = split(text);
+  const auto at = [&](std::size_t i) { return lines.begin() + static_cast<std::ptrdiff_t>(i); };
+  auto place = end_of_top(lines, root);
+  if (const auto found = root.find(key); found != root.end()) {
+    const std::size_t first = found->first.source().begin.line - 1;
+    const std::size_t last = found->second.source().end.line - 1;
+    std::string remark;
+    // What is said about the value behind it in its last line stays.
+    if (last < lines.size()) {
+      const auto column = found->second.source().end.column - 1;
+      const auto rest = column < lines[last].size() ? lines[last].substr(column) : std::string();
+      if (const auto hash = rest.find_first_not_of(" \t");
+          hash != std::string::npos && rest[hash] == '#')
+        remark = rest;
+    }
+    lines.erase(at(first), at(std::min(last + 1, lines.size())));
+    if (value) lines.insert(at(first), fmt::format("{} = {}{}", toml_key(key), *value, remark));
+  } else if (value) {
+    lines.insert(at(place), fmt::format("{} = {}", toml_key(key), *value));
+  }
+  return join(lines);
+}
+
+// A table or list of tables with headers: each header goes with the lines up to the next one.
+std::string without_section(std::string_view text, std::string_view key) {
+  auto lines = split(text);
+  const auto is_its = [&](std::string_view line) {
+    auto rest = line.substr(line.find_first_not_of(" \t[\"'"));
+    if (!rest.starts_with(key)) return false;
+    rest.remove_prefix(key.size());
+    return !rest.empty() && std::string_view("] .\"'\t").find(rest[0]) != std::string_view::npos;
+  };
+  for (std::size_t i = 0; i < lines.size();) {
+    if (!is_header(lines[i]) || !is_its(lines[i])) {
+      ++i;
+      continue;
+    }
+    auto end = i + 1;
+    while (end < lines.size() && !is_header(lines[end])) ++end;
+    // Comments right above the next header are the next table's.
+    while (end < lines.size() && end > i + 1 && is_comment_or_blank(lines[end - 1])) --end;
+    lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(i),
+                lines.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  return join(lines);
+}
+
+bool has_header(const toml::node& node, const Lines& lines) {
+  if (const auto* table = node.as_table()) return !table->is_inline();
+  const auto line = node.source().begin.line;
+  return node.is_array_of_tables() && line > 0 && line <= lines.size() &&
+         is_header(lines[line - 1]);
+}
+
+bool is_secret_name(std::string_view name) {
+  const auto lower = utf8::lower_ascii(name);
+  for (const std::string_view word : {"key", "token", "secret", "password", "auth", "credential"})
+    if (lower.find(word) != std::string::npos) return true;
+  return false;
+}
+
+json::value masked_value(const json::value& value, bool secret) {
+  if (const auto* text = value.if_string()) {
+    const std::string_view words(*text);
+    const bool place = words.starts_with("env:") || words.starts_with("cmd:");
+    return secret && !words.empty() && !place ? json::value(kMask) : value;
+  }
+  if (const auto* list = value.if_array()) {
+    json::array out;
+    for (const auto& item : *list) out.push_back(masked_value(item, secret));
+    return out;
+  }
+  const auto* fields = value.if_object();
+  if (!fields) return value;
+  json::object out;
+  for (const auto& [name, field] : *fields)
+    out[name] =
+        masked_value(field, secret || name == "env" || name == "headers" || is_secret_name(name));
+  return out;
+}
+
+// Puts back what a client only saw masked. Lists of objects are matched by `name`.
+void unmask(json::value& patch, const json::value* was) {
+  if (const auto* text = patch.if_string()) {
+    if (std::string_view(*text) == kMask && was && was->is_string()) patch = *was;
+  } else if (auto* fields = patch.if_object()) {
+    for (auto& [name, field] : *fields) {
+      const auto* old = was && was->is_object() ? was->get_object().if_contains(name) : nullptr;
+      unmask(field, old);
+    }
+  } else if (auto* list = patch.if_array()) {
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      auto& item = (*list)[i];
+      const json::value* old = nullptr;
+      if (was && was->is_array()) {
+        const auto& olds = was->get_array();
+        if (!item.is_object() && i < olds.size()) old = &olds[i];
+        if (item.is_object())
+          for (const auto& candidate : olds)
+            if (candidate.is_object() && json::find_string(candidate.get_object(), "name") ==
+                                             json::find_string(item.get_object(), "name"))
+              old = &candidate;
+      }
+      unmask(item, old);
+    }
+  }
+}
+
+// What CrabTalk's AgentConfig has and we have not: fine while it says nothing, refused by name
+// when it does.
+Status take_crabtalk_words(std::string_view name, json::object& fields) {
+  fields.erase("id");
+  if (const auto* given = fields.if_contains("name")) {
+    if (!given->is_string() || std::string_view(given->get_string()) != name)
+      return Error(Errc::invalid, "name: another one than the agent's; rename it instead");
+    fields.erase("name");
+  }
+  if (auto* thinking = fields.if_contains("thinking"); thinking && thinking->is_bool())
+    *thinking = thinking->get_bool() ? "high" : "off";
+  const json::object defaults{
+      {"tool_choice", "auto"},
+      {"compact_tool_max_len", 1024},
+      {"hooks", json::object{{"bash", json::object{{"disabled", false}, {"deny", json::array()}}},
+                             {"memory", json::object{{"recall_limit", 5}}}}}};
+  for (const auto& [word, silent] : defaults) {
+    const auto* given = fields.if_contains(word);
+    if (!given) continue;
+    auto merged = silent;
+    if (given->is_object() && merged.is_object()) {
+      json::merge_patch(merged.get_object(), given->get_object());
+    } else if (!given->is_null()) {
+      merged = *given;
+    }
+    if (merged != silent)
+      return Error(Errc::invalid,
+                   fmt::format("{}: agents have no such setting here{}", std::string_view(word),
+                               word == "hooks" ? "; `tools` says what they may call" : ""));
+    fields.erase(word);
+  }
+  return Ok{};
+}
+
+// Whether every field is one of an agent's file, with a value it can have.
+Status check_fields(std::string_view name, const json::object& fields) {
+  json::object given;
+  for (const auto& [key, value] : fields)
+    if (!value.is_null()) given[key] = value;
+  REEF_TRY(const auto text, whole_text(given));
+  constexpr std::string_view kPlace = "patch";
+  std::vector<std::string> warnings;
+  const auto parsed = parse_agent(name, text, kPlace, warnings);
+  // "patch:3: search: must be ..." means nothing to who sent JSON.
+  const auto plain = [&](const std::string& what) {
+    const auto end = what.find(": ");
+    return what.starts_with(kPlace) && end != std::string::npos ? what.substr(end + 2) : what;
+  };
+  if (!parsed) return Error(parsed.error().code, plain(parsed.error().what));
+  if (!warnings.empty()) {
+    const auto what = plain(warnings.front());
+    return Error(Errc::invalid, fmt::format("unknown field '{}'", what.substr(0, what.find(": "))));
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Status check_agent_name(std::string_view name) {
+  if (name.size() > kAgentNameBytesMax)
+    return Error(Errc::invalid, fmt::format("an agent's name has at most {} bytes, this one {}",
+                                            kAgentNameBytesMax, name.size()));
+  const auto key = session::Key::of_pair(name, "user");
+  if (!key) return key.error();
+  if (name.front() == '.' || name.front() == ' ' || name.back() == ' ' || name.front() == '-' ||
+      name.find_first_of("\\\"<>&[]") != std::string_view::npos)
+    return Error(Errc::invalid,
+                 fmt::format("agent name '{}' must not begin with a dot or dash, begin or end with "
+                             "a space, or hold any of \\ \" < > & [ ]",
+                             utf8::excerpt(name)));
+  return Ok{};
+}
+
+Status check_prompt(std::string_view prompt) {
+  if (prompt.size() > kAgentPromptBytesMax)
+    return Error(Errc::too_large, fmt::format("a prompt has at most {} bytes, this one {}",
+                                              kAgentPromptBytesMax, prompt.size()));
+  if (!utf8::valid(prompt)) return Error(Errc::invalid, "the prompt is not valid UTF-8");
+  return Ok{};
+}
+
+Result<AgentPatch> agent_patch_from(std::string_view name, std::string_view text) {
+  if (text.size() > kAgentConfigBytesMax)
+    return Error(Errc::too_large,
+                 fmt::format("an agent's configuration has at most {} bytes, this one {}",
+                             kAgentConfigBytesMax, text.size()));
+  AgentPatch patch;
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return patch;
+  if (text[first] == '{') {
+    auto value = json::parse(text);
+    if (!value) return std::move(value).error().with("invalid agent configuration");
+    patch.fields = value->as_object();
+  } else {
+    auto table = parse_toml(text, "configuration");
+    if (!table) return std::move(table).error().with("invalid agent configuration");
+    patch.fields = to_json(*table).as_object();
+  }
+  for (const auto* word : {"prompt", "system_prompt"}) {
+    const auto* prompt = patch.fields.if_contains(word);
+    if (!prompt) continue;
+    if (!prompt->is_null() && !prompt->is_string())
+      return Error(Errc::invalid, fmt::format("{}: must be a text", word));
+    patch.prompt = prompt->is_null() ? std::string() : std::string(prompt->get_string());
+    patch.fields.erase(word);
+  }
+  REEF_CHECK(take_crabtalk_words(name, patch.fields));
+  REEF_CHECK(check_fields(name, patch.fields));
+  return patch;
+}
+
+Result<std::string> with_agent_patch(std::string_view name, std::string_view text,
+                                     std::string_view file, const json::object& patch) {
+  REEF_TRY(const auto before, parse_toml(text, file));
+  const auto old = to_json(before).as_object();
+  json::value changes = patch;
+  const json::value was = old;
+  unmask(changes, &was);
+  auto wanted = old;
+  json::merge_patch(wanted, changes.get_object());
+
+  std::string out(text);
+  if (!out.empty() && !out.ends_with('\n')) out += '\n';
+  for (const auto& [key, value] : changes.get_object()) {
+    const auto* now = wanted.if_contains(key);
+    const auto* then = old.if_contains(key);
+    if (now && then && *now == *then) continue;
+    // What the line by line way does not understand is written anew below.
+    auto root = parse_toml(out, file);
+    if (!root) break;
+    if (const auto* node = root->get(key); node && has_header(*node, split(out))) {
+      out = without_section(out, key);
+      root = parse_toml(out, file);
+      if (!root) break;
+    }
+    std::optional<std::string> written;
+    if (now) {
+      REEF_TRY(written, toml_value(*now));
+    }
+    out = with_key(out, *root, key, written);
+  }
+  const auto after = parse_toml(out, file);
+  if (!after || to_json(*after).as_object() != wanted) {
+    REEF_TRY(out, whole_text(wanted));
+  }
+  std::vector<std::string> warnings;
+  const auto parsed = parse_agent(name, out, file, warnings);
+  if (!parsed) return parsed.error();
+  if (out.size() > kAgentConfigBytesMax)
+    return Error(Errc::too_large, fmt::format("an agent's configuration has at most {} bytes",
+                                              kAgentConfigBytesMax));
+  return out;
+}
+
+json::object masked(const json::object& config) {
+  return masked_value(config, false).as_object();
+}
+
+}  // namespace reef::daemon

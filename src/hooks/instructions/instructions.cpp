@@ -1,0 +1,102 @@
+#include "hooks/instructions/instructions.h"
+
+#include <algorithm>
+#include <set>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+
+namespace reef::hooks {
+namespace {
+
+constexpr std::size_t kKnownMax = 256;
+constexpr std::size_t kFoldersMax = 64;
+constexpr std::size_t kTotalTimes = 4;
+
+// "/a/b" to "", "/a", "/a/b"; nothing for a path that is not absolute.
+std::vector<std::string> folders_down_to(const std::string& path) {
+  std::vector<std::string> out;
+  if (!path.starts_with('/') || path.find('\0') != std::string::npos) return out;
+  for (std::size_t at = 0; at != std::string::npos; at = path.find('/', at + 1)) {
+    auto folder = path.substr(0, at);
+    if (out.empty() || folder.size() > out.back().size() + 1) out.push_back(std::move(folder));
+  }
+  if (path.size() > 1 && !path.ends_with('/')) out.push_back(path);
+  // Those nearest to the work count.
+  if (out.size() > kFoldersMax) out.erase(out.begin(), out.end() - kFoldersMax);
+  return out;
+}
+
+}  // namespace
+
+bool is_instructions_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
+         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+}
+
+const Instructions::Known* Instructions::look(const std::string& path, std::size_t bytes_max) {
+  struct ::stat info = {};
+  const auto fd = files_.open(path, Files::Open::source);
+  if (!fd || ::fstat(fd->get(), &info) != 0) return nullptr;
+  if (!S_ISREG(info.st_mode) || (info.st_uid != ::geteuid() && info.st_uid != 0)) return nullptr;
+  const auto stat = files_.stat(fd->get());
+  if (!stat) return nullptr;
+  auto& known = known_[path];
+  if (known.inode == info.st_ino && known.device == info.st_dev && known.size == stat->size &&
+      known.modified_ns == stat->modified_ns && known.bytes_max == bytes_max)
+    return &known;
+  // A little more than is shown: where a character ends is only seen behind it.
+  auto bytes = read_range(files_, fd->get(), 0, std::min<std::uint64_t>(stat->size, bytes_max + 4));
+  if (!bytes) {
+    known_.erase(path);
+    return nullptr;
+  }
+  auto text = utf8::sanitize(stat->size > bytes_max ? utf8::prefix(*bytes, bytes_max)
+                                                    : std::string_view(*bytes));
+  if (stat->size > bytes_max)
+    text += fmt::format("\n[cut here; the file has {} bytes]", stat->size);
+  while (text.ends_with('\n')) text.pop_back();
+  known =
+      Known{info.st_dev, info.st_ino, stat->size, stat->modified_ns, bytes_max, std::move(text)};
+  return &known;
+}
+
+std::string Instructions::collect(const InstructionsRule& rule, const std::string& cwd) {
+  const std::lock_guard lock(mutex_);
+  if (known_.size() > kKnownMax) known_.clear();
+  std::vector<std::string> folders{home_};
+  for (auto& folder : folders_down_to(cwd))
+    if (folder != home_ && !folder.starts_with(home_ + "/")) folders.push_back(std::move(folder));
+  struct Found {
+    std::string path;
+    const Known* known;
+  };
+  std::vector<Found> found;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;  // CLAUDE.md may be a link to AGENTS.md
+  for (const auto& folder : folders)
+    for (const auto& name : rule.files) {
+      auto path = folder + "/" + name;
+      const auto* known = look(path, rule.bytes_max);
+      if (known && !known->text.empty() && seen.emplace(known->device, known->inode).second)
+        found.push_back(Found{std::move(path), known});
+    }
+  // Too much of all: those farthest from the work go first.
+  std::size_t total = 0;
+  for (const auto& one : found) total += one.known->text.size();
+  while (found.size() > 1 && total > kTotalTimes * (rule.bytes_max + 100)) {
+    const auto farthest = found.begin();
+    total -= farthest->known->text.size();
+    found.erase(farthest);
+  }
+  if (found.empty()) return {};
+  std::string out = "<instructions>\n";
+  for (const auto& one : found)
+    out += fmt::format("<file path=\"{}\">\n{}\n</file>\n",
+                       utf8::single_line(utf8::printable(one.path)), one.known->text);
+  return out + "</instructions>";
+}
+
+}  // namespace reef::hooks

@@ -1,0 +1,30 @@
+// Instruction files as words of an agent's prompt, for the place a turn works in. Looked up at
+// every turn, on the pool; never kept in a transcript. docs/hooks.md has the rules.
+#pragma once
+
+#include <memory>
+
+#include "base/pool.h"
+#include "hooks/instructions/instructions.h"
+#include "runtime/hook.h"
+
+namespace reef::hooks {
+
+class InstructionsHook final : public runtime::Hook {
+ public:
+  // Both outlive it.
+  InstructionsHook(Files& files, Pool& pool, std::string home)
+      : pool_(pool), instructions_(files, std::move(home)) {}
+
+  void configure(InstructionsRule rule) { rule_ = std::move(rule); }
+
+  Task<std::string> instructions(const runtime::Agent& agent,
+                                 const std::string& cwd) const override;
+
+ private:
+  Pool& pool_;
+  InstructionsRule rule_;
+  mutable Instructions instructions_;
+};
+
+}  // namespace reef::hooks

@@ -1,0 +1,95 @@
+#include "runtime/guest.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "runtime/turn.h"
+
+namespace reef::runtime {
+namespace {
+
+using session::AssistantMessage;
+using session::StopReason;
+
+bool is_guests(const session::ContextItem& item) {
+  const auto* reply = std::get_if<AssistantMessage>(&*item.message);
+  return reply && !reply->agent.empty();
+}
+
+void add_part(std::string& prompt, const std::string& part) {
+  if (part.empty()) return;
+  if (!prompt.empty()) prompt += "\n\n";
+  prompt += part;
+}
+
+}  // namespace
+
+Result<std::optional<Agent>> find_guest(const Setup& setup, const std::string& name,
+                                        const Agent& host) {
+  auto guest = setup.find(name);
+  if (!guest)
+    return Error(Errc::not_found,
+                 fmt::format("guest agent '{}' not registered", utf8::excerpt(name)));
+  if (guest->name == host.name) return std::optional<Agent>();
+  return std::optional<Agent>(*std::move(guest));
+}
+
+std::string guest_framing(std::string_view host) {
+  return fmt::format(
+      "<conversation>\n"
+      "You are a guest in this conversation; it is led by the agent '{}', whose replies carry no "
+      "tag. What other guests said stands in <from agent=\"NAME\"> tags. Answer the user's latest "
+      "message as yourself, in text: you have no tools here. Do not write such tags yourself.\n"
+      "</conversation>",
+      host);
+}
+
+std::string host_framing(const session::Context& context) {
+  if (std::none_of(context.items.begin(), context.items.end(), is_guests)) return {};
+  return "<conversation>\n"
+         "Replies in <from agent=\"NAME\"> tags are of guests: other agents the user asked to "
+         "speak here. Go on as yourself, and do not write such tags yourself.\n"
+         "</conversation>";
+}
+
+bool keep_guest_words(AssistantMessage& reply, const std::string& guest, End& end) {
+  // Half an answer of somebody who only visits is nobody's.
+  if (reply.stop_reason == StopReason::aborted) return false;
+  reply.agent = guest;
+  const auto calls = std::erase_if(reply.content, [](const session::Block& block) {
+    return std::holds_alternative<session::ToolCallBlock>(block);
+  });
+  if (calls == 0) return true;
+  if (reply.stop_reason == StopReason::tool_use) reply.stop_reason = StopReason::stop;
+  if (!session::text_of(reply.content).empty()) return true;
+  end.error = fmt::format("guest '{}' wanted to call tools, which guests do not have", guest);
+  end.code = Errc::denied;
+  return false;
+}
+
+Task<void> Runtime::prepare(Turn& turn) {
+  const auto& run = turn.run;
+  const auto& agent = run.agent_;
+  const auto* row = sessions_.find(turn.session->id());
+  auto cwd = run.message_.cwd;
+  if (cwd.empty() && row)
+    cwd = row->text("workingDirectory").empty() ? row->cwd : row->text("workingDirectory");
+  // What hooks say of tools would be lost on somebody who has none.
+  turn.system = run.guest() ? agent.prompt : hooks_.prompt(agent);
+  if (!run.guest()) turn.toolbox = hooks_.toolbox(agent);
+  add_part(turn.system, co_await hooks_.instructions(agent, cwd));
+  add_part(turn.system,
+           run.guest() ? guest_framing(run.host().name) : host_framing(turn.session->context()));
+}
+
+void Runtime::observe(const session::Key& key, Run& run, const std::string& session_id) {
+  Scene scene{run.agent_.name, run.message_.sender, key.text(), session_id, run.guest()};
+  run.events_.observe([this, scene = std::move(scene)](const Event& event) {
+    hooks_.on_event(scene, event);
+    broadcast_.publish(scene, event, clock_.now());
+  });
+}
+
+}  // namespace reef::runtime

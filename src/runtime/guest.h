@@ -1,0 +1,28 @@
+// Guest turns: another agent speaks once in a conversation, text only; the conversation stays its
+// own agent's. docs/agents.md tells the rules. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/agent.h"
+#include "runtime/event.h"
+#include "session/context.h"
+
+namespace reef::runtime {
+
+// not_found when there is no such agent; nullopt when it is the host itself, who is no guest.
+Result<std::optional<Agent>> find_guest(const Setup& setup, const std::string& name,
+                                        const Agent& host);
+
+// What is said to whoever speaks about the others in the conversation; made anew for every turn,
+// never kept. Empty when there are none.
+std::string guest_framing(std::string_view host);
+std::string host_framing(const session::Context& context);
+
+// Makes a reply a guest's: its name on it, no tool calls. False when nothing of it is kept: it was
+// cut short, or wanted tools only, which `end` then says.
+bool keep_guest_words(session::AssistantMessage& reply, const std::string& guest, End& end);
+
+}  // namespace reef::runtime

@@ -1,0 +1,36 @@
+// What an agent may reach: whitelists of tools, skills and MCP servers, empty for everything. A
+// boundary, enforced before a call is dispatched, and told in the prompt. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/agent.h"
+#include "session/message.h"
+
+namespace reef::runtime {
+
+// The tool whose argument `name` is a skill.
+inline constexpr std::string_view kSkillTool = "skill";
+
+bool may_call(const Agent& agent, std::string_view tool);
+bool may_use_skill(const Agent& agent, std::string_view skill);
+
+// Something outside the scope was asked for.
+struct Violation {
+  std::string kind;  // tool, skill
+  std::string name;
+  std::string text;  // for the model
+};
+std::optional<Violation> find_violation(const Agent& agent, const session::ToolCallBlock& call);
+
+// The <scope> block: what is restricted, and `lines` of hooks. Empty when nothing is.
+std::string scope_block(const Agent& agent, const std::vector<std::string>& lines);
+
+// The line of a violation in the log, as JSON behind the word `security`.
+std::string security_line(const Violation& violation, std::string_view agent,
+                          std::string_view sender, std::string_view session);
+
+}  // namespace reef::runtime

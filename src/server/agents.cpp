@@ -1,0 +1,94 @@
+// Agents: list, get, create, update, rename, delete.
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+using protocol::ServerMessage;
+
+// A list is one message; configurations that would not fit are asked for one by one.
+constexpr std::size_t kListBytesMax = 12U << 20;
+
+void fill(protocol::AgentInfo& out, const runtime::Agent& agent) {
+  out.set_name(agent.name);
+  out.set_description(agent.description);
+  out.set_config(json::write(agent.config.value_or(json::object())));
+  out.set_model(agent.model);
+  out.set_max_iterations(static_cast<std::uint32_t>(agent.steps_max));
+  out.set_thinking(agent.thinking != model::ThinkingLevel::off);
+  for (const auto& skill : agent.skills) out.add_skills(skill);
+  for (const auto& mcp : agent.mcps) out.add_mcps(mcp);
+  for (const auto& tool : agent.tools) out.add_tools(tool);
+}
+
+// As it is registered under exactly this name: a change is never another agent's.
+ServerMessage info_of(Node& node, const std::string& name) {
+  const auto& agents = node.runtime.setup().agents;
+  const auto found = agents.find(name);
+  if (found == agents.end())
+    return protocol::make_error(
+        Error(Errc::not_found, fmt::format("agent '{}' not found", utf8::excerpt(name))));
+  ServerMessage message;
+  auto& info = *message.mutable_agent_info();
+  fill(info, found->second);
+  info.set_prompt(utf8::sanitize(found->second.prompt));
+  return message;
+}
+
+Task<ServerMessage> info_when_done(Node& node, Task<Status> work, std::string name) {
+  const auto done = co_await std::move(work);
+  if (!done) co_return protocol::make_error(done.error());
+  co_return info_of(node, name);
+}
+
+Task<ServerMessage> pong_when_done(Task<Status> work) {
+  const auto done = co_await std::move(work);
+  if (!done) co_return protocol::make_error(done.error());
+  co_return protocol::make_pong();
+}
+
+}  // namespace
+
+protocol::Answer answer_list_agents(Node& node) {
+  ServerMessage message;
+  auto& list = *message.mutable_agent_list();
+  std::size_t bytes = 0;
+  for (const auto& [name, agent] : node.runtime.setup().agents) {
+    auto& info = *list.add_agents();
+    fill(info, agent);
+    bytes += info.ByteSizeLong();
+    if (bytes > kListBytesMax) info.clear_config();
+  }
+  return protocol::answer_with(std::move(message));
+}
+
+protocol::Answer answer_get_agent(Node& node, const protocol::GetAgent& request) {
+  const auto found = node.runtime.setup().find(request.name());
+  return protocol::answer_with(info_of(node, found ? found->name : request.name()));
+}
+
+protocol::Answer answer_create_agent(Node& node, const protocol::CreateAgent& request) {
+  return protocol::answer_with(
+      info_when_done(node, node.agents.create(request.name(), request.config(), request.prompt()),
+                     request.name()));
+}
+
+protocol::Answer answer_update_agent(Node& node, const protocol::UpdateAgent& request) {
+  return protocol::answer_with(
+      info_when_done(node, node.agents.update(request.name(), request.config(), request.prompt()),
+                     request.name()));
+}
+
+protocol::Answer answer_rename_agent(Node& node, const protocol::RenameAgent& request) {
+  return protocol::answer_with(info_when_done(
+      node, node.agents.rename(request.old_name(), request.new_name()), request.new_name()));
+}
+
+protocol::Answer answer_delete_agent(Node& node, const protocol::DeleteAgent& request) {
+  return protocol::answer_with(pong_when_done(node.agents.remove(request.name())));
+}
+
+}  // namespace reef::server
