@@ -106,7 +106,7 @@ Result<Pi> Pi::find() {
   for (const std::string program : {"node", "npm"})
     if (!output_of({program, "--version"}, scratch.path() + "/version.out"))
       return Error(Errc::unavailable, program + " is not installed");
-  const auto target = std::string(home) + "/.cache/reef-interop";
+  const auto target = std::string(home) + "/.cache/reef-interop/pi-0.73.1";
   const auto module = target + std::string(kModule);
   if (loads(module, scratch.path())) return Pi(module);
   REEF_CHECK(check_interrupted());

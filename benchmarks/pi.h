@@ -25,7 +25,8 @@ Result<Report> parse_report(std::string_view text);
 
 class Pi {
  public:
-  // Installs it into ~/.cache/reef-interop when it is not there. The error says why it is left out.
+  // Installs it into ~/.cache/reef-interop/pi-0.73.1 when it is not there. The error says why it is
+  // left out.
   static Result<Pi> find();
 
   // `scratch` is a directory for the script and what it says.

@@ -34,6 +34,7 @@ int run_new(const Context& context, const std::string& agent, const std::string&
             const std::optional<std::string>& key);
 int run_resume(const Context& context, const std::string& id,
                const std::optional<std::string>& key);
+int run_compact(const Context& context, const protocol::Compact& request);
 int run_fork(const Context& context, const std::string& id, const std::string& at);
 int run_rewind(const Context& context, const std::string& id, const std::string& entry);
 // The sessions a command is about, when it is not one by its id.

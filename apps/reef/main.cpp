@@ -8,6 +8,7 @@
 #include "event_commands.h"
 #include "memory_commands.h"
 #include "model_commands.h"
+#include "permission_commands.h"
 #include "protocol/protocol.h"
 
 namespace {
@@ -147,6 +148,13 @@ int main(int argc, char** argv) {
   auto* fork = with_id(add(app, flags, "fork", "Copy a session's branch into a new one",
                            "reef fork 261115-swift-river --at 1a2b3c4d"));
   fork->add_option("--at", at, "Up to this entry (default: the leaf)")->type_name("ENTRY");
+
+  protocol::Compact compacting;
+  auto* compact = with_id(add(app, flags, "compact",
+                              "Summarise what is old in a session, so that its context has room",
+                              "reef compact 261115-swift-river 'keep the API names'"));
+  text_option(*compact, "TEXT", "What the summary should mind in particular",
+              [&](auto v) { compacting.set_instructions(v); });
 
   auto* rewind = with_id(add(app, flags, "rewind", "Continue a session from an earlier entry",
                              "reef rewind 261115-swift-river 1a2b3c4d"));
@@ -397,6 +405,7 @@ int main(int argc, char** argv) {
   const ModelCommands models(app, flags.json);
   const AgentCommands agents(app, flags.json);
   const EventCommands events(app, flags.json);
+  const PermissionCommands permissions(app, flags.json);
 
   try {
     app.parse(argc, argv);
@@ -424,6 +433,10 @@ int main(int argc, char** argv) {
   if (fresh->parsed()) return run_new(context, new_agent, new_sender, new_key);
   if (resume->parsed()) return run_resume(context, id, new_key);
   if (fork->parsed()) return run_fork(context, id, at);
+  if (compact->parsed()) {
+    compacting.set_session_id(id);
+    return run_compact(context, compacting);
+  }
   if (rewind->parsed()) return run_rewind(context, id, entry);
   if (set->parsed()) return run_set(context, fields, selection);
   if (label->parsed()) return run_label(context, id, entry, label_text);
@@ -492,6 +505,7 @@ int main(int argc, char** argv) {
   if (models.parsed()) return models.run(context);
   if (agents.parsed()) return agents.run(context);
   if (events.parsed()) return events.run(context);
+  if (permissions.parsed()) return permissions.run(context);
   if (search->parsed()) {
     for (const auto& word : search_words)
       searching.query += (searching.query.empty() ? "" : " ") + word;

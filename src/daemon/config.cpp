@@ -6,12 +6,14 @@
 #include "daemon/provider_config.h"
 #include "daemon/toml_json.h"
 #include "daemon/toml_table.h"
+#include "runtime/permission.h"
 #include "session/ids.h"
 
 namespace reef::daemon {
 namespace {
 
 constexpr int kStepsMax = 1000;
+constexpr int kAskSecondsMax = 7 * 24 * 60 * 60;
 constexpr int kIdleMinutesMax = 60 * 24 * 366;
 
 std::optional<int> minutes_of_day(std::string_view text) {
@@ -82,6 +84,13 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     table.read("stall_ms_max", 100, 3'600'000, stall_ms);
     limits.stall_max = std::chrono::milliseconds(stall_ms);
     table.read("requests_in_flight_max", 1, 4096, limits.requests_in_flight_max);
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  if (const auto* section = root.sub("runtime")) {
+    Table table(*section, file, "runtime.");
+    std::int64_t seconds = config.ask_timeout.count();
+    table.read("ask_timeout", 0, kAskSecondsMax, seconds);
+    config.ask_timeout = std::chrono::seconds(seconds);
     REEF_CHECK(table.finish(out.warnings));
   }
   if (const auto* section = root.sub("session")) {
@@ -157,6 +166,19 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   root.read("tools", agent.tools);
   root.read("skills", agent.skills);
   read_mcps(root, agent.mcps);
+  const auto read_mode = [&](std::string_view field, runtime::PermissionMode& into) {
+    std::string mode(runtime::name_of(into));
+    root.read(field, mode);
+    if (const auto known = runtime::mode_from(mode)) {
+      into = *known;
+    } else {
+      root.refuse(field, *parsed.get(field), "must be one of: safe, ask, allow-all");
+    }
+  };
+  read_mode("permission_mode", agent.permission_mode);
+  read_mode("remote_permission_mode", agent.remote_permission_mode);
+  root.read("remote_bash", agent.remote_bash);
+  root.read("pass_env", agent.pass_env);
   REEF_CHECK(root.finish(warnings));
   agent.config = masked(to_json(parsed).as_object());
   return agent;

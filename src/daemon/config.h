@@ -43,6 +43,7 @@ struct Config {
   std::uint64_t attachment_bytes_max = session::Attachments::kBytesMax;
 
   hooks::InstructionsRule instructions;
+  std::chrono::seconds ask_timeout{300};  // 0: none
 
   runtime::Expiry expiry;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;

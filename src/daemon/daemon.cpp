@@ -2,8 +2,11 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +58,12 @@ std::uint64_t resident_bytes() {
   return std::uint64_t{resident} * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+std::string user_home() {
+  if (const char* home = std::getenv("HOME"); home && *home == '/') return home;
+  const auto* user = ::getpwuid(::getuid());
+  return user && user->pw_dir ? user->pw_dir : "/";
+}
+
 void raise_descriptor_limit() {
   rlimit limit = {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -65,7 +74,7 @@ void raise_descriptor_limit() {
 // The members stand in the order they depend on each other, so they are taken down in the reverse.
 class Daemon {
  public:
-  Daemon(asio::io_context& io, Home home)
+  Daemon(asio::io_context& io, Home home, mode_t users_umask)
       : io_(io),
         home_(std::move(home)),
         pool_(kPoolThreadsMax),
@@ -77,6 +86,7 @@ class Daemon {
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
         runtime_(io.get_executor(), sessions_, clock_),
+        compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
             io.get_executor(), files_, pool_, sessions_, store_, random_, home_.root,
             [this](exchange::Definition d) { return keep_definition(definitions_, std::move(d)); },
@@ -85,6 +95,7 @@ class Daemon {
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         model_lists_(io.get_executor()),
         node_{runtime_,
+              compactions_,
               sessions_,
               store_,
               attachments_,
@@ -121,6 +132,9 @@ class Daemon {
         }));
     runtime_.hooks().add(std::make_shared<hooks::TitleHook>(sessions_));
     runtime_.hooks().add(instructions_);
+    runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::House{
+        io.get_executor(), pool_, clock_, sessions_, home_.root, user_home(), users_umask,
+        [this](const runtime::Caller& caller) { return context_window(caller); }}));
     runtime_.on_words([this](const session::SessionId& id, const std::string& words) {
       changes_.take_words(id, words);
     });
@@ -167,6 +181,7 @@ class Daemon {
     ::unlink(home_.tcp_address().c_str());
     importer_.cancel();
     co_await runtime_.drain(kDrainGrace);
+    co_await compactions_.stop();
     co_await model_lists_.stop();
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
@@ -193,6 +208,15 @@ class Daemon {
   }
 
  private:
+  // Of the model that speaks in the caller's session; 0: not known.
+  std::int64_t context_window(const runtime::Caller& caller) {
+    const auto* row = sessions_.find(caller.session);
+    const std::string model(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
+                                                                       : caller.agent.model);
+    const auto route = runtime_.setup().providers.route(model);
+    return route ? route->facts.context_window : 0;
+  }
+
   // Clients need not wait for it.
   Task<void> open_index() {
     co_await yield_to_loop();
@@ -372,6 +396,7 @@ class Daemon {
     auto setup = std::make_shared<runtime::Setup>();
     setup->default_agent = config.default_agent;
     setup->expiry = config.expiry;
+    setup->ask_patience = config.ask_timeout;
     setup->idle_minutes_by_key = config.idle_minutes_by_key;
     setup->default_model = config.default_model;
     setup->providers.add("local", std::make_shared<model::LocalProvider>());
@@ -511,6 +536,7 @@ class Daemon {
   organise::Definitions definitions_;
   organise::Changes changes_;
   runtime::Runtime runtime_;
+  runtime::Compactions compactions_;
   exchange::Importer importer_;
   recall::Recall recall_;
   std::unique_ptr<model::http::Client> http_;  // once a provider needs it
@@ -552,7 +578,7 @@ Task<void> live(Daemon& daemon, const Config& config, int ready_fd, Status& outc
   outcome = Ok{};
 }
 
-Status run_in(const Home& home, int ready_fd) {
+Status run_in(const Home& home, int ready_fd, mode_t users_umask) {
   PosixFiles files;
   REEF_CHECK(prepare_home(files, home));
   REEF_TRY(const Fd lock, lock_home(home));
@@ -567,7 +593,7 @@ Status run_in(const Home& home, int ready_fd) {
   asio::io_context io(1);
   Status outcome = Error(Errc::internal, "ended unexpectedly; the log tells more");
   {
-    Daemon daemon(io, home);
+    Daemon daemon(io, home, users_umask);
     TaskGroup main(io.get_executor(), "main");
     main.spawn(live(daemon, config, ready_fd, outcome));
     io.run();
@@ -581,8 +607,11 @@ Status run_in(const Home& home, int ready_fd) {
 int run_daemon(const Options& options) {
   protocol::silence_library_log();
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is a failed write, not the end
-  ::umask(0077);
+  ::signal(SIGXFSZ, SIG_IGN);              // a limit on file sizes is a failed write, not the end
+  const auto users_umask = ::umask(0077);  // what agents write for the user is as the user's
+  // Nobody of the same user, agents' commands above all, reads our environment and memory: keys
+  // are there.
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   // The pool's threads share two heaps: more would only keep memory that is not used.
   ::mallopt(M_ARENA_MAX, 2);
   // Large buffers go back at once, and the heap keeps no room for the largest there ever was.
@@ -590,7 +619,7 @@ int run_daemon(const Options& options) {
   raise_descriptor_limit();
   Status outcome = Ok{};
   if (auto home = find_home(options.home)) {
-    outcome = run_in(*home, options.ready_fd);
+    outcome = run_in(*home, options.ready_fd, users_umask);
   } else {
     outcome = std::move(home).error();
   }

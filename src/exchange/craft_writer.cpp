@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "base/utf8.h"
-#include "exchange/base64.h"
 #include "exchange/craft.h"
 #include "exchange/craft_lines.h"
 #include "exchange/feed.h"

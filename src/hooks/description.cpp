@@ -9,6 +9,8 @@ namespace {
 
 using Type = Parameter::Type;
 
+json::object schema_of(const std::vector<Parameter>& parameters);
+
 json::object schema_of(const Parameter& parameter) {
   json::object out;
   switch (parameter.type) {
@@ -27,9 +29,24 @@ json::object schema_of(const Parameter& parameter) {
       out["type"] = "array";
       out["items"] = json::object{{"type", "string"}};
       break;
+    case Type::objects:
+      out["type"] = "array";
+      out["items"] = schema_of(parameter.fields);
+      break;
   }
   out["description"] = parameter.description;
   return out;
+}
+
+json::object schema_of(const std::vector<Parameter>& parameters) {
+  json::object properties;
+  json::array required;
+  for (const auto& parameter : parameters) {
+    properties[parameter.name] = schema_of(parameter);
+    if (parameter.required) required.emplace_back(parameter.name);
+  }
+  return json::object{
+      {"type", "object"}, {"properties", std::move(properties)}, {"required", std::move(required)}};
 }
 
 std::string_view wanted(Type type) {
@@ -42,6 +59,8 @@ std::string_view wanted(Type type) {
       return "true or false";
     case Type::texts:
       return "a list of texts";
+    case Type::objects:
+      return "a list of objects";
   }
   return {};
 }
@@ -59,34 +78,41 @@ bool fits(const Parameter& parameter, const json::value& value) {
       return value.is_array() &&
              std::all_of(value.get_array().begin(), value.get_array().end(),
                          [](const json::value& text) { return text.is_string(); });
+    case Type::objects:
+      return value.is_array() &&
+             std::all_of(value.get_array().begin(), value.get_array().end(),
+                         [](const json::value& object) { return object.is_object(); });
   }
   return false;
+}
+
+// `place` is what the names of the fields are said with: "edits[2].".
+Status check_fields(const std::vector<Parameter>& parameters, const json::object& values,
+                    const std::string& place) {
+  for (const auto& parameter : parameters) {
+    const auto* value = values.if_contains(parameter.name);
+    const bool missing = !value || value->is_null();
+    if (missing ? parameter.required : !fits(parameter, *value))
+      return Error(Errc::invalid, fmt::format("invalid arguments: '{}{}' must be {}", place,
+                                              parameter.name, wanted(parameter.type)));
+    if (missing || parameter.type != Type::objects) continue;
+    const auto& list = value->get_array();
+    for (std::size_t i = 0; i < list.size(); ++i)
+      REEF_CHECK(check_fields(parameter.fields, list[i].get_object(),
+                              fmt::format("{}{}[{}].", place, parameter.name, i)));
+  }
+  return Ok{};
 }
 
 }  // namespace
 
 model::Tool tool_from(const Description& description) {
-  json::object properties;
-  json::array required;
-  for (const auto& parameter : description.parameters) {
-    properties[parameter.name] = schema_of(parameter);
-    if (parameter.required) required.emplace_back(parameter.name);
-  }
   return model::Tool{std::string(description.name), std::string(description.description),
-                     json::object{{"type", "object"},
-                                  {"properties", std::move(properties)},
-                                  {"required", std::move(required)}}};
+                     schema_of(description.parameters)};
 }
 
 Status check(const Description& description, const json::object& arguments) {
-  for (const auto& parameter : description.parameters) {
-    const auto* value = arguments.if_contains(parameter.name);
-    const bool missing = !value || value->is_null();
-    if (missing ? parameter.required : !fits(parameter, *value))
-      return Error(Errc::invalid, fmt::format("invalid arguments: '{}' must be {}", parameter.name,
-                                              wanted(parameter.type)));
-  }
-  return Ok{};
+  return check_fields(description.parameters, arguments, "");
 }
 
 std::string text_of(const json::object& arguments, std::string_view name) {
@@ -99,6 +125,10 @@ std::int64_t integer_of(const json::object& arguments, const Parameter& paramete
   if (!value || value->is_null()) return otherwise;
   if (value->is_uint64()) return parameter.max;
   return std::clamp(value->get_int64(), parameter.min, parameter.max);
+}
+
+bool flag_of(const json::object& arguments, std::string_view name) {
+  return json::find_bool(arguments, name).value_or(false);
 }
 
 }  // namespace reef::hooks

@@ -14,7 +14,7 @@
 namespace reef::hooks {
 
 struct Parameter {
-  enum class Type : std::uint8_t { text, integer, boolean, texts };
+  enum class Type : std::uint8_t { text, integer, boolean, texts, objects };
 
   std::string_view name;
   Type type = Type::text;
@@ -22,6 +22,8 @@ struct Parameter {
   bool required = false;
   // Of an integer; a larger one is taken for the largest.
   std::int64_t min = 0, max = INT64_MAX;
+  // Of the objects in a list.
+  std::vector<Parameter> fields = {};
 };
 
 struct Description {
@@ -32,13 +34,14 @@ struct Description {
 
 model::Tool tool_from(const Description& description);
 
-// "invalid arguments: 'limit' must be a whole number". Unknown arguments are ignored, null is as if
-// it were not there.
+// "invalid arguments: 'limit' must be a whole number", "... 'edits[2].path' must be a text".
+// Unknown arguments are ignored, null is as if it were not there.
 Status check(const Description& description, const json::object& arguments);
 
 // After check().
 std::string text_of(const json::object& arguments, std::string_view name);
 std::int64_t integer_of(const json::object& arguments, const Parameter& parameter,
                         std::int64_t otherwise);
+bool flag_of(const json::object& arguments, std::string_view name);
 
 }  // namespace reef::hooks

@@ -2,11 +2,13 @@
 //
 //   instructions/instructions_hook.h  Reef.md and AGENTS.md of the place a turn works in
 //   memory/memory_hook.h              remember, forget, recall
+//   os/os_hook.h                      bash, read, write, edit, ls, grep, glob, submit_plan
 //   sessions/sessions_hook.h          search_sessions, list_messages
 //   title/title_hook.h                set_title
 #pragma once
 
 #include "hooks/instructions/instructions_hook.h"
 #include "hooks/memory/memory_hook.h"
+#include "hooks/os/os_hook.h"
 #include "hooks/sessions/sessions_hook.h"
 #include "hooks/title/title_hook.h"

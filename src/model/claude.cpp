@@ -50,6 +50,20 @@ std::string_view effort_of(ThinkingLevel level, std::string_view model) {
   return "medium";
 }
 
+bool may_think(const Conversation& conversation, std::string_view model) {
+  if (is_adaptive(model)) return true;
+  const Turn* first = nullptr;
+  for (auto i = conversation.turns.size(); i > 0; --i) {
+    const auto& turn = conversation.turns[i - 1];
+    if (turn.role == Turn::Role::assistant) {
+      first = &turn;
+    } else if (!std::holds_alternative<ResultPiece>(turn.pieces.front())) {
+      break;
+    }
+  }
+  return !first || std::holds_alternative<ThinkingPiece>(first->pieces.front());
+}
+
 }  // namespace
 
 std::pair<int, int> version_of(std::string_view model) {
@@ -95,18 +109,27 @@ Lengths lengths(const Request& request, const ModelFacts& facts, bool thinking) 
   return out;
 }
 
-bool may_think(const Conversation& conversation, std::string_view model) {
-  if (is_adaptive(model)) return true;
-  const Turn* first = nullptr;
-  for (auto i = conversation.turns.size(); i > 0; --i) {
-    const auto& turn = conversation.turns[i - 1];
-    if (turn.role == Turn::Role::assistant) {
-      first = &turn;
-    } else if (!std::holds_alternative<ResultPiece>(turn.pieces.front())) {
-      break;
-    }
+ConversationRules rules(std::string_view api, Thoughts thoughts) {
+  ConversationRules out;
+  out.api = api;
+  out.id = NameRule{"_-", 64, false};
+  out.name = NameRule{"_-", 64, false};
+  out.thoughts = thoughts;
+  out.calls_need_tools = true;
+  out.image_types = kCommonImageTypes;
+  return out;
+}
+
+Prepared prepare(const Request& request, const ModelFacts& facts, std::string_view api,
+                 bool can_think) {
+  const auto mode = request.tool_choice.mode;
+  const bool forced = !request.tools.empty() &&
+                      (mode == ToolChoice::Mode::required || mode == ToolChoice::Mode::named);
+  if (can_think && request.thinking != ThinkingLevel::off && !forced) {
+    auto conversation = model::prepare(request, facts, rules(api, Thoughts::own_signed));
+    if (may_think(conversation, request.model)) return {std::move(conversation), true};
   }
-  return !first || std::holds_alternative<ThinkingPiece>(first->pieces.front());
+  return {model::prepare(request, facts, rules(api, Thoughts::none)), false};
 }
 
 }  // namespace reef::model::claude

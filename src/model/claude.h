@@ -19,8 +19,18 @@ struct Lengths {
 // From 4.6 on models decide themselves how long to think, and take an effort; before, a budget.
 Lengths lengths(const Request& request, const ModelFacts& facts, bool thinking);
 
-// A model with a budget refuses to think in the middle of a tool loop that began without a thought
-// of its own, as one that another model began did.
-bool may_think(const Conversation& conversation, std::string_view model);
+// How names, ids and thoughts have to look; `api` is whose signatures count as own.
+ConversationRules rules(std::string_view api, Thoughts thoughts);
+
+struct Prepared {
+  Conversation conversation;
+  bool thinking = false;
+};
+// `can_think`: the model does, and can take its thoughts back. A forced call and thoughts exclude
+// each other, and the caller's word about tools counts more. A model with a budget refuses to think
+// in the middle of a tool loop that began without a thought of its own, as one that another model
+// began did.
+Prepared prepare(const Request& request, const ModelFacts& facts, std::string_view api,
+                 bool can_think);
 
 }  // namespace reef::model::claude

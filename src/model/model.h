@@ -1,12 +1,14 @@
 // Table of contents of model/: language models behind one interface.
 //
-//   provider.h       Provider, Request, Reply, Failure   the interface; complete.h: without a
-//   stream codec.h          Codec, Decoder                      how one API speaks conversation.h
-//   prepare                             a history made valid for one API reply_builder.h
-//   ReplyBuilder                        a reply put together from its pieces overflow.h
-//   says_too_long                       words for what does not fit claude.h         lengths,
-//   may_think                  what is peculiar to the Claude models http_provider.h  HttpProvider
-//   a codec, bytes, retries http/http.h      http::Client                        HTTP on the loop
+//   provider.h       Provider, Request, Reply, Failure   the interface
+//   complete.h       complete                            a reply without a stream
+//   codec.h          Codec, Decoder                      how one API speaks
+//   conversation.h   prepare                             a history made valid for one API
+//   reply_builder.h  ReplyBuilder                        a reply put together from its pieces
+//   overflow.h       says_too_long                       words for what does not fit
+//   claude.h         lengths, prepare                    what is peculiar to the Claude models
+//   http_provider.h  HttpProvider                        a codec, bytes, retries
+//   http/http.h      http::Client                        HTTP on the loop
 //   sse/sse.h        sse::Parser                         server-sent events
 //   key.h            KeySource                           where a key comes from
 //   anthropic/ azure/ bedrock/ google/ openai/           one folder for each wire format

@@ -1,6 +1,7 @@
 // Named configurations of who answers. Plain values, replaced as a whole by a reload.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,13 @@
 #include "runtime/reset.h"
 
 namespace reef::runtime {
+
+// What tools may do in a session (docs/permissions.md).
+enum class PermissionMode : std::uint8_t {
+  safe,       // look, nothing else
+  ask,        // the user is asked before something is changed
+  allow_all,  // and only before something is destroyed
+};
 
 struct Agent {
   std::string name;
@@ -32,8 +40,19 @@ struct Agent {
   std::vector<std::string> tools = {}, skills = {}, mcps = {};
   // As its file has it, secrets masked; nothing for the built-in agent without a file.
   std::optional<json::object> config = {};
+  // Of sessions that do not say themselves.
+  PermissionMode permission_mode = PermissionMode::ask;
+  PermissionMode remote_permission_mode = PermissionMode::safe;  // senders behind a gateway
+  bool remote_bash = false;                // whether they may use bash, and see all files
+  std::vector<std::string> pass_env = {};  // variables of the daemon its commands get to see
 
   bool operator==(const Agent&) const = default;
+};
+
+// How much of a conversation a compaction keeps.
+struct Compaction {
+  std::int64_t keep_recent_tokens = 20'000;
+  std::int64_t reserve_tokens = 20'000;  // of the window, for what comes next
 };
 
 // What a turn needs to know of the configuration. A run keeps the one it started with.
@@ -43,7 +62,9 @@ struct Setup {
   model::Providers providers;
   std::string default_model = "local";
   Expiry expiry;
-  std::map<std::string, int, std::less<>> idle_minutes_by_key;  // overrides the agent's
+  Compaction compaction;
+  std::chrono::milliseconds ask_patience = std::chrono::minutes(5);  // 0: no limit
+  std::map<std::string, int, std::less<>> idle_minutes_by_key;       // overrides the agent's
 
   Expiry expiry_for(const Agent& agent, std::string_view key) const;
 

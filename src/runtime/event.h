@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/question.h"
 #include "session/message.h"
 
 namespace reef::runtime {
@@ -45,6 +46,18 @@ struct ToolResult {
   bool is_error = false;
 };
 struct ToolsComplete {};
+// What a tool says while it works. Shown, not kept.
+struct ToolProgress {
+  std::string call_id, text;
+};
+// Taken back once it is no longer pending: whoever reads later does not see it.
+struct AskUser {
+  std::string id, call_id;
+  Ask ask;
+};
+struct UserSteered {
+  std::string content;
+};
 struct ContextUsage {
   session::Usage usage;
 };
@@ -57,7 +70,8 @@ struct End {
   std::string session_id;
 };
 
-using Event = std::variant<Start, TextStart, Chunk, TextEnd, ThinkingStart, Thinking, ThinkingEnd,
-                           ToolStart, ToolResult, ToolsComplete, ContextUsage, End>;
+using Event =
+    std::variant<Start, TextStart, Chunk, TextEnd, ThinkingStart, Thinking, ThinkingEnd, ToolStart,
+                 ToolResult, ToolsComplete, ToolProgress, AskUser, UserSteered, ContextUsage, End>;
 
 }  // namespace reef::runtime

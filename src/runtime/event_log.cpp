@@ -1,5 +1,7 @@
 #include "runtime/event_log.h"
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "base/utf8.h"
 
@@ -8,6 +10,9 @@ namespace {
 
 // The most text a reader is given at once.
 constexpr std::size_t kPieceBytesMax = 64U << 10;
+// Of what tools say while they work, all tools of a turn together.
+constexpr std::size_t kProgressBytesMax = 64U << 10;
+constexpr std::size_t kProgressPiecesMax = 256;
 
 // True when `next` was taken into `last`.
 template <class Piece>
@@ -19,27 +24,90 @@ bool join(Event& last, const Event& next) {
   return true;
 }
 
-// The unread part of a piece of text; nullopt when all of it has been read.
-template <class Piece>
-std::optional<Event> rest_of(const Event& event, EventLog::Place& place) {
-  const auto& text = std::get<Piece>(event).text;
-  const auto rest = std::string_view(text).substr(place.byte);
-  if (rest.empty()) return std::nullopt;
-  auto part = utf8::prefix(rest, kPieceBytesMax);
-  if (part.empty()) part = rest.substr(0, kPieceBytesMax);
-  place.byte += part.size();
-  return Piece{std::string(part)};
+// The text of an event that may grow.
+const std::string* text_in(const Event& event) {
+  if (const auto* chunk = std::get_if<Chunk>(&event)) return &chunk->text;
+  if (const auto* thought = std::get_if<Thinking>(&event)) return &thought->text;
+  if (const auto* progress = std::get_if<ToolProgress>(&event)) return &progress->text;
+  return nullptr;
+}
+
+Event with_text(const Event& event, std::string text) {
+  if (std::holds_alternative<Chunk>(event)) return Chunk{std::move(text)};
+  if (std::holds_alternative<Thinking>(event)) return Thinking{std::move(text)};
+  return ToolProgress{std::get<ToolProgress>(event).call_id, std::move(text)};
+}
+
+bool continues_a_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
 }  // namespace
 
+// What was taken back behind an event has let readers pass it.
+Event* EventLog::growing() {
+  if (events_.empty() || events_.back().number + 1 != next_number_) return nullptr;
+  return &events_.back().event;
+}
+
+void EventLog::add(Event event) {
+  events_.push_back(Entry{next_number_++, std::move(event)});
+}
+
 void EventLog::push(Event event) {
   REEF_ASSERT(!closed_);
   if (observer_) observer_(event);
-  const bool joined = !events_.empty() &&
-                      (join<Chunk>(events_.back(), event) || join<Thinking>(events_.back(), event));
-  if (!joined) events_.push_back(std::move(event));
+  if (auto* piece = std::get_if<ToolProgress>(&event)) {
+    push_progress(std::move(*piece));
+  } else {
+    auto* last = growing();
+    const bool joined = last && (join<Chunk>(*last, event) || join<Thinking>(*last, event));
+    if (!joined) add(std::move(event));
+  }
   changed_.notify_all();
+}
+
+void EventLog::push_progress(ToolProgress piece) {
+  progress_bytes_ += piece.text.size();
+  auto* last = growing();
+  auto* same = last ? std::get_if<ToolProgress>(last) : nullptr;
+  if (same && same->call_id == piece.call_id) {
+    same->text += piece.text;
+  } else {
+    progress_.push_back(next_number_);
+    add(std::move(piece));
+  }
+  bound_progress();
+}
+
+void EventLog::bound_progress() {
+  while (progress_.size() > 1 &&
+         (progress_bytes_ > 2 * kProgressBytesMax || progress_.size() > kProgressPiecesMax)) {
+    const auto oldest = find(progress_.front());
+    progress_bytes_ -= std::get<ToolProgress>(oldest->event).text.size();
+    events_.erase(oldest);
+    progress_.pop_front();
+  }
+  if (progress_bytes_ <= 2 * kProgressBytesMax) return;
+  auto& entry = *find(progress_.front());
+  auto& text = std::get<ToolProgress>(entry.event).text;
+  auto cut = text.size() - kProgressBytesMax;
+  while (cut < text.size() && continues_a_character(text[cut])) ++cut;
+  text.erase(0, cut);
+  entry.cut += cut;
+  progress_bytes_ -= cut;
+}
+
+std::deque<EventLog::Entry>::iterator EventLog::find(std::uint64_t number) {
+  return std::partition_point(events_.begin(), events_.end(),
+                              [&](const Entry& entry) { return entry.number < number; });
+}
+
+void EventLog::withdraw(const std::string& ask_id) {
+  std::erase_if(events_, [&](const Entry& entry) {
+    const auto* ask = std::get_if<AskUser>(&entry.event);
+    return ask && ask->id == ask_id;
+  });
 }
 
 void EventLog::close() {
@@ -53,32 +121,67 @@ void EventLog::fail(Error error) {
   close();
 }
 
+void EventLog::go_on_in(std::shared_ptr<EventLog> other, Place place) {
+  REEF_ASSERT(!closed_ && other.get() != this);
+  other_ = std::move(other);
+  in_other_ = std::move(place);
+  other_->readers_ += readers_;
+  close();
+}
+
+void EventLog::attach() {
+  ++readers_;
+  if (other_) other_->attach();
+}
+
+void EventLog::detach() {
+  --readers_;
+  if (other_) other_->detach();
+}
+
 std::optional<Event> EventLog::take(Place& place) const {
-  while (place.event < events_.size()) {
-    const auto& event = events_[place.event];
-    const bool chunk = std::holds_alternative<Chunk>(event);
-    if (chunk || std::holds_alternative<Thinking>(event)) {
-      auto part = chunk ? rest_of<Chunk>(event, place) : rest_of<Thinking>(event, place);
-      if (part) return part;
-      // All of it is read; the last one may still grow.
-      if (place.event + 1 == events_.size()) return std::nullopt;
-      place = Place{place.event + 1, 0};
-      continue;
+  auto entry = std::partition_point(events_.begin(), events_.end(), [&](const Entry& candidate) {
+    return candidate.number < place.event;
+  });
+  for (; entry != events_.end(); ++entry) {
+    if (entry->number != place.event) place.byte = 0;
+    place.event = entry->number;
+    const auto* text = text_in(entry->event);
+    if (!text) {
+      ++place.event;
+      return entry->event;
     }
-    place = Place{place.event + 1, 0};
-    return event;
+    place.byte = std::max(place.byte, entry->cut);
+    const auto rest = std::string_view(*text).substr(place.byte - entry->cut);
+    if (!rest.empty()) {
+      auto part = utf8::prefix(rest, kPieceBytesMax);
+      if (part.empty()) part = rest.substr(0, kPieceBytesMax);
+      place.byte += part.size();
+      return with_text(entry->event, std::string(part));
+    }
+    // All of it is read; the last one may still grow.
+    if (entry->number + 1 == next_number_) return std::nullopt;
+    ++place.event;
+    place.byte = 0;
   }
   return std::nullopt;
 }
 
 Task<Result<std::optional<Event>>> EventLog::next(Place& place) {
   for (;;) {
-    if (auto event = take(place)) co_return event;
-    if (closed_) break;
-    co_await changed_.wait();
+    auto* log = place.elsewhere ? place.elsewhere.get() : this;
+    if (auto event = log->take(place)) co_return event;
+    if (log->closed_ && log->other_) {
+      place = log->in_other_;
+      place.elsewhere = log->other_;
+      continue;
+    }
+    if (log->closed_) {
+      if (log->error_) co_return *log->error_;
+      co_return std::optional<Event>();
+    }
+    co_await log->changed_.wait();
   }
-  if (error_) co_return *error_;
-  co_return std::optional<Event>();
 }
 
 }  // namespace reef::runtime

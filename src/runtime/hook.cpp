@@ -108,6 +108,13 @@ void Hooks::on_event(const Scene& scene, const Event& event) const {
   for (const auto& hook : hooks_) hook->on_event(scene, event);
 }
 
+std::optional<Intent> Toolbox::intent(const session::ToolCallBlock& call,
+                                      const Caller& caller) const {
+  const auto owner = owners_.find(call.name);
+  if (owner == owners_.end()) return std::nullopt;
+  return owner->second->intent(call.name, call.arguments, caller);
+}
+
 Task<ToolAnswer> Toolbox::call(session::ToolCallBlock call, Caller caller) const {
   auto violation = find_violation(caller.agent, call);
   if (!violation && outside_.contains(call.name))

@@ -32,6 +32,8 @@ struct Caller {
   // Puts questions to the user and waits: one answer each, or why there is none (timeout,
   // cancelled, unsupported where nobody can answer). Set in every turn.
   std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
+  PermissionMode mode = PermissionMode::ask;  // of the session when the call was let through
+  bool local = true;                          // not behind a gateway
 };
 
 struct ToolAnswer {
@@ -49,8 +51,9 @@ struct Intent {
     dangerous,  // may destroy what cannot be had back: always asked about
   };
   Effect effect = Effect::changes;
-  std::string shown = {};  // what the user is asked about: a command, a path
-  std::string rule = {};   // what "always" would cover; empty: cannot be allowed for good
+  std::string shown = {};   // what the user is asked about: a command, a path
+  std::string rule = {};    // what "always" would cover; empty: cannot be allowed for good
+  std::string reason = {};  // why it is more than looking: "'tee' writes files"
 };
 
 // Every method has a default that does nothing, so that `Hook` itself is one for embedded use.
@@ -98,7 +101,7 @@ class Hook {
   virtual Intent intent(const std::string& tool, const json::object& arguments,
                         const Caller& caller) const {
     (void)arguments, (void)caller;
-    return Intent{Intent::Effect::changes, tool, tool};
+    return Intent{Intent::Effect::changes, tool, tool, {}};
   }
   // Never fails otherwise: what is wrong is text for the model. `arguments` is an object.
   // Cancelling the task stops the work.
@@ -111,6 +114,8 @@ class Toolbox {
  public:
   const std::vector<model::Tool>& tools() const { return tools_; }
   Task<ToolAnswer> call(session::ToolCallBlock call, Caller caller) const;
+  // Nothing for a tool that is not there: calling it says so.
+  std::optional<Intent> intent(const session::ToolCallBlock& call, const Caller& caller) const;
 
  private:
   friend class Hooks;

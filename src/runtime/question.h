@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace reef::runtime {
@@ -20,11 +22,23 @@ struct Question {
 
 // Questions that are put at once and answered at once.
 struct Ask {
+  // A permission has one question, whose first option allows once and whose last one denies.
+  enum class Kind : std::uint8_t { question, permission };
   std::vector<Question> questions;
   std::chrono::milliseconds patience{0};  // 0: the configured one
+  Kind kind = Kind::question;
 };
+std::string_view name_of(Ask::Kind kind);
 
 // Of one question: the labels chosen, or words of the user's own.
 using Answer = std::vector<std::string>;
+
+// One answer for each question, from what a client wrote:
+//   {"question or header": "answer", "another": ["several", "answers"]}
+//   ["answer", ["several", "answers"]]   in the order of the questions
+//   plain words: of one question; of several, a line each, else all of it for the first
+// Words that name an option (its label, its number, for a permission also yes, no and always)
+// become its label; all others stay as they are. What was not answered is empty.
+std::vector<Answer> answers_from(const Ask& ask, std::string_view content);
 
 }  // namespace reef::runtime

@@ -31,6 +31,8 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       clock_(clock),
       setup_(std::make_shared<Setup>()),
       broadcast_(loop),
+      questions_(loop, clock),
+      permissions_(loop, sessions, clock),
       tasks_(loop, "runtime"),
       idle_(std::move(loop)) {}
 

@@ -6,6 +6,9 @@
 //   hook.h        Hook, Hooks        what agents can do beside talking
 //   scope.h       find_violation     what an agent may reach
 //   guest.h                          turns of an agent in another's conversation
+//   permission.h  Permissions        whether a tool may be called
+//   question.h    Ask, Answer        what is asked of the user, and how answers are read
+//   questions.h   Questions          those that wait for an answer
 //   event.h       Event              what happens in a turn
 //   broadcast.h   Broadcast          the events of all turns, for subscribers
 //   event_log.h   EventLog           the events of one turn, for any number of readers
@@ -29,6 +32,8 @@
 #include "runtime/broadcast.h"
 #include "runtime/event_log.h"
 #include "runtime/hook.h"
+#include "runtime/permission.h"
+#include "runtime/questions.h"
 #include "session/session.h"
 
 namespace reef::runtime {
@@ -46,7 +51,7 @@ struct Message {
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
 // reader that goes away changes nothing for the turn.
-class Run {
+class Run : public std::enable_shared_from_this<Run> {
  public:
   // `host` is the conversation's agent when another one speaks.
   Run(Executor loop, Message message, Agent agent, std::shared_ptr<const Setup> setup,
@@ -83,6 +88,11 @@ class Runtime {
 
   // What agents can do beside talking. Before the first message.
   Hooks& hooks() { return hooks_; }
+
+  // What agents have asked and nobody has answered yet.
+  Questions& questions() { return questions_; }
+  // What they may do without asking.
+  Permissions& permissions() { return permissions_; }
 
   // At start and after a reload; runs in flight keep what they have.
   void configure(std::shared_ptr<const Setup> setup);
@@ -154,6 +164,9 @@ class Runtime {
   // Runs the calls side by side; each result is durable as it comes.
   Task<void> call_tools(Turn& turn, std::vector<session::ToolCallBlock> calls);
   Task<void> call_tool(Turn& turn, const session::ToolCallBlock& call, bool& answered);
+  Caller caller_for(Turn& turn, const session::ToolCallBlock& call);
+  Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run, Questions::Origin origin,
+                                             Ask ask);
   Task<bool> save(Turn& turn, const session::Message& message, std::string_view what);
 
   Executor loop_;
@@ -161,6 +174,8 @@ class Runtime {
   Clock& clock_;
   std::shared_ptr<const Setup> setup_;
   Hooks hooks_;
+  Questions questions_;
+  Permissions permissions_;
   OnWords on_words_;
   Broadcast broadcast_;
   std::set<std::string, std::less<>> held_;

@@ -57,13 +57,15 @@ void add(session::Usage& sum, const session::Usage& usage) {
   sum.cost.total += usage.cost.total;
 }
 
-session::ToolResultMessage result_message(const session::ToolCallBlock& call, std::string text,
-                                          bool is_error, TimePoint now) {
+session::ToolResultMessage result_message(const session::ToolCallBlock& call, ToolAnswer answer,
+                                          TimePoint now) {
   session::ToolResultMessage result;
   result.tool_call_id = call.id;
   result.tool_name = call.name;
-  result.content.push_back(session::TextBlock{std::move(text)});
-  result.is_error = is_error;
+  result.content.push_back(session::TextBlock{std::move(answer.text)});
+  for (auto& image : answer.images) result.content.push_back(std::move(image));
+  result.is_error = answer.is_error;
+  result.details = std::move(answer.details);
   result.time = now;
   return result;
 }
@@ -172,7 +174,7 @@ Task<void> Runtime::call_tools(Turn& turn, std::vector<session::ToolCallBlock> c
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (answered[i]) continue;
     events.push(ToolResult{calls[i].id, "interrupted", {}, true});
-    const auto result = result_message(calls[i], "interrupted", true, clock_.now());
+    const auto result = result_message(calls[i], {"interrupted", true}, clock_.now());
     co_await save(turn, result, "tool's result");
   }
   events.push(ToolsComplete{});
@@ -181,16 +183,49 @@ Task<void> Runtime::call_tools(Turn& turn, std::vector<session::ToolCallBlock> c
 Task<void> Runtime::call_tool(Turn& turn, const session::ToolCallBlock& call, bool& answered) {
   // Spawned from the middle of a step: the others start first.
   co_await yield_to_loop();
-  const auto& run = turn.run;
-  Caller caller{run.agent_, run.message_.sender, turn.session->id(), run.message_.cwd};
   const auto began = std::chrono::steady_clock::now();
-  auto answer = co_await turn.toolbox.call(call, std::move(caller));
+  auto caller = caller_for(turn, call);
+  permissions_.look_up(caller);
+  auto refusal = co_await permissions_.refusal(turn.toolbox, call, caller);
+  auto answer = refusal ? *std::move(refusal) : co_await turn.toolbox.call(call, std::move(caller));
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - began);
   answered = true;
   turn.run.events_.push(ToolResult{call.id, answer.text, took, answer.is_error});
-  const auto result = result_message(call, std::move(answer.text), answer.is_error, clock_.now());
+  const auto result = result_message(call, std::move(answer), clock_.now());
   co_await shielded(save(turn, result, "tool's result"));
+}
+
+Caller Runtime::caller_for(Turn& turn, const session::ToolCallBlock& call) {
+  const auto run = turn.run.shared_from_this();
+  Caller caller{run->agent_, run->message_.sender, turn.session->id(), run->message_.cwd, call.id};
+  // A tool may keep these longer than its call lasts.
+  caller.progress = [run, id = call.id](std::string text) {
+    if (!text.empty() && !run->events_.closed())
+      run->events_.push(ToolProgress{id, std::move(text)});
+  };
+  Questions::Origin origin{turn.key, run->agent_.name, run->message_.sender, turn.session->id(),
+                           call.id};
+  caller.ask = [this, run, origin = std::move(origin)](Ask ask) {
+    return ask_user(run, origin, std::move(ask));
+  };
+  return caller;
+}
+
+Task<Result<std::vector<Answer>>> Runtime::ask_user(std::shared_ptr<Run> run,
+                                                    Questions::Origin origin, Ask ask) {
+  struct Withdrawal {
+    EventLog& events;
+    std::string id = {};
+    ~Withdrawal() { events.withdraw(id); }
+  } shown{run->events_};
+  const auto patience = ask.patience.count() > 0 ? ask.patience : run->setup_->ask_patience;
+  const auto call_id = origin.call_id;
+  co_return co_await questions_.put(std::move(origin), std::move(ask), patience,
+                                    [&](const Questions::Pending& pending) {
+                                      shown.id = pending.id;
+                                      run->events_.push(AskUser{pending.id, call_id, pending.ask});
+                                    });
 }
 
 }  // namespace reef::runtime

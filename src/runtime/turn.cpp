@@ -112,7 +112,7 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
   observe(key, run, session->id().text());
   events.push(Start{agent.name});
 
-  Turn turn{run, session, {}, 0, {}, {}, {}};
+  Turn turn{run, key, session, {}, 0, {}, {}, {}};
   auto& end = turn.end;
   end.agent = agent.name;
   end.session_id = session->id().text();

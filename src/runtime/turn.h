@@ -16,6 +16,7 @@ struct Candidate {
 
 struct Runtime::Turn {
   Run& run;
+  session::Key key;
   std::shared_ptr<session::Session> session;
   std::vector<Candidate> chain;  // the models to ask, in turn
   std::size_t asked = 0;         // which of them speaks

@@ -15,6 +15,18 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_stream(node, message.stream());
     case M::kKill:
       return answer_kill(node, message.kill());
+    case M::kReplyToAsk:
+      return answer_reply(node, message.reply_to_ask());
+    case M::kListQuestions:
+      return answer_list_questions(node, message.list_questions());
+    case M::kListPermissions:
+      return answer_list_permissions(node, message.list_permissions());
+    case M::kRevokePermission:
+      return answer_revoke_permission(node, message.revoke_permission());
+    case M::kListPlans:
+      return answer_list_plans(node, message.list_plans());
+    case M::kAcceptPlan:
+      return answer_accept_plan(node, message.accept_plan());
     case M::kPing:
       return protocol::answer_with(protocol::make_pong());
     case M::kHello:
@@ -121,6 +133,8 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_export(node, message.export_sessions());
     case M::kBackup:
       return answer_backup(node);
+    case M::kCompact:
+      return answer_compact(node, message.compact());
     case M::kListModels:
       return answer_list_models(node, message.list_models());
     case M::kSetActiveModel:

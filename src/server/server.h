@@ -2,6 +2,9 @@
 //
 //   server.h             dispatch, Node          this file
 //   turns.cpp            send, stream, kill
+//   compactions.cpp      compact
+//   questions.cpp        what agents ask: list, reply
+//   permissions.cpp      what was allowed for good, plans
 //   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
 //   sessions.cpp         list, read, follow
 //   session_changes.cpp  new, resume, fork, rewind, patch, label, trash, restore, check
@@ -35,6 +38,7 @@
 #include "organise/organise.h"
 #include "protocol/protocol.h"
 #include "recall/recall.h"
+#include "runtime/compaction.h"
 #include "runtime/runtime.h"
 #include "session/attachments.h"
 #include "session/session.h"
@@ -66,6 +70,7 @@ struct Agents {
 // What the operations act on; everything must outlive the answers.
 struct Node {
   runtime::Runtime& runtime;
+  runtime::Compactions& compactions;
   session::Sessions& sessions;
   session::Store& store;
   session::Attachments& attachments;
@@ -90,6 +95,13 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
 protocol::Answer answer_send(Node& node, const protocol::Send& request);
 protocol::Answer answer_stream(Node& node, const protocol::Stream& request);
 protocol::Answer answer_kill(Node& node, const protocol::Kill& request);
+protocol::Answer answer_compact(Node& node, const protocol::Compact& request);
+protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request);
+protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request);
+protocol::Answer answer_list_permissions(Node& node, const protocol::ListPermissions& request);
+protocol::Answer answer_revoke_permission(Node& node, const protocol::RevokePermission& request);
+protocol::Answer answer_list_plans(Node& node, const protocol::ListPlans& request);
+protocol::Answer answer_accept_plan(Node& node, const protocol::AcceptPlan& request);
 protocol::Answer answer_hello(const protocol::Hello& request);
 protocol::Answer answer_stats(Node& node);
 protocol::Answer answer_reload(Node& node);
@@ -160,6 +172,8 @@ protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEv
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);
 Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defined,
                                   const protocol::ListSessions& in);
+void fill_ask(protocol::AskUser& out, const std::string& id, const std::string& call_id,
+              const runtime::Ask& ask);
 // not_found when there is no such session, invalid when it cannot be one.
 Result<session::SessionId> known_session(const Node& node, const std::string& text);
 // A merge patch as JSON, and labels to add and remove.

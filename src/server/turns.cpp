@@ -50,6 +50,14 @@ protocol::ServerMessage to_message(runtime::Event event) {
             result.set_is_error(e.is_error);
           },
           [&](runtime::ToolsComplete&) { out.mutable_tools_complete(); },
+          [&](runtime::ToolProgress& e) {
+            out.mutable_tool_progress()->set_call_id(std::move(e.call_id));
+            out.mutable_tool_progress()->set_output(std::move(e.text));
+          },
+          [&](runtime::AskUser& e) { fill_ask(*out.mutable_ask_user(), e.id, e.call_id, e.ask); },
+          [&](runtime::UserSteered& e) {
+            out.mutable_user_steered()->set_content(std::move(e.content));
+          },
           [&](runtime::ContextUsage& e) {
             fill(*out.mutable_context_usage()->mutable_usage(), e.usage);
           },

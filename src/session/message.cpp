@@ -180,37 +180,42 @@ std::string text_of(const Message& message) {
 }
 
 json::object to_json(const Message& message) {
-  return std::visit(
-      Overload{
-          [](const UserMessage& m) {
-            return json::object{{"role", "user"},
-                                {"content", to_json(m.content)},
-                                {"timestamp", to_millis(m.time)}};
-          },
-          [](const AssistantMessage& m) {
-            json::object out{{"role", "assistant"},
-                             {"content", to_json(m.content)},
-                             {"api", m.api},
-                             {"provider", m.provider},
-                             {"model", m.model},
-                             {"usage", to_json(m.usage)},
-                             {"stopReason", name_of(m.stop_reason)}};
-            if (!m.error_message.empty()) out["errorMessage"] = m.error_message;
-            out["timestamp"] = to_millis(m.time);
-            return out;
-          },
-          [](const ToolResultMessage& m) {
-            return json::object{{"role", "toolResult"},    {"toolCallId", m.tool_call_id},
-                                {"toolName", m.tool_name}, {"content", to_json(m.content)},
-                                {"isError", m.is_error},   {"timestamp", to_millis(m.time)}};
-          },
-          [](const SummaryMessage& m) {
-            return json::object{
-                {"role", role_of(m)}, {"summary", m.summary}, {"timestamp", to_millis(m.time)}};
-          },
-          [](const auto& m) { return m.raw; },
-      },
-      message);
+  return std::visit(Overload{
+                        [](const UserMessage& m) {
+                          return json::object{{"role", "user"},
+                                              {"content", to_json(m.content)},
+                                              {"timestamp", to_millis(m.time)}};
+                        },
+                        [](const AssistantMessage& m) {
+                          json::object out{{"role", "assistant"},
+                                           {"content", to_json(m.content)},
+                                           {"api", m.api},
+                                           {"provider", m.provider},
+                                           {"model", m.model},
+                                           {"usage", to_json(m.usage)},
+                                           {"stopReason", name_of(m.stop_reason)}};
+                          if (!m.error_message.empty()) out["errorMessage"] = m.error_message;
+                          out["timestamp"] = to_millis(m.time);
+                          return out;
+                        },
+                        [](const ToolResultMessage& m) {
+                          json::object out{{"role", "toolResult"},
+                                           {"toolCallId", m.tool_call_id},
+                                           {"toolName", m.tool_name},
+                                           {"content", to_json(m.content)}};
+                          if (!m.details.empty()) out["details"] = m.details;
+                          out["isError"] = m.is_error;
+                          out["timestamp"] = to_millis(m.time);
+                          return out;
+                        },
+                        [](const SummaryMessage& m) {
+                          return json::object{{"role", role_of(m)},
+                                              {"summary", m.summary},
+                                              {"timestamp", to_millis(m.time)}};
+                        },
+                        [](const auto& m) { return m.raw; },
+                    },
+                    message);
 }
 
 Message message_from_json(const json::object& in) {
@@ -237,6 +242,7 @@ Message message_from_json(const json::object& in) {
     out.content = content_from_json(in);
     out.is_error = json::find_bool(in, "isError").value_or(false);
     out.time = time_from(in);
+    if (const auto* details = json::find_object(in, "details")) out.details = *details;
     return out;
   }
   if (role == "bashExecution") {

@@ -73,6 +73,7 @@ struct ToolResultMessage {
   std::vector<Block> content;
   bool is_error = false;
   TimePoint time;
+  json::object details = {};  // for viewers, not for a model
 };
 // A command the user ran beside the conversation.
 struct BashMessage {

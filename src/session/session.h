@@ -183,6 +183,8 @@ class Sessions {
   Task<Status> rewind(SessionId id, EntryId entry);
   // A client's merge patch on the metadata.
   Task<Status> patch(SessionId id, json::object patch);
+  // The same for facts clients cannot set; the caller answers for names and values.
+  Task<Status> set_facts(SessionId id, json::object facts);
   // A bookmark; an empty text takes it away.
   Task<Status> label(SessionId id, EntryId entry, std::string text);
   // Its folder is gone from the disk: so is its row.

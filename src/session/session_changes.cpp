@@ -103,6 +103,10 @@ Task<Status> Sessions::patch(SessionId id, json::object patch) {
   co_return Ok{};
 }
 
+Task<Status> Sessions::set_facts(SessionId id, json::object facts) {
+  co_return co_await append_to(std::move(id), draft_meta(std::move(facts)));
+}
+
 Task<Ok> Sessions::undo_create(SessionId id) {
   auto done = co_await store_.trash(id, clock_.now());
   if (done) done = co_await store_.purge(id);

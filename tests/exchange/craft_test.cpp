@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "exchange/base64.h"
+#include "base/base64.h"
 #include "exchange/craft_bundle.h"
 #include "support/exchange.h"
 #include "support/memory_files.h"

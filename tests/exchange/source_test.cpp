@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "exchange/base64.h"
+#include "base/base64.h"
 #include "exchange/content.h"
 #include "support/exchange.h"
 #include "support/memory_files.h"

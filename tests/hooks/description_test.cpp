@@ -46,6 +46,33 @@ TEST(Description, ArgumentsAreCheckedAndTheFieldIsNamed) {
             "invalid arguments: 'names' must be a list of texts");
 }
 
+TEST(Description, AListOfObjectsIsDescribedAndCheckedFieldByField) {
+  const Description tool{"tool",
+                         "",
+                         {{.name = "edits",
+                           .type = Type::objects,
+                           .fields = {{.name = "old", .required = true},
+                                      {.name = "parts",
+                                       .type = Type::objects,
+                                       .fields = {{.name = "n", .type = Type::integer}}}}}}};
+  EXPECT_EQ(json::write(tool_from(tool).parameters),
+            R"({"type":"object","properties":{"edits":{"type":"array","items":{"type":"object",)"
+            R"("properties":{"old":{"type":"string","description":""},"parts":{"type":"array",)"
+            R"("items":{"type":"object","properties":{"n":{"type":"integer","minimum":0,)"
+            R"("description":""}},"required":[]},"description":""}},"required":["old"]},)"
+            R"("description":""}},"required":[]})");
+  const auto wrong = [&](json::array edits) {
+    const auto checked = check(tool, {{"edits", std::move(edits)}});
+    return checked ? "" : checked.error().what;
+  };
+  const json::object good{{"old", "x"}};
+  EXPECT_EQ(wrong({good}), "");
+  EXPECT_EQ(wrong({good, 1}), "invalid arguments: 'edits' must be a list of objects");
+  EXPECT_EQ(wrong({good, json::object{}}), "invalid arguments: 'edits[1].old' must be a text");
+  EXPECT_EQ(wrong({json::object{{"old", "x"}, {"parts", {json::object{{"n", "1"}}}}}}),
+            "invalid arguments: 'edits[0].parts[0].n' must be a whole number");
+}
+
 TEST(Description, IntegersAreKeptInTheirBounds) {
   EXPECT_EQ(integer_of({}, kCount, 4), 4);
   EXPECT_EQ(integer_of({{"count", 5}}, kCount, 4), 5);

@@ -1,10 +1,8 @@
 """Every backend against a mock of its API that we did not write: @copilotkit/aimock from the npm registry.
 
-The mock speaks Chat Completions, Responses, Messages, Gemini, Azure and Bedrock's binary frames. It is installed once into
-REEF_INTEROP_CACHE (default ~/.cache/reef-interop). Without node, npm or a network these tests are skipped, loudly.
+The mock speaks Chat Completions, Responses, Messages, Gemini, Azure and Bedrock's binary frames (npm.py installs it).
 """
 
-import fcntl
 import json
 import os
 import re
@@ -19,11 +17,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "blackbox"))
 
+import npm  # noqa: E402
 from reefbox import Home, read_lines  # noqa: E402
 
 PACKAGE, VERSION = "@copilotkit/aimock", "1.43.0"
-CACHE = Path(os.environ.get("REEF_INTEROP_CACHE") or "~/.cache/reef-interop").expanduser() / f"aimock-{VERSION}"
-INSTALL_SECONDS = 240
 START_SECONDS = 30
 HELLO = "Hello from the mock, with ünicode and \"quotes\"."
 
@@ -61,18 +58,14 @@ KEYS = {"bedrock": "AKIDEXAMPLE:secret"}
 mock = None  # the one Mock of this run
 
 
-class Unavailable(Exception):
-    """Why the mock cannot be asked."""
-
-
 class Mock:
-    def __init__(self, node):
+    def __init__(self, node, cache):
         self.folder = tempfile.mkdtemp(prefix="aimock", dir="/tmp")
         fixtures = os.path.join(self.folder, "fixtures.json")
         with open(fixtures, "w", encoding="utf-8") as out:
             json.dump({"fixtures": FIXTURES}, out)
         self.log = os.path.join(self.folder, "log")
-        program = CACHE / "node_modules" / ".bin" / "llmock"
+        program = cache / "node_modules" / ".bin" / "llmock"
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [node, str(program.resolve()), "--port", "0", "--fixtures", fixtures, "--chunk-size", "7"],
@@ -88,7 +81,7 @@ class Mock:
                 return
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.close()
-                raise Unavailable("the mock does not start: " + text[-1000:])
+                raise npm.Unavailable("the mock does not start: " + text[-1000:])
             time.sleep(0.02)
 
     def close(self):
@@ -97,47 +90,12 @@ class Mock:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def install(npm):
-    """Built beside and moved in: a cut-off install is never taken for a whole one."""
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=CACHE) as new:
-        command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", new, f"{PACKAGE}@{VERSION}"]
-        print(f"installing into {CACHE}: {' '.join(command)}", file=sys.stderr, flush=True)
-        try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  cwd=new, env=dict(os.environ, npm_config_fetch_retries="1"), timeout=INSTALL_SECONDS)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise Unavailable(f"npm install failed: {error}") from None
-        if done.returncode:
-            raise Unavailable("npm install failed: " + done.stdout.decode("utf-8", "replace")[-500:])
-        (Path(new) / "node_modules").rename(CACHE / "node_modules")
-
-
-def get_mock():
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if not node:
-        raise Unavailable("node is not installed")
-    try:
-        CACHE.mkdir(parents=True, exist_ok=True)
-        lock = open(CACHE / ".lock", "w", encoding="utf-8")
-    except OSError as error:
-        raise Unavailable(f"the cache cannot be used: {error}") from None
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (CACHE / "node_modules").is_dir():
-            if not npm:
-                raise Unavailable("the mock is not installed, nor is npm")
-            install(npm)
-    return Mock(node)
-
-
 def setUpModule():
     global mock
     try:
-        mock = get_mock()
-    except Unavailable as why:
-        message = f"INTEROP WITH AIMOCK WAS NOT CHECKED: {why}".upper()
-        print(f"\n{'!' * 100}\n{message}\n{'!' * 100}", file=sys.stderr, flush=True)
-        raise unittest.SkipTest(message) from None
+        mock = Mock(npm.node(), npm.installed(f"aimock-{VERSION}", f"{PACKAGE}@{VERSION}"))
+    except npm.Unavailable as why:
+        npm.skip_loudly("INTEROP WITH AIMOCK", why)
 
 
 def tearDownModule():

@@ -12,15 +12,14 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "blackbox"))
 
+import npm  # noqa: E402
 from reefbox import Home, wait_for  # noqa: E402
 
 
 def setUpModule():
     missing = [name for name in ("node", "openssl") if not shutil.which(name)]
     if missing:
-        message = f"HTTP/2 WAS NOT CHECKED: {', '.join(missing)} not installed".upper()
-        print(f"\n{'!' * 100}\n{message}\n{'!' * 100}", file=sys.stderr, flush=True)
-        raise unittest.SkipTest(message)
+        npm.skip_loudly("HTTP/2", f"{', '.join(missing)} not installed")
 
 
 class Http2Test(unittest.TestCase):

@@ -1,11 +1,9 @@
 """pi and Reef on the same session files: each opens, continues and understands what the other wrote.
 
-pi is the npm package @mariozechner/pi-coding-agent, driven through its own SessionManager by pi_session.mjs. It is
-installed once into REEF_INTEROP_CACHE (default ~/.cache/reef-interop). Without node, npm or a network these tests are
-skipped, loudly. REEF_PI_LARGE may name pi's large-session.jsonl: then its golden numbers are checked too.
+pi is the npm package @mariozechner/pi-coding-agent (npm.py), driven through its own SessionManager by pi_session.mjs.
+REEF_PI_LARGE may name pi's large-session.jsonl: then its golden numbers are checked too.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -23,22 +21,17 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "blackbox"))
 
+import npm  # noqa: E402
 from reefbox import STREAM, Home, read_lines, request, script, turn  # noqa: E402
 
 VERSION = "0.73.1"
 PACKAGE = "@mariozechner/pi-coding-agent"
-CACHE = Path(os.environ.get("REEF_INTEROP_CACHE") or "~/.cache/reef-interop").expanduser()
 DATA = HERE / "data"
-INSTALL_SECONDS = 240
 ANSWER_SECONDS = 30
 NODE_MIN = (20, 6)  # what pi's package.json asks for
 RECAP = "what did I say so far?"  # the local provider answers with the user's messages it was given
 
 pi = None  # the one Pi of this run
-
-
-class Unavailable(Exception):
-    """Why pi cannot be asked."""
 
 
 # ---------------------------------------------------------------- pi
@@ -68,7 +61,7 @@ class Pi:
             piece = os.read(self.process.stdout.fileno(), 1 << 20)
             if not piece:
                 self.errors.seek(0)
-                raise Unavailable("pi does not start: " + self.errors.read().decode("utf-8", "replace")[-2000:])
+                raise npm.Unavailable("pi does not start: " + self.errors.read().decode("utf-8", "replace")[-2000:])
             self.held += piece
         line, self.held = self.held.split(b"\n", 1)
         return json.loads(line)
@@ -98,75 +91,14 @@ class Pi:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def start_pi(node):
-    """A Pi of the right version from the cache; Unavailable when it is not there or not whole."""
-    if not (CACHE / "node_modules" / PACKAGE / "package.json").is_file():
-        raise Unavailable("pi is not installed")
-    started = Pi(node, CACHE)
-    if started.version != VERSION:
-        started.close()
-        raise Unavailable(f"pi {started.version} is installed")
-    return started
-
-
-def install(npm):
-    """Put pi into the cache. It is built beside and moved in: a cut-off install is never taken for a whole one."""
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=CACHE) as new:
-        command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", new,
-                   f"{PACKAGE}@{VERSION}"]
-        print(f"installing pi into {CACHE}: {' '.join(command)}", file=sys.stderr, flush=True)
-        try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  cwd=new, env=dict(os.environ, npm_config_fetch_retries="1"), timeout=INSTALL_SECONDS)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise Unavailable(f"npm install failed: {error}") from None
-        if done.returncode:
-            output = done.stdout.decode("utf-8", "replace")
-            print(output, file=sys.stderr)
-            errors = [line.removeprefix("npm error ") for line in output.splitlines() if line.startswith("npm error ")]
-            raise Unavailable("npm install failed: " + "; ".join(errors[:3] or [f"exit code {done.returncode}"]))
-        place = CACHE / "node_modules"
-        if place.exists():
-            place.rename(Path(new) / "old")
-        (Path(new) / "node_modules").rename(place)
-
-
-def get_pi():
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if not node:
-        raise Unavailable("node is not installed")
-    try:
-        done = subprocess.run([node, "--version"], stdout=subprocess.PIPE, timeout=ANSWER_SECONDS)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unavailable(f"node does not run: {error}") from None
-    version = done.stdout.decode("utf-8", "replace").strip()
-    numbers = re.match(r"v(\d+)\.(\d+)", version)
-    if not numbers or (int(numbers[1]), int(numbers[2])) < NODE_MIN:
-        raise Unavailable(f"node is {version!r}, pi needs {NODE_MIN[0]}.{NODE_MIN[1]}")
-    try:
-        CACHE.mkdir(parents=True, exist_ok=True)
-        lock = open(CACHE / ".lock", "w")
-    except OSError as error:
-        raise Unavailable(f"the cache cannot be used: {error}") from None
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two runs do not install at once
-        try:
-            return start_pi(node)
-        except Unavailable as why:
-            if not npm:
-                raise Unavailable(f"{why}, and npm is not installed") from None
-        install(npm)
-        return start_pi(node)
-
-
 def setUpModule():
     global pi
     try:
-        pi = get_pi()
-    except Unavailable as why:
-        message = f"INTEROP WITH PI WAS NOT CHECKED: {why}".upper()
-        print(f"\n{'!' * 100}\n{message}\n{'!' * 100}", file=sys.stderr, flush=True)
-        raise unittest.SkipTest(message) from None
+        pi = Pi(npm.node(NODE_MIN), npm.installed(f"pi-{VERSION}", f"{PACKAGE}@{VERSION}"))
+        if pi.version != VERSION:
+            raise npm.Unavailable(f"pi {pi.version} is installed")
+    except npm.Unavailable as why:
+        npm.skip_loudly("INTEROP WITH PI", why)
 
 
 def tearDownModule():

@@ -28,6 +28,9 @@ std::string name_of(const Event& event) {
           [](const ToolStart&) { return std::string("tool_start"); },
           [](const ToolResult&) { return std::string("tool_result"); },
           [](const ToolsComplete&) { return std::string("tools_complete"); },
+          [](const ToolProgress&) { return std::string("tool_progress"); },
+          [](const AskUser&) { return std::string("ask_user"); },
+          [](const UserSteered&) { return std::string("user_steered"); },
           [](const End& e) { return "end" + (e.error.empty() ? "" : "(" + e.error + ")"); },
       },
       event);

@@ -110,6 +110,11 @@ std::string MemoryHook::prompt(const runtime::Agent&) const {
          "</memory>";
 }
 
+runtime::Intent MemoryHook::intent(const std::string& tool, const json::object&,
+                                   const runtime::Caller&) const {
+  return {runtime::Intent::Effect::reads, tool, {}, {}};
+}
+
 Task<ToolAnswer> MemoryHook::call(std::string tool, json::object arguments,
                                   runtime::Caller caller) {
   const auto memory = memories_.of(caller.agent.name);

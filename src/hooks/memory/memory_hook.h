@@ -14,6 +14,9 @@ class MemoryHook final : public runtime::Hook {
 
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
   std::string prompt(const runtime::Agent& agent) const override;
+  // Notes are the agent's own, and the user can see and undo them: nobody need be asked.
+  runtime::Intent intent(const std::string& tool, const json::object& arguments,
+                         const runtime::Caller& caller) const override;
   Task<runtime::ToolAnswer> call(std::string tool, json::object arguments,
                                  runtime::Caller caller) override;
 

@@ -107,6 +107,11 @@ std::string SessionsHook::prompt(const Agent&) const {
          "</sessions>";
 }
 
+runtime::Intent SessionsHook::intent(const std::string& tool, const json::object&,
+                                     const runtime::Caller&) const {
+  return {runtime::Intent::Effect::reads, tool, {}, {}};
+}
+
 Task<ToolAnswer> SessionsHook::call(std::string tool, json::object arguments,
                                     runtime::Caller caller) {
   if (tool == kSearch.name) co_return co_await search(arguments, caller);

@@ -18,6 +18,8 @@ class SessionsHook final : public runtime::Hook {
 
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
   std::string prompt(const runtime::Agent& agent) const override;
+  runtime::Intent intent(const std::string& tool, const json::object& arguments,
+                         const runtime::Caller& caller) const override;
   Task<runtime::ToolAnswer> call(std::string tool, json::object arguments,
                                  runtime::Caller caller) override;
 

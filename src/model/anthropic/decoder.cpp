@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "model/anthropic/anthropic.h"
 #include "model/anthropic/wire.h"
+#include "model/claude.h"
 #include "model/reply_builder.h"
 #include "model/sse/sse.h"
 
@@ -134,7 +136,8 @@ class AnthropicDecoder final : public Decoder {
 }  // namespace
 
 std::unique_ptr<Decoder> make_decoder(const Request& request) {
-  return std::make_unique<AnthropicDecoder>(ToolNames(request.tools, rules(Thoughts::none).name));
+  return std::make_unique<AnthropicDecoder>(
+      ToolNames(request.tools, claude::rules(AnthropicCodec::kApi, Thoughts::none).name));
 }
 
 }  // namespace reef::model::anthropic

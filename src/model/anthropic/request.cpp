@@ -99,29 +99,9 @@ json::object tool_choice(const ToolChoice& choice) {
 
 }  // namespace
 
-ConversationRules rules(Thoughts thoughts) {
-  ConversationRules out;
-  out.api = AnthropicCodec::kApi;
-  out.id = NameRule{"_-", 64, false};
-  out.name = NameRule{"_-", 64, false};
-  out.thoughts = thoughts;
-  out.calls_need_tools = true;
-  out.image_types = kCommonImageTypes;
-  return out;
-}
-
 json::object request_body(const Request& request, const ModelFacts& facts) {
-  // A forced call and thoughts exclude each other; the caller's word about tools counts more.
-  const auto mode = request.tool_choice.mode;
-  const bool forced = !request.tools.empty() &&
-                      (mode == ToolChoice::Mode::required || mode == ToolChoice::Mode::named);
-  bool thinking = request.thinking != ThinkingLevel::off && facts.thinking && !forced;
-  auto conversation =
-      prepare(request, facts, rules(thinking ? Thoughts::own_signed : Thoughts::none));
-  if (thinking && !claude::may_think(conversation, request.model)) {
-    thinking = false;
-    conversation = prepare(request, facts, rules(Thoughts::none));
-  }
+  const auto [conversation, thinking] =
+      claude::prepare(request, facts, AnthropicCodec::kApi, facts.thinking);
 
   json::object body{{"model", request.model}};
   auto lengths = claude::lengths(request, facts, thinking);

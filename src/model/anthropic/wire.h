@@ -4,11 +4,10 @@
 #include <memory>
 
 #include "model/codec.h"
-#include "model/conversation.h"
+#include "model/provider.h"
 
 namespace reef::model::anthropic {
 
-ConversationRules rules(Thoughts thoughts);
 json::object request_body(const Request& request, const ModelFacts& facts);
 std::unique_ptr<Decoder> make_decoder(const Request& request);
 // From the `error` object of an answer or of an event in mid-stream.

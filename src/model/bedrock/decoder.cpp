@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "model/bedrock/bedrock.h"
 #include "model/bedrock/event_stream.h"
 #include "model/bedrock/wire.h"
+#include "model/claude.h"
 #include "model/reply_builder.h"
 
 namespace reef::model::bedrock {
@@ -17,7 +19,7 @@ using json::find_string;
 class BedrockDecoder final : public Decoder {
  public:
   explicit BedrockDecoder(const Request& request)
-      : builder_(ToolNames(request.tools, rules(Thoughts::none).name)) {
+      : builder_(ToolNames(request.tools, claude::rules(BedrockCodec::kApi, Thoughts::none).name)) {
     // The stream does not say who answers.
     builder_.model = request.model;
   }

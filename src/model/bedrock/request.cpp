@@ -123,34 +123,15 @@ void add_extra(json::object& body, const json::object& extra) {
 
 }  // namespace
 
-ConversationRules rules(Thoughts thoughts) {
-  ConversationRules out;
-  out.api = BedrockCodec::kApi;
-  out.id = NameRule{"_-", 64, false};
-  out.name = NameRule{"_-", 64, false};
-  out.thoughts = thoughts;
-  out.calls_need_tools = true;
-  out.image_types = kCommonImageTypes;
-  return out;
-}
-
 json::object request_body(const Request& original, const ModelFacts& facts) {
   auto request = original;
   // There is no way to forbid calls but to declare no tools.
   if (request.tool_choice.mode == ToolChoice::Mode::none) request.tools.clear();
 
   const bool is_claude = claude::version_of(request.model).first > 0;
-  const auto mode = request.tool_choice.mode;
-  const bool forced = !request.tools.empty() &&
-                      (mode == ToolChoice::Mode::required || mode == ToolChoice::Mode::named);
-  bool thinking = is_claude && request.thinking != ThinkingLevel::off && facts.thinking && !forced;
   // Other models that think sign nothing and take nothing back.
-  auto conversation =
-      prepare(request, facts, rules(thinking ? Thoughts::own_signed : Thoughts::none));
-  if (thinking && !claude::may_think(conversation, request.model)) {
-    thinking = false;
-    conversation = prepare(request, facts, rules(Thoughts::none));
-  }
+  const auto [conversation, thinking] =
+      claude::prepare(request, facts, BedrockCodec::kApi, is_claude && facts.thinking);
 
   const auto caching = caching_of(request.model);
   json::object body;

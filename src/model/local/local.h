@@ -14,7 +14,8 @@ namespace reef::model {
 
 class LocalProvider final : public Provider {
  public:
-  std::string_view api() const override { return "reef-local"; }
+  static constexpr std::string_view kApi = "reef-local";
+  std::string_view api() const override { return kApi; }
   Task<Outcome> stream(const Request& request, const DeltaSink& sink) override;
 };
 

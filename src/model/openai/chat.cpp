@@ -114,21 +114,10 @@ void add_tools(json::object& body, const Conversation& conversation) {
                                                            {"description", tool.description},
                                                            {"parameters", schema_of(tool)}}}});
   body["tools"] = std::move(tools);
-  switch (conversation.tool_choice.mode) {
-    case ToolChoice::Mode::automatic:
-      break;
-    case ToolChoice::Mode::none:
-      body["tool_choice"] = "none";
-      break;
-    case ToolChoice::Mode::required:
-      body["tool_choice"] = "required";
-      break;
-    case ToolChoice::Mode::named:
-      body["tool_choice"] =
-          json::object{{"type", "function"},
-                       {"function", json::object{{"name", conversation.tool_choice.name}}}};
-      break;
-  }
+  const auto& choice = conversation.tool_choice;
+  add_tool_choice(
+      body, choice,
+      json::object{{"type", "function"}, {"function", json::object{{"name", choice.name}}}});
 }
 
 }  // namespace

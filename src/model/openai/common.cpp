@@ -32,6 +32,22 @@ json::object schema_of(const Tool& tool) {
   return schema;
 }
 
+void add_tool_choice(json::object& body, const ToolChoice& choice, json::object named) {
+  switch (choice.mode) {
+    case ToolChoice::Mode::automatic:
+      return;
+    case ToolChoice::Mode::none:
+      body["tool_choice"] = "none";
+      return;
+    case ToolChoice::Mode::required:
+      body["tool_choice"] = "required";
+      return;
+    case ToolChoice::Mode::named:
+      body["tool_choice"] = std::move(named);
+      return;
+  }
+}
+
 std::string data_url(std::string_view mime_type, std::string_view base64) {
   return fmt::format("data:{};base64,{}", mime_type, base64);
 }

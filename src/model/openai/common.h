@@ -11,6 +11,8 @@ namespace reef::model::openai {
 // "minimal" ... "high"; empty when thinking is off.
 std::string_view effort_of(ThinkingLevel level, bool official);
 json::object schema_of(const Tool& tool);
+// Sets `tool_choice`; `named` is how this API names one function.
+void add_tool_choice(json::object& body, const ToolChoice& choice, json::object named);
 std::string data_url(std::string_view mime_type, std::string_view base64);
 HttpRequest post_json(const std::string& url, const Headers& headers, const json::object& body);
 HttpRequest get_json(const std::string& url, const Headers& headers);

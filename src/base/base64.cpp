@@ -1,9 +1,9 @@
-#include "exchange/base64.h"
+#include "base/base64.h"
 
 #include <array>
 #include <cstdint>
 
-namespace reef::exchange {
+namespace reef {
 namespace {
 
 constexpr std::string_view kDigits =
@@ -65,4 +65,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return out;
 }
 
-}  // namespace reef::exchange
+}  // namespace reef

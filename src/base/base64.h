@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace reef::exchange {
+namespace reef {
 
 std::string to_base64(std::string_view bytes);
 // nullopt when it is none.
 std::optional<std::string> from_base64(std::string_view text);
 
-}  // namespace reef::exchange
+}  // namespace reef

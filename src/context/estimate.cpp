@@ -1,0 +1,121 @@
+#include "context/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/overload.h"
+
+namespace reef::context {
+namespace {
+
+constexpr std::int64_t kUnitsPerToken = 4;
+constexpr std::int64_t kImageUnits = 4800;
+
+std::int64_t utf16_units(std::string_view text) {
+  std::int64_t units = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte & 0xC0U) != 0x80U) ++units;
+    if (byte >= 0xF0U) ++units;
+  }
+  return units;
+}
+
+// Pictures of the user count nothing, those of tools do: so it is in pi.
+std::int64_t units_of(const std::vector<session::Block>& blocks, std::int64_t image) {
+  std::int64_t units = 0;
+  for (const auto& block : blocks)
+    units += std::visit(Overload{
+                            [](const session::TextBlock& b) { return utf16_units(b.text); },
+                            [](const session::ThinkingBlock& b) { return utf16_units(b.thinking); },
+                            [&](const session::ImageBlock&) { return image; },
+                            [](const session::ToolCallBlock& b) {
+                              return utf16_units(b.name) + utf16_units(json::write(b.arguments));
+                            },
+                            [](const session::OtherBlock&) { return std::int64_t{0}; },
+                        },
+                        block);
+  return units;
+}
+
+// Tokens a character makes with the usual tokenizers, by what it is.
+constexpr double kLetter = 0.22;
+constexpr double kSign = 0.45;
+constexpr double kIdeograph = 0.85;
+constexpr double kOther = 0.40;
+constexpr double kLearning = 0.3;
+constexpr double kFactorMin = 0.25, kFactorMax = 4;
+constexpr std::size_t kLessonBytesMin = 200;
+
+double raw_estimate(std::string_view text) {
+  double tokens = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x80U) {
+      const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+      tokens += letter || byte == ' ' ? kLetter : kSign;
+      ++i;
+    } else {
+      // From U+3000 on: three bytes of E3..ED, or four.
+      const bool ideograph = byte >= 0xE3U && byte != 0xEEU && byte != 0xEFU;
+      tokens += ideograph ? kIdeograph : kOther;
+      ++i;
+      while (i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U) ++i;
+    }
+  }
+  return tokens;
+}
+
+}  // namespace
+
+std::int64_t estimate(const session::Message& message) {
+  const auto units = std::visit(
+      Overload{
+          [](const session::UserMessage& m) { return units_of(m.content, 0); },
+          [](const session::AssistantMessage& m) { return units_of(m.content, 0); },
+          [](const session::ToolResultMessage& m) { return units_of(m.content, kImageUnits); },
+          [](const session::BashMessage& m) {
+            return utf16_units(m.command) + utf16_units(m.output);
+          },
+          [](const session::CustomMessage& m) { return units_of(m.content, kImageUnits); },
+          [](const session::SummaryMessage& m) { return utf16_units(m.summary); },
+          [](const session::OtherMessage&) { return std::int64_t{0}; },
+      },
+      message);
+  return (units + kUnitsPerToken - 1) / kUnitsPerToken;
+}
+
+ContextTokens count(const session::Context& context) {
+  ContextTokens out;
+  auto i = context.items.size();
+  for (; i > 0; --i) {
+    const auto* reply = std::get_if<session::AssistantMessage>(context.items[i - 1].message.get());
+    const bool good = reply && reply->stop_reason != session::StopReason::error &&
+                      reply->stop_reason != session::StopReason::aborted;
+    if (good && reply->usage.total() > 0) {
+      out.reported = reply->usage.total();
+      out.reported_at = i - 1;
+      break;
+    }
+    out.since += estimate(*context.items[i - 1].message);
+  }
+  out.total = out.reported + out.since;
+  return out;
+}
+
+std::int64_t Estimator::estimate(std::string_view text) const {
+  return static_cast<std::int64_t>(std::ceil(raw_estimate(text) * factor_));
+}
+
+void Estimator::learn(std::string_view text, std::int64_t tokens) {
+  if (text.size() < kLessonBytesMin || tokens <= 0) return;
+  const auto raw = raw_estimate(text);
+  const auto off =
+      std::abs(raw * factor_ - static_cast<double>(tokens)) / static_cast<double>(tokens);
+  ++lessons_;
+  error_ += (off - error_) / lessons_;
+  const auto seen = std::clamp(static_cast<double>(tokens) / raw, kFactorMin, kFactorMax);
+  factor_ = lessons_ == 1 ? seen : factor_ + kLearning * (seen - factor_);
+}
+
+}  // namespace reef::context

@@ -1,0 +1,179 @@
+#include "hooks/os/os_hook.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sys/stat.h>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "shell/shell.h"
+
+namespace reef::hooks {
+namespace {
+
+using runtime::Caller;
+using runtime::Intent;
+using runtime::ToolAnswer;
+
+// A tenth of what the model can hold, and never little or much; four bytes a token.
+constexpr std::int64_t kShownTokensMin = 2'000, kShownTokensMax = 12'000;
+constexpr std::int64_t kBytesAToken = 4;
+
+std::size_t shown_bytes(std::int64_t window) {
+  const auto tokens =
+      window <= 0 ? kShownTokensMax : std::clamp(window / 10, kShownTokensMin, kShownTokensMax);
+  return static_cast<std::size_t>(tokens * kBytesAToken);
+}
+
+bool is_folder(const std::string& path) {
+  struct ::stat info = {};
+  return path.starts_with('/') && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// What a command gets to see of the daemon's environment: keys live there too.
+constexpr const char* kPassed[] = {"PATH",     "HOME",   "USER",     "LOGNAME", "SHELL", "LANG",
+                                   "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ",      "TMPDIR"};
+
+std::map<std::string, std::string> environment_for(const runtime::Agent& agent) {
+  std::map<std::string, std::string> out{{"TERM", "dumb"},
+                                         {"PAGER", "cat"},
+                                         {"GIT_PAGER", "cat"},
+                                         {"GIT_TERMINAL_PROMPT", "0"},
+                                         {"PATH", "/usr/local/bin:/usr/bin:/bin"}};
+  const auto pass = [&](const char* name) {
+    if (const char* value = std::getenv(name)) out[name] = value;
+  };
+  for (const auto* name : kPassed) pass(name);
+  for (const auto& name : agent.pass_env) pass(name.c_str());
+  return out;
+}
+
+bool may_run_bash(const Caller& caller) {
+  return caller.local || caller.agent.remote_bash;
+}
+
+// What "always" covers: everything below the working directory, or the one folder where that would
+// be too much.
+std::string folder_rule(const os::Ground& ground, const std::string& path) {
+  const bool broad = ground.cwd == "/" || ground.cwd == ground.user_home;
+  if (!broad && os::within(ground.cwd, path)) return utf8::sanitize(ground.cwd) + "/**";
+  const auto slash = path.rfind('/');
+  return utf8::sanitize(path.substr(0, slash)) + "/*";
+}
+
+}  // namespace
+
+OsHook::OsHook(House house) : house_(std::move(house)), claims_(house_.loop) {
+  // Paths are compared without links.
+  if (const auto real = os::resolve({.cwd = "/"}, house_.reef_home)) house_.reef_home = *real;
+}
+
+std::vector<model::Tool> OsHook::tools(const runtime::Agent&) const {
+  std::vector<model::Tool> out;
+  for (const auto* description : {&os::kBash, &os::kRead, &os::kWrite, &os::kEdit, &os::kLs,
+                                  &os::kGlob, &os::kGrep, &os::kSubmitPlan})
+    out.push_back(tool_from(*description));
+  return out;
+}
+
+std::string OsHook::prompt(const runtime::Agent&) const {
+  return "<environment>\nos: linux\n</environment>\n"
+         "<files>\n"
+         "- Relative paths begin at the working directory of the conversation; bash starts there "
+         "every time.\n"
+         "- Look with read, ls, glob and grep rather than with bash. Change files with edit, or "
+         "write for new ones; read a file before you change it.\n"
+         "- What changes something may need the user's permission. When a call is refused, do not "
+         "try the same another way: say what you wanted, or hand in a plan with submit_plan.\n"
+         "</files>";
+}
+
+os::Ground OsHook::ground_of(const Caller& caller) const {
+  os::Ground out;
+  out.user_home = house_.user_home;
+  out.reef_home = house_.reef_home;
+  out.session = house_.reef_home + "/sessions/" + caller.session.text();
+  out.cwd = caller.cwd;
+  const auto* row = house_.sessions.find(caller.session);
+  if (out.cwd.empty() && row) {
+    // Where it was begun may be on another machine.
+    const auto set = std::string(row->text("workingDirectory"));
+    if (is_folder(set)) out.cwd = set;
+    if (out.cwd.empty() && is_folder(row->cwd)) out.cwd = row->cwd;
+  }
+  const bool outsider = !may_run_bash(caller);
+  if (out.cwd.empty()) out.cwd = outsider ? out.session : house_.user_home;
+  if (const auto real = os::resolve(out, out.cwd)) out.cwd = *real;
+  if (outsider) out.confined = out.cwd;
+  return out;
+}
+
+os::Desk OsHook::desk_for(const Caller& caller) {
+  const auto window = house_.context_window ? house_.context_window(caller) : 0;
+  return os::Desk{
+      house_.loop,    house_.pool,         seen_,        claims_,           ground_of(caller),
+      caller.session, shown_bytes(window), house_.umask, house_.clock.now()};
+}
+
+Intent OsHook::intent(const std::string& tool, const json::object& arguments,
+                      const Caller& caller) const {
+  using Effect = Intent::Effect;
+  if (tool == os::kBash.name) {
+    const auto command = text_of(arguments, "command");
+    Intent out{Effect::changes, command, {}, {}};
+    // Refused by the call itself, whatever it is.
+    if (!may_run_bash(caller)) out.effect = Effect::reads;
+    if (!may_run_bash(caller)) return out;
+    auto judged = shell::judge(command);
+    switch (judged.effect) {
+      case shell::Judgement::Effect::reads:
+        out.effect = Effect::reads;
+        break;
+      case shell::Judgement::Effect::changes:
+        out.effect = Effect::changes;
+        break;
+      case shell::Judgement::Effect::dangerous:
+        out.effect = Effect::dangerous;
+        break;
+    }
+    out.rule = std::move(judged.rule);
+    out.reason = std::move(judged.reason);
+    return out;
+  }
+  if (tool == os::kWrite.name || tool == os::kEdit.name) {
+    // A look at the disk on the loop, short as it is: what is asked about must be what is changed.
+    const auto ground = ground_of(caller);
+    const auto path = os::resolve_to_write(ground, text_of(arguments, "path"));
+    if (!path) return {Effect::reads, text_of(arguments, "path"), {}, {}};  // the call says why not
+    // A plan is words for the user, in a file nobody runs.
+    if (os::is_plan(ground, *path)) return {Effect::reads, *path, {}, {}};
+    return {Effect::changes, utf8::sanitize(*path), folder_rule(ground, *path),
+            "it changes a file"};
+  }
+  // The others look, and submit_plan writes a plan.
+  return {Effect::reads, text_of(arguments, "path"), {}, {}};
+}
+
+Task<ToolAnswer> OsHook::call(std::string tool, json::object arguments, Caller caller) {
+  const auto desk = desk_for(caller);
+  if (tool == os::kRead.name) co_return co_await os::read(desk, arguments);
+  if (tool == os::kLs.name) co_return co_await os::ls(desk, arguments);
+  if (tool == os::kGlob.name) co_return co_await os::glob(desk, arguments);
+  if (tool == os::kGrep.name) co_return co_await os::grep(desk, arguments);
+  if (tool == os::kWrite.name) co_return co_await os::write(desk, arguments);
+  if (tool == os::kEdit.name) co_return co_await os::edit(desk, arguments);
+  if (tool == os::kSubmitPlan.name) co_return co_await os::submit_plan(desk, arguments);
+  if (!may_run_bash(caller))
+    co_return os::failed(fmt::format(
+        "bash is not for senders from outside ({}); the agent's configuration can allow it",
+        utf8::excerpt(caller.sender)));
+  // What nobody was asked about the kernel holds to its word.
+  const bool asked_for_nothing = caller.mode != runtime::PermissionMode::allow_all;
+  const bool harmless =
+      shell::judge(text_of(arguments, "command")).effect == shell::Judgement::Effect::reads;
+  os::Environment environment{environment_for(caller.agent), asked_for_nothing && harmless};
+  co_return co_await os::bash(desk, arguments, std::move(environment), caller.progress);
+}
+
+}  // namespace reef::hooks

@@ -1,0 +1,54 @@
+// The machine as tools: bash, read, write, edit, ls, grep, glob, and submit_plan for what is not to
+// be done yet (docs/tools.md).
+//
+//   tools.h    the tools, one function each
+//   paths.h    where they may go                 files.h    whole files, replaced as one
+//   seen.h     what was read                     edits.h    pieces of a text replaced
+//   diff.h     what changed                      output.h   what a command says, of any length
+//   walk.h     everything below a folder         ignore.h   .gitignore
+//   pattern.h  patterns of paths
+//
+// Loop thread.
+#pragma once
+
+#include <functional>
+
+#include "base/clock.h"
+#include "hooks/os/tools.h"
+#include "session/session.h"
+
+namespace reef::hooks {
+
+class OsHook final : public runtime::Hook {
+ public:
+  // Everything outlives it.
+  struct House {
+    Executor loop;
+    Pool& pool;
+    Clock& clock;
+    const session::Sessions& sessions;
+    std::string reef_home;  // absolute
+    std::string user_home;
+    mode_t umask = 022;  // the user's
+    // Of the model the caller speaks with, in tokens; 0: not known.
+    std::function<std::int64_t(const runtime::Caller&)> context_window = {};
+  };
+  explicit OsHook(House house);
+
+  std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
+  std::string prompt(const runtime::Agent& agent) const override;
+  runtime::Intent intent(const std::string& tool, const json::object& arguments,
+                         const runtime::Caller& caller) const override;
+  Task<runtime::ToolAnswer> call(std::string tool, json::object arguments,
+                                 runtime::Caller caller) override;
+
+ private:
+  os::Ground ground_of(const runtime::Caller& caller) const;
+  os::Desk desk_for(const runtime::Caller& caller);
+
+  House house_;
+  os::Seen seen_;
+  os::Claims claims_;
+};
+
+}  // namespace reef::hooks

@@ -1,0 +1,281 @@
+#include "runtime/compaction.h"
+
+#include <algorithm>
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "context/context.h"
+#include "model/complete.h"
+#include "model/local/extract.h"
+#include "model/local/local.h"
+#include "runtime/turn.h"
+
+namespace reef::runtime {
+namespace {
+
+using session::Entry;
+using session::MessagePtr;
+
+// Of models whose window nobody knows.
+constexpr std::int64_t kWindowDefault = 128'000;
+// What one call of a summariser is given, as a share of its window, and how many bytes a token is.
+constexpr double kPieceShare = 0.4;
+constexpr std::int64_t kTokenBytes = 3;
+constexpr std::size_t kPieceBytesMin = 2000;
+// Of a summary without a model, and of the facts a summary left out.
+constexpr std::int64_t kExtractBytesMax = 8 << 10;
+constexpr std::int64_t kFactsBytesMax = 8 << 10;
+
+// How much of the window each part may have. A small window cannot hold back the usual reserve.
+struct Budget {
+  std::int64_t window = 0;
+  context::CutLimits keep;
+};
+Budget budget_of(const Compaction& settings, std::int64_t window) {
+  Budget out;
+  out.window = window > 0 ? window : kWindowDefault;
+  const auto reserve = std::min(settings.reserve_tokens, out.window / 2);
+  out.keep.keep_recent = std::min(settings.keep_recent_tokens, (out.window - reserve) / 2);
+  out.keep.keep_max = (out.window - reserve) * 3 / 4;
+  return out;
+}
+
+std::vector<MessagePtr> messages_of(std::span<const Entry* const> entries) {
+  std::vector<MessagePtr> out;
+  for (const auto* entry : entries) {
+    session::Context one;
+    session::extend_context(one, *entry);
+    for (const auto& item : one.items)
+      if (auto message = session::for_model(item.message)) out.push_back(std::move(message));
+  }
+  return out;
+}
+
+std::int64_t tokens_of(const std::vector<MessagePtr>& messages) {
+  std::int64_t sum = 0;
+  for (const auto& message : messages) sum += context::estimate(*message);
+  return sum;
+}
+
+const Entry* last_compaction(std::span<const Entry* const> branch) {
+  for (std::size_t i = branch.size(); i > 0; --i)
+    if (branch[i - 1]->type == "compaction") return branch[i - 1];
+  return nullptr;
+}
+
+std::string without_facts(std::string_view summary) {
+  auto end = summary.find(context::kFactsHeading);
+  if (end == std::string_view::npos) end = summary.size();
+  while (end > 0 && summary[end - 1] == '\n') --end;
+  return std::string(summary.substr(0, end));
+}
+
+// The newest lines of the old summary that fit, then what was said since.
+std::string extractive(std::string_view previous, const std::vector<MessagePtr>& messages,
+                       std::size_t bytes_max) {
+  const auto since = model::summarise(messages, previous.empty() ? bytes_max : bytes_max / 2);
+  auto kept = without_facts(previous);
+  const auto room = bytes_max - std::min(bytes_max, since.size() + 1);
+  if (kept.size() > room) {
+    const auto line = kept.find('\n', kept.size() - room);
+    kept = line == std::string::npos ? std::string() : kept.substr(line + 1);
+  }
+  return kept.empty() ? since : fmt::format("{}\n{}", kept, since);
+}
+
+// One call of the model; the error says what it said.
+Task<Result<std::string>> ask(const Candidate& candidate, context::SummaryRequest words,
+                              std::int64_t tokens_max) {
+  model::Request request;
+  request.model = candidate.route.model;
+  request.system = context::summary_system();
+  session::UserMessage message;
+  message.content.push_back(session::TextBlock{context::summary_words(words)});
+  request.messages.push_back(std::make_shared<const session::Message>(std::move(message)));
+  request.max_tokens = tokens_max;
+  const auto outcome = co_await model::complete(*candidate.route.provider, request);
+  if (const auto* failure = std::get_if<model::Failure>(&outcome))
+    co_return Error(Errc::provider, model::describe(*failure, candidate.model));
+  const auto& reply = std::get<model::Reply>(outcome).message;
+  if (reply.stop_reason == session::StopReason::length)
+    co_return Error(Errc::provider, "the summary was cut off: the model ran out of tokens");
+  co_return session::text_of(reply.content);
+}
+
+// Piece by piece, each time bringing the summary so far up to date.
+Task<Result<std::string>> summarise(const Candidate& candidate, const Compactions::Request& request,
+                                    const Budget& budget, std::vector<MessagePtr> messages,
+                                    std::string previous, bool part_of_turn) {
+  if (messages.empty()) co_return previous;
+  const auto replaced = tokens_of(messages) * kTokenBytes;
+  if (candidate.route.provider->api() == model::LocalProvider::kApi) {
+    const auto bytes =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(replaced / 4, 200, kExtractBytesMax));
+    co_return extractive(previous, messages, bytes + previous.size() / 2);
+  }
+  const auto bytes = std::max(
+      kPieceBytesMin, static_cast<std::size_t>(kPieceShare * static_cast<double>(budget.window)) *
+                          static_cast<std::size_t>(kTokenBytes));
+  for (const auto& piece : context::as_text(messages, bytes)) {
+    const context::SummaryRequest words{piece, previous, request.agent.prompt, request.instructions,
+                                        part_of_turn};
+    auto summary = co_await ask(candidate, words, std::max<std::int64_t>(1024, budget.window / 8));
+    if (!summary) co_return summary;
+    previous = *std::move(summary);
+  }
+  co_return previous;
+}
+
+}  // namespace
+
+Compactions::Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories)
+    : loop_(std::move(loop)),
+      sessions_(sessions),
+      memories_(memories),
+      tasks_(loop_, "compactions") {}
+
+Task<Result<Compacted>> Compactions::compact(Request request) {
+  auto& work = running_[request.session];
+  if (!work) {
+    work = std::make_shared<Work>(loop_, std::move(request));
+    tasks_.spawn(work_on(work));
+  }
+  const auto mine = work;
+  while (!mine->outcome) co_await mine->done.wait();
+  co_return *mine->outcome;
+}
+
+Task<void> Compactions::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Task<void> Compactions::work_on(std::shared_ptr<Work> work) {
+  co_await yield_to_loop();
+  Result<Compacted> outcome = Error(Errc::cancelled, "the compaction was cancelled");
+  try {
+    outcome = co_await do_compact(work->request);
+  } catch (const boost::system::system_error& error) {
+    if (error.code() != boost::asio::error::operation_aborted)
+      outcome = Error(Errc::internal, error.what());
+  }
+  running_.erase(work->request.session);
+  work->outcome = std::move(outcome);
+  work->done.notify_all();
+}
+
+Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
+  auto opened = co_await sessions_.open(request.session);
+  if (!opened) co_return std::move(opened).error();
+  const auto session = *std::move(opened);
+  const auto read = co_await sessions_.read(request.session);
+  if (!read) co_return read.error();
+  const auto branch = read->branch();
+
+  const auto* row = sessions_.find(request.session);
+  const std::string name(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
+                                                                    : request.agent.model);
+  auto route = request.setup->providers.route(name);
+  if (!route) co_return std::move(route).error();
+  const Candidate candidate{name, *std::move(route)};
+  const auto budget = budget_of(request.setup->compaction, candidate.route.facts.context_window);
+
+  Compacted out;
+  out.tokens_before = context::count(session::build_context(branch)).total;
+  const auto cut = context::choose_cut(branch, budget.keep);
+  if (!cut)
+    co_return Error(
+        Errc::unavailable,
+        fmt::format("there is nothing to compact: the context has about {} tokens, and the "
+                    "last {} are kept as they are",
+                    out.tokens_before, budget.keep.keep_recent));
+
+  const std::span<const Entry* const> all(branch);
+  const auto* before = last_compaction(branch);
+  const std::string previous(before ? json::find_string(before->body, "summary").value_or("")
+                                    : std::string_view());
+  const auto history = messages_of(all.subspan(cut->begin, cut->turn_start - cut->begin));
+  const auto prefix = messages_of(all.subspan(cut->turn_start, cut->first_kept - cut->turn_start));
+  out.messages = history.size() + prefix.size();
+
+  auto summary =
+      co_await summarise(candidate, request, budget, history, without_facts(previous), false);
+  if (!summary) co_return std::move(summary).error().with("the summary could not be made");
+  auto turn = co_await summarise(candidate, request, budget, prefix, {}, true);
+  if (!turn) co_return std::move(turn).error().with("the summary could not be made");
+  out.summary = context::join_summaries(*std::move(summary), *turn);
+  if (const auto good = context::check_summary(out.summary, INT64_MAX); !good)
+    co_return Error(good.error());
+
+  auto files = context::files_of(all.subspan(cut->begin, cut->first_kept - cut->begin));
+  if (before) context::add_known(files, *before);
+  auto replaced_messages = history;
+  replaced_messages.insert(replaced_messages.end(), prefix.begin(), prefix.end());
+  auto facts = context::listed_facts(previous);
+  for (auto& fact : context::find_facts(replaced_messages, files)) facts.push_back(std::move(fact));
+  session::SummaryMessage old;
+  old.summary = previous;
+  const auto replaced = tokens_of(replaced_messages) + context::estimate(session::Message(old));
+  // The list may cost half of what is won, never more.
+  session::SummaryMessage bare;
+  bare.summary = out.summary;
+  const auto won = replaced - context::estimate(session::Message(bare));
+  out.summary = context::with_missing(
+      std::move(out.summary), facts,
+      static_cast<std::size_t>(std::clamp<std::int64_t>(won * 2, 0, kFactsBytesMax)));
+  if (const auto good = context::check_summary(out.summary, replaced); !good)
+    co_return Error(good.error());
+
+  // A rewind meanwhile may have left what was to be kept: then this summary is not for that branch.
+  const auto& items = session->context().items;
+  const auto kept_message =
+      std::find_if(branch.begin() + static_cast<std::ptrdiff_t>(cut->first_kept), branch.end(),
+                   [](const Entry* entry) { return entry->type == "message"; });
+  const auto& landmark = kept_message != branch.end() ? (*kept_message)->id : branch.back()->id;
+  if (std::none_of(items.begin(), items.end(),
+                   [&](const auto& item) { return item.id == landmark; }))
+    co_return Error(Errc::conflict, "the conversation was rewound while it was being summarised");
+
+  out.archive = fmt::format("{}-{}", request.session.text(), row ? row->compaction_count + 1 : 1);
+  const auto archived = co_await archive(request.agent.name, out.archive, out.summary);
+  if (!archived) {
+    log::warn("session {}: the summary could not be archived: {}", request.session.text(),
+              archived.error().what);
+    out.archive.clear();
+  }
+
+  json::array read_files, modified_files;
+  for (const auto& path : files.only_read()) read_files.emplace_back(path);
+  for (const auto& path : files.changed()) modified_files.emplace_back(path);
+  session::Draft draft{"compaction",
+                       {{"summary", out.summary},
+                        {"tokensBefore", out.tokens_before},
+                        {"details", json::object{{"readFiles", std::move(read_files)},
+                                                 {"modifiedFiles", std::move(modified_files)}}}}};
+  // Without it nothing is kept, here and in pi.
+  if (cut->first_kept < branch.size())
+    draft.fields["firstKeptEntryId"] = branch[cut->first_kept]->id.text;
+  if (!out.archive.empty()) draft.fields["archive"] = out.archive;
+  const auto saved = co_await session->append(std::move(draft));
+  if (!saved) co_return Error(saved.error()).with("the compaction could not be saved");
+  for (const auto& item : session->context().items)
+    out.tokens_after += context::estimate(*item.message);
+  log::info("session {}: compacted {} messages, about {} tokens to {}", request.session.text(),
+            out.messages, out.tokens_before, out.tokens_after);
+  co_return out;
+}
+
+Task<Status> Compactions::archive(std::string agent, std::string name, std::string summary) {
+  REEF_CO_TRY(const auto memory, memories_.of(agent));
+  // One of an attempt that a crash cut off before the transcript had it is written over.
+  auto done = co_await memory->apply(memory::Add{name, summary, {}, memory::Kind::archive, 0});
+  if (!done && done.error().code == Errc::conflict)
+    done = co_await memory->apply(memory::Write{name, summary, std::nullopt});
+  if (!done) co_return std::move(done).error();
+  co_return Ok{};
+}
+
+}  // namespace reef::runtime

@@ -1,0 +1,64 @@
+// Makes room in a session's context: what is old becomes a summary, what is recent stays word for
+// word. Nothing happens by itself; somebody asks for it. The transcript keeps everything. Loop
+// thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/notify.h"
+#include "base/task_group.h"
+#include "memory/memory.h"
+#include "runtime/agent.h"
+#include "session/session.h"
+
+namespace reef::runtime {
+
+struct Compacted {
+  std::string summary;
+  std::int64_t tokens_before = 0;
+  std::int64_t tokens_after = 0;  // estimated
+  std::size_t messages = 0;       // that the summary stands for
+  std::string archive;  // its name in the agent's memory; empty: it could not be kept there
+};
+
+class Compactions {
+ public:
+  // Outlive it.
+  Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories);
+
+  struct Request {
+    session::SessionId session;
+    Agent agent;
+    std::shared_ptr<const Setup> setup;
+    std::string instructions = {};  // what the summary should mind in particular
+  };
+  // All or nothing: on an error the session is as it was, and it can be talked to meanwhile. Two at
+  // once for one session are one. The error says why: nothing to compact, a model that fails, a
+  // summary that would not be shorter.
+  Task<Result<Compacted>> compact(Request request);
+  // Gives up what is under way; returns when all of it has ended.
+  Task<void> stop();
+
+ private:
+  struct Work {
+    Work(Executor loop, Request wanted) : request(std::move(wanted)), done(std::move(loop)) {}
+    const Request request;
+    std::optional<Result<Compacted>> outcome;
+    Notify done;
+  };
+
+  // A task of its own: whoever asked may go away, and others may be waiting for the same.
+  Task<void> work_on(std::shared_ptr<Work> work);
+  Task<Result<Compacted>> do_compact(const Request& request);
+  Task<Status> archive(std::string agent, std::string name, std::string summary);
+
+  Executor loop_;
+  session::Sessions& sessions_;
+  memory::Memories& memories_;
+  std::map<session::SessionId, std::shared_ptr<Work>> running_;
+  TaskGroup tasks_;
+};
+
+}  // namespace reef::runtime

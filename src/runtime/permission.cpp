@@ -1,0 +1,220 @@
+#include "runtime/permission.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/shield.h"
+#include "base/utf8.h"
+
+namespace reef::runtime {
+namespace {
+
+using Effect = Intent::Effect;
+
+constexpr std::string_view kField = "permissions";
+constexpr std::string_view kOnce = "Allow once";
+constexpr std::string_view kAlways = "Always allow";
+constexpr std::string_view kDeny = "Deny";
+constexpr std::size_t kShownBytesMax = 4000;
+constexpr std::size_t kRuleBytesMax = 1024;
+
+constexpr std::pair<PermissionMode, std::string_view> kModes[] = {
+    {PermissionMode::safe, "safe"},
+    {PermissionMode::ask, "ask"},
+    {PermissionMode::allow_all, "allow-all"},
+};
+
+bool is_granted(const session::Row& row, std::string_view tool, std::string_view rule) {
+  const auto* all = json::find_object(row.meta, kField);
+  const auto* rules = all ? json::find_object(*all, tool) : nullptr;
+  return rules && rules->contains(rule);
+}
+
+ToolAnswer refused(std::string text) {
+  return {std::move(text), true};
+}
+
+ToolAnswer refused_in_safe_mode(const std::string& tool, const Intent& intent) {
+  return refused(fmt::format(
+      "Not done: this session is in safe mode, where tools may look and not touch, and {}. Say "
+      "what "
+      "you would do, or hand in a plan with submit_plan; the user can change the mode.",
+      intent.reason.empty() ? fmt::format("{} may change something", tool) : intent.reason));
+}
+
+// All of it, or both ends: what is asked about must not hide behind its length.
+std::string shown_to_user(std::string_view text) {
+  const auto clean = utf8::printable(text);
+  if (clean.size() <= kShownBytesMax) return clean;
+  const auto half = kShownBytesMax / 2;
+  return fmt::format("{}\n[... {} bytes are not shown ...]\n{}", utf8::prefix(clean, half),
+                     clean.size() - 2 * half, utf8::sanitize(clean.substr(clean.size() - half)));
+}
+
+Ask question_about(const std::string& tool, const Intent& intent, const Caller& caller) {
+  Question question;
+  question.header = "Permission";
+  question.text = fmt::format("{} wants to use {}:\n{}", utf8::excerpt(caller.agent.name),
+                              utf8::excerpt(tool), shown_to_user(intent.shown));
+  if (intent.effect == Effect::dangerous)
+    question.text += fmt::format("\nThis may destroy what cannot be had back{}{}",
+                                 intent.reason.empty() ? "." : ": ", intent.reason);
+  question.options.push_back({std::string(kOnce), "this call only"});
+  if (intent.effect == Effect::changes && !intent.rule.empty() &&
+      intent.rule.size() <= kRuleBytesMax)
+    question.options.push_back({std::string(kAlways), fmt::format("{}: {}, in this session", tool,
+                                                                  utf8::printable(intent.rule))});
+  question.options.push_back({std::string(kDeny), "or say what to do instead"});
+  Ask ask;
+  ask.questions.push_back(std::move(question));
+  ask.kind = Ask::Kind::permission;
+  return ask;
+}
+
+ToolAnswer not_answered(const Error& error) {
+  return refused(fmt::format("Not done: this needs the user's permission, and nobody gave it ({}).",
+                             error.what));
+}
+
+ToolAnswer denied(const Answer& answer) {
+  std::string words;
+  for (const auto& word : answer)
+    if (word != kDeny) words += (words.empty() ? "" : ", ") + word;
+  if (words.empty()) return refused("The user denied this call. Do not try it another way.");
+  return refused(fmt::format("The user denied this call and says: {}", words));
+}
+
+}  // namespace
+
+std::string_view name_of(PermissionMode mode) {
+  for (const auto& [value, name] : kModes)
+    if (value == mode) return name;
+  return "ask";
+}
+
+std::optional<PermissionMode> mode_from(std::string_view name) {
+  for (const auto& [value, known] : kModes)
+    if (known == name) return value;
+  return std::nullopt;
+}
+
+bool is_local(std::string_view sender, std::string_view key) {
+  // agent:<agent>:<rest> is about its rest.
+  if (key.starts_with("agent:")) {
+    key.remove_prefix(6);
+    const auto colon = key.find(':');
+    key = colon == std::string_view::npos ? std::string_view() : key.substr(colon + 1);
+  }
+  return sender.find(':') == std::string_view::npos && key.find(':') == std::string_view::npos;
+}
+
+PermissionMode mode_of(const Agent& agent, bool local, const session::Row& row) {
+  if (const auto set = mode_from(row.text("permissionMode"))) return *set;
+  return local ? agent.permission_mode : agent.remote_permission_mode;
+}
+
+std::vector<Grant> grants_of(const session::Row& row) {
+  std::vector<Grant> out;
+  const auto* all = json::find_object(row.meta, kField);
+  if (!all) return out;
+  for (const auto& [tool, rules] : *all)
+    if (const auto* object = rules.if_object())
+      for (const auto& [rule, at] : *object)
+        out.push_back({std::string(tool), std::string(rule),
+                       at.is_string() ? std::string(at.get_string()) : std::string()});
+  std::sort(out.begin(), out.end(), [](const Grant& a, const Grant& b) {
+    return std::tie(a.tool, a.rule) < std::tie(b.tool, b.rule);
+  });
+  return out;
+}
+
+Permissions::Permissions(Executor loop, session::Sessions& sessions, Clock& clock)
+    : sessions_(sessions), clock_(clock), answered_(std::move(loop)) {}
+
+void Permissions::look_up(Caller& caller) const {
+  const auto* row = sessions_.find(caller.session);
+  caller.local = is_local(caller.sender, row ? row->key() : std::string_view());
+  caller.mode = row ? mode_of(caller.agent, caller.local, *row) : PermissionMode::safe;
+}
+
+Task<std::optional<ToolAnswer>> Permissions::refusal(const Toolbox& toolbox,
+                                                     const session::ToolCallBlock& call,
+                                                     const Caller& caller) {
+  const auto intent = toolbox.intent(call, caller);
+  if (!intent || intent->effect == Effect::reads) co_return std::nullopt;
+  const auto about = caller.session.text() + '\0' + call.name + '\0' + intent->rule;
+  for (;;) {
+    // What is in force now: it may have changed while another call waited for an answer.
+    auto now = caller;
+    look_up(now);
+    if (now.mode == PermissionMode::safe) co_return refused_in_safe_mode(call.name, *intent);
+    if (intent->effect == Effect::changes) {
+      const auto* row = sessions_.find(caller.session);
+      const bool granted =
+          row && !intent->rule.empty() && is_granted(*row, call.name, intent->rule);
+      if (granted || now.mode == PermissionMode::allow_all) co_return std::nullopt;
+    }
+    if (intent->rule.empty() || !asking_.contains(about)) break;
+    co_await answered_.wait();
+  }
+  struct Asking {
+    Permissions& all;
+    const std::string& about;
+    ~Asking() {
+      all.asking_.erase(about);
+      all.answered_.notify_all();
+    }
+  };
+  asking_.insert(about);
+  const Asking asking{*this, about};
+  co_return co_await ask(call.name, *intent, caller);
+}
+
+Task<std::optional<ToolAnswer>> Permissions::ask(const std::string& tool, const Intent& intent,
+                                                 const Caller& caller) {
+  if (!caller.ask)
+    co_return not_answered(Error(Errc::unsupported, "there is nobody who could be asked"));
+  const auto answers = co_await caller.ask(question_about(tool, intent, caller));
+  if (!answers) co_return not_answered(answers.error());
+  const auto answer = answers->empty() ? Answer() : answers->front();
+  if (answer.size() != 1 || (answer[0] != kOnce && answer[0] != kAlways)) {
+    log::info("session {}: {} denied by the user", caller.session.text(), tool);
+    co_return denied(answer);
+  }
+  const bool lasting =
+      answer[0] == kAlways && intent.effect == Effect::changes && !intent.rule.empty();
+  if (!lasting) co_return std::nullopt;
+  const auto* row = sessions_.find(caller.session);
+  if (row && grants_of(*row).size() >= kGrantsMax) {
+    log::warn("session {}: {} permissions are kept; no more", caller.session.text(), kGrantsMax);
+    co_return std::nullopt;
+  }
+  json::object facts{
+      {kField, json::object{{tool, json::object{{intent.rule, format_iso(clock_.now())}}}}}};
+  const auto kept = co_await shielded(sessions_.set_facts(caller.session, std::move(facts)));
+  // The user said yes; that it must be asked again next time is the lesser harm.
+  if (!kept)
+    log::error("session {}: the permission could not be kept: {}", caller.session.text(),
+               kept.error().what);
+  co_return std::nullopt;
+}
+
+Task<Status> Permissions::revoke(session::SessionId id, std::string tool, std::string rule) {
+  const auto* row = sessions_.find(id);
+  if (!row) co_return session::no_session(id);
+  json::object gone;
+  for (const auto& grant : grants_of(*row)) {
+    if (!tool.empty() && grant.tool != tool) continue;
+    if (!rule.empty() && grant.rule != rule) continue;
+    auto& rules = gone[grant.tool];
+    if (!rules.is_object()) rules = json::object();
+    rules.get_object()[grant.rule] = nullptr;
+  }
+  if (gone.empty())
+    co_return Error(Errc::not_found, fmt::format("no such permission in session {}", id.text()));
+  co_return co_await shielded(sessions_.set_facts(id, json::object{{kField, std::move(gone)}}));
+}
+
+}  // namespace reef::runtime

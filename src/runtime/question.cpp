@@ -1,0 +1,156 @@
+#include "runtime/question.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+namespace reef::runtime {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const auto begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(at), text.size());
+    if (const auto part = trim(text.substr(0, end)); !part.empty()) out.push_back(part);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+template <std::size_t N>
+bool is_one_of(std::string_view word, const std::array<std::string_view, N>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// The option somebody means who was asked for a permission and answers in his own way.
+const Question::Option* meant(const std::vector<Question::Option>& options, std::string_view word) {
+  constexpr std::array<std::string_view, 6> kYes = {"yes", "y", "allow", "ok", "okay", "once"};
+  constexpr std::array<std::string_view, 5> kNo = {"no", "n", "deny", "reject", "never"};
+  if (is_one_of(word, kYes)) return &options.front();
+  if (is_one_of(word, kNo)) return &options.back();
+  if (word != "always" && word != "a") return nullptr;
+  for (const auto& option : options)
+    if (utf8::lower_ascii(option.label).find("always") != std::string::npos) return &option;
+  return nullptr;
+}
+
+// The label of the option these words name.
+std::optional<std::string> label_for(const Question& question, Ask::Kind kind,
+                                     std::string_view words) {
+  const auto& options = question.options;
+  const auto wanted = utf8::lower_ascii(words);
+  for (const auto& option : options)
+    if (utf8::lower_ascii(trim(option.label)) == wanted) return option.label;
+  std::size_t number = 0;
+  const auto [end, bad] = std::from_chars(words.data(), words.data() + words.size(), number);
+  if (bad == std::errc() && end == words.data() + words.size() && number >= 1 &&
+      number <= options.size())
+    return options[number - 1].label;
+  if (kind == Ask::Kind::permission && !options.empty())
+    if (const auto* option = meant(options, wanted)) return option->label;
+  return std::nullopt;
+}
+
+Answer answer_in_words(const Question& question, Ask::Kind kind, std::string_view text) {
+  const auto words = trim(text);
+  if (words.empty()) return {};
+  if (auto label = label_for(question, kind, words)) return {*std::move(label)};
+  if (question.multi_select) {
+    // "1, 3": a list only when all of it names options; a sentence has commas too.
+    Answer chosen;
+    const auto parts = split(words, ',');
+    for (const auto part : parts)
+      if (auto label = label_for(question, kind, part)) chosen.push_back(*std::move(label));
+    if (chosen.size() == parts.size()) return chosen;
+  }
+  return {std::string(words)};
+}
+
+bool is_answer(const json::value& value) {
+  const auto* list = value.if_array();
+  return value.is_string() || (list && std::all_of(list->begin(), list->end(),
+                                                   [](const auto& v) { return v.is_string(); }));
+}
+
+Answer answer_in_json(const Question& question, Ask::Kind kind, const json::value& value) {
+  Answer out;
+  const auto add = [&](std::string_view text) {
+    for (auto& words : answer_in_words(question, kind, text)) out.push_back(std::move(words));
+  };
+  if (const auto* text = value.if_string()) add(*text);
+  if (const auto* list = value.if_array())
+    for (const auto& item : *list) add(item.get_string());
+  return out;
+}
+
+// nullopt when it is not of the form, and then just words that begin with a brace.
+std::optional<std::vector<Answer>> from_object(const Ask& ask, const json::object& in) {
+  std::vector<Answer> out(ask.questions.size());
+  for (const auto& member : in) {
+    const auto found =
+        std::find_if(ask.questions.begin(), ask.questions.end(), [&](const Question& question) {
+          return question.text == member.key() || question.header == member.key();
+        });
+    if (found == ask.questions.end() || !is_answer(member.value())) return std::nullopt;
+    out[static_cast<std::size_t>(found - ask.questions.begin())] =
+        answer_in_json(*found, ask.kind, member.value());
+  }
+  return out;
+}
+
+std::optional<std::vector<Answer>> from_array(const Ask& ask, const json::array& in) {
+  if (!std::all_of(in.begin(), in.end(), is_answer)) return std::nullopt;
+  // Of one question a flat list is what was chosen.
+  if (ask.questions.size() == 1 &&
+      std::all_of(in.begin(), in.end(), [](const auto& item) { return item.is_string(); }))
+    return std::vector<Answer>{answer_in_json(ask.questions[0], ask.kind, in)};
+  if (in.size() != ask.questions.size()) return std::nullopt;
+  std::vector<Answer> out;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    out.push_back(answer_in_json(ask.questions[i], ask.kind, in[i]));
+  return out;
+}
+
+std::vector<Answer> from_words(const Ask& ask, std::string_view content) {
+  std::vector<Answer> out(ask.questions.size());
+  const auto lines = split(content, '\n');
+  if (ask.questions.size() > 1 && lines.size() == ask.questions.size()) {
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      out[i] = answer_in_words(ask.questions[i], ask.kind, lines[i]);
+  } else if (!out.empty()) {
+    out[0] = answer_in_words(ask.questions[0], ask.kind, content);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(Ask::Kind kind) {
+  return kind == Ask::Kind::permission ? "permission" : "question";
+}
+
+std::vector<Answer> answers_from(const Ask& ask, std::string_view content) {
+  const auto text = trim(content);
+  if (text.starts_with('{') || text.starts_with('[')) {
+    if (const auto parsed = json::parse(text)) {
+      std::optional<std::vector<Answer>> out;
+      if (const auto* object = parsed->if_object()) out = from_object(ask, *object);
+      if (const auto* array = parsed->if_array()) out = from_array(ask, *array);
+      if (out) return *std::move(out);
+    }
+  }
+  return from_words(ask, content);
+}
+
+}  // namespace reef::runtime

@@ -1,0 +1,84 @@
+#include "runtime/questions.h"
+
+#include <fmt/format.h>
+
+#include "base/notify.h"
+#include "base/utf8.h"
+
+namespace reef::runtime {
+namespace {
+
+constexpr std::size_t kPendingMax = 4096;
+
+}  // namespace
+
+struct Questions::Entry {
+  Pending pending;
+  std::optional<std::vector<Answer>> answers;
+  Notify changed;
+};
+
+Questions::Questions(Executor loop, Clock& clock)
+    : loop_(std::move(loop)),
+      clock_(clock),
+      boot_(fmt::format("{:04x}", clock.now().time_since_epoch().count() & 0xffff)) {}
+
+Questions::~Questions() = default;
+
+Task<Result<std::vector<Answer>>> Questions::put(Origin origin, Ask ask,
+                                                 std::chrono::milliseconds patience, Show show) {
+  using Steady = std::chrono::steady_clock;
+  if (ask.questions.empty()) co_return Error(Errc::invalid, "there is no question");
+  if (entries_.size() >= kPendingMax)
+    co_return Error(Errc::busy, fmt::format("{} questions are waiting already", entries_.size()));
+  const auto number = ++last_;
+  Pending pending{fmt::format("q{}-{}", boot_, number), std::move(origin), std::move(ask),
+                  clock_.now(), std::nullopt};
+  auto deadline = Steady::time_point::max();
+  if (patience.count() > 0) {
+    pending.expires_at = pending.asked_at + patience;
+    deadline = Steady::now() + patience;
+  }
+  const auto entry =
+      std::make_shared<Entry>(Entry{std::move(pending), std::nullopt, Notify(loop_)});
+  entries_.emplace(number, entry);
+  struct Removal {
+    Questions& questions;
+    std::uint64_t number;
+    ~Removal() { questions.entries_.erase(number); }
+  } const removal{*this, number};
+  show(entry->pending);
+  while (!entry->answers) {
+    if (Steady::now() >= deadline) co_return Error(Errc::timeout, "nobody answered in time");
+    static_cast<void>(co_await entry->changed.wait_until(deadline));
+  }
+  co_return *std::move(entry->answers);
+}
+
+std::vector<const Questions::Pending*> Questions::list() const {
+  std::vector<const Pending*> out;
+  for (const auto& [number, entry] : entries_)
+    if (!entry->answers) out.push_back(&entry->pending);
+  return out;
+}
+
+Status Questions::settle(Entry& entry, std::string_view content) {
+  if (utf8::single_line(content).empty()) return Error(Errc::invalid, "the answer is empty");
+  entry.answers = answers_from(entry.pending.ask, content);
+  entry.changed.notify_all();
+  return Ok{};
+}
+
+Status Questions::answer(const std::string& id, std::string_view content) {
+  for (const auto& [number, entry] : entries_)
+    if (entry->pending.id == id && !entry->answers) return settle(*entry, content);
+  return Error(Errc::not_found, fmt::format("no question '{}' is waiting", utf8::excerpt(id)));
+}
+
+Status Questions::answer_oldest(const session::Key& key, std::string_view content) {
+  for (const auto& [number, entry] : entries_)
+    if (entry->pending.origin.key == key && !entry->answers) return settle(*entry, content);
+  return Error(Errc::not_found, "no question is waiting");
+}
+
+}  // namespace reef::runtime

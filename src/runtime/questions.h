@@ -1,0 +1,64 @@
+// Questions that wait for somebody to answer them, of all conversations. They outlive the client
+// that was shown them: whoever connects next can list and answer them. Loop thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "runtime/question.h"
+#include "session/ids.h"
+
+namespace reef::runtime {
+
+class Questions {
+ public:
+  Questions(Executor loop, Clock& clock);
+  ~Questions();
+
+  struct Origin {
+    session::Key key;
+    std::string agent, sender;
+    session::SessionId session;
+    std::string call_id;
+  };
+  struct Pending {
+    std::string id;
+    Origin origin;
+    Ask ask;
+    TimePoint asked_at;
+    std::optional<TimePoint> expires_at;
+  };
+
+  // Shows the question and waits for its answer, at most for `patience` (0: no limit): timeout when
+  // nobody answered in time, busy when too many wait. It is pending until this returns or is
+  // cancelled, and no longer.
+  using Show = std::function<void(const Pending&)>;
+  Task<Result<std::vector<Answer>>> put(Origin origin, Ask ask, std::chrono::milliseconds patience,
+                                        Show show);
+
+  // Oldest first; valid until the next suspension.
+  std::vector<const Pending*> list() const;
+  // not_found when there is no such one, or none of the conversation; invalid when it is empty.
+  Status answer(const std::string& id, std::string_view content);
+  Status answer_oldest(const session::Key& key, std::string_view content);
+
+ private:
+  struct Entry;
+  static Status settle(Entry& entry, std::string_view content);
+
+  Executor loop_;
+  Clock& clock_;
+  std::string boot_;  // so that an id of an earlier daemon means nothing to this one
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<Entry>> entries_;  // in the order asked
+};
+
+}  // namespace reef::runtime

@@ -1,0 +1,52 @@
+// compact: what is old in a session becomes a summary.
+
+#include <fmt/format.h>
+
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+Result<runtime::Compactions::Request> request_from(const Node& node, const protocol::Compact& in) {
+  const auto& setup = node.runtime.setup();
+  if (!in.session_id().empty()) {
+    REEF_TRY(auto id, known_session(node, in.session_id()));
+    const auto* row = node.sessions.find(id);
+    REEF_TRY(auto agent, setup.find(row->agent()));
+    return runtime::Compactions::Request{std::move(id), std::move(agent),
+                                         node.runtime.shared_setup(), in.instructions()};
+  }
+  const auto key = in.has_key() ? std::optional(in.key()) : std::nullopt;
+  REEF_TRY(auto address, node.runtime.resolve(in.agent(), in.sender(), key));
+  const auto id = node.sessions.current(address.key);
+  if (!id)
+    return Error(Errc::not_found,
+                 fmt::format("there is no conversation '{}' yet", address.key.text()));
+  return runtime::Compactions::Request{*id, std::move(address.agent), node.runtime.shared_setup(),
+                                       in.instructions()};
+}
+
+Task<protocol::ServerMessage> compact(Node& node, runtime::Compactions::Request request) {
+  const auto id = request.session;
+  const auto done = co_await node.compactions.compact(std::move(request));
+  if (!done) co_return protocol::make_error(done.error());
+  protocol::ServerMessage message;
+  auto& out = *message.mutable_compact();
+  out.set_summary(done->summary);
+  out.set_session_id(id.text());
+  out.set_tokens_before(done->tokens_before);
+  out.set_tokens_after(done->tokens_after);
+  out.set_messages(done->messages);
+  out.set_archive(done->archive);
+  co_return message;
+}
+
+}  // namespace
+
+protocol::Answer answer_compact(Node& node, const protocol::Compact& request) {
+  auto wanted = request_from(node, request);
+  if (!wanted) return protocol::answer_with(wanted.error());
+  return protocol::answer_with(compact(node, *std::move(wanted)));
+}
+
+}  // namespace reef::server

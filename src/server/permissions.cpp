@@ -1,0 +1,159 @@
+// Permissions and plans: what was allowed for good, and what waits to be allowed.
+
+#include <fmt/format.h>
+
+#include "base/shield.h"
+#include "base/utf8.h"
+#include "process/process.h"
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+constexpr std::size_t kPlansMax = 200;
+constexpr std::uint64_t kPlanBytesMax = 256U << 10;
+
+protocol::ServerMessage list_permissions(Node& node, const session::Row& row) {
+  protocol::ServerMessage message;
+  auto& list = *message.mutable_permission_list();
+  const auto agent = node.runtime.setup().find(row.agent());
+  const bool local = runtime::is_local(row.sender(), row.key());
+  list.set_mode(
+      std::string(runtime::name_of(mode_of(agent ? *agent : runtime::Agent(), local, row))));
+  for (const auto& grant : runtime::grants_of(row)) {
+    auto& permission = *list.add_permissions();
+    permission.set_tool(grant.tool);
+    permission.set_rule(grant.rule);
+    permission.set_granted_at(grant.at);
+  }
+  list.set_sandbox(process::what_is_missing({.read_only = true, .no_network = true}));
+  return message;
+}
+
+Task<protocol::ServerMessage> revoke(Node& node, session::SessionId id, std::string tool,
+                                     std::string rule) {
+  const auto done =
+      co_await node.runtime.permissions().revoke(id, std::move(tool), std::move(rule));
+  if (!done) co_return protocol::make_error(done.error());
+  const auto* row = node.sessions.find(id);
+  if (!row) co_return protocol::make_error(session::no_session(id));
+  co_return list_permissions(node, *row);
+}
+
+Task<Result<std::string>> read_plan(Node& node, const session::SessionId& id, std::string path) {
+  REEF_CO_TRY(const auto file, co_await node.attachments.folders().open(id, path));
+  if (file->info().bytes > kPlanBytesMax)
+    co_return Error(Errc::too_large, fmt::format("{} has {} bytes; a plan has at most {}", path,
+                                                 file->info().bytes, kPlanBytesMax));
+  REEF_CO_TRY(const auto bytes, co_await file->read(0, file->info().bytes));
+  co_return utf8::sanitize(bytes);
+}
+
+Task<protocol::ServerMessage> list_plans(Node& node, session::SessionId id) {
+  auto page = co_await node.attachments.folders().list(id, "plans", kPlansMax, "");
+  if (!page) co_return protocol::make_error(page.error());
+  protocol::ServerMessage message;
+  auto& list = *message.mutable_plan_list();
+  for (const auto& file : page->files) {
+    std::string_view name = file.path;
+    name.remove_prefix(std::min<std::size_t>(name.size(), 6));  // plans/
+    if (!name.ends_with(".md") || name.find('/') != std::string_view::npos) continue;
+    auto content = co_await read_plan(node, id, file.path);
+    auto& plan = *list.add_plans();
+    plan.set_name(std::string(name.substr(0, name.size() - 3)));
+    plan.set_content(content ? *std::move(content) : content.error().what);
+    plan.set_changed_at(format_iso(file.modified));
+  }
+  co_return message;
+}
+
+// The plan's words, once the session is out of safe mode and its conversation's current one.
+Task<Result<protocol::Stream>> begin_plan(Node& node, session::SessionId id,
+                                          protocol::AcceptPlan request) {
+  const auto mode = request.mode().empty() ? "ask" : request.mode();
+  if (mode != "ask" && mode != "allow-all")
+    co_return Error(Errc::invalid, "the mode of a plan must be ask or allow-all");
+  auto name = request.name();
+  if (name.ends_with(".md")) name.resize(name.size() - 3);
+  auto content = co_await read_plan(node, id, "plans/" + name + ".md");
+  if (!content) co_return std::move(content).error().with("plan '" + utf8::excerpt(name) + "'");
+
+  const auto* row = node.sessions.find(id);
+  if (!row) co_return session::no_session(id);
+  std::optional<session::Key> key;
+  if (auto own = session::Key::parse(row->key()); own && node.sessions.current(*own) == id)
+    key = *std::move(own);
+  if (!key) {
+    REEF_CO_TRY(auto bound, co_await node.sessions.resume(id, std::nullopt));
+    key = std::move(bound);
+  }
+  organise::Change change;
+  change.patch["permissionMode"] = mode;
+  const auto changed =
+      co_await node.changes.apply(id, std::move(change), organise::Changes::Same::skip);
+  if (!changed) co_return changed.error();
+  row = node.sessions.find(id);
+  if (!row) co_return session::no_session(id);
+  protocol::Stream turn;
+  turn.set_agent(std::string(row->agent()));
+  turn.set_sender(std::string(row->sender()));
+  turn.set_key(key->text());
+  turn.set_content(
+      fmt::format("I accept the plan '{}'. Carry it out.\n\n<plan name=\"{}\">\n{}\n</plan>", name,
+                  name, *content));
+  co_return turn;
+}
+
+class PlanStream final : public protocol::MessageStream {
+ public:
+  PlanStream(Node& node, session::SessionId id, protocol::AcceptPlan request)
+      : node_(node), id_(std::move(id)), request_(std::move(request)) {}
+
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    if (failed_) co_return std::nullopt;
+    if (!turn_) {
+      const auto begun = co_await shielded(begin_plan(node_, id_, request_));
+      if (!begun) {
+        failed_ = true;
+        co_return protocol::make_error(begun.error());
+      }
+      turn_ = answer_stream(node_, *begun);
+    }
+    co_return co_await turn_->next();
+  }
+
+ private:
+  Node& node_;
+  session::SessionId id_;
+  protocol::AcceptPlan request_;
+  protocol::Answer turn_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+protocol::Answer answer_list_permissions(Node& node, const protocol::ListPermissions& request) {
+  const auto id = known_session(node, request.session_id());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(list_permissions(node, *node.sessions.find(*id)));
+}
+
+protocol::Answer answer_revoke_permission(Node& node, const protocol::RevokePermission& request) {
+  auto id = known_session(node, request.session_id());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(revoke(node, *std::move(id), request.tool(), request.rule()));
+}
+
+protocol::Answer answer_list_plans(Node& node, const protocol::ListPlans& request) {
+  auto id = known_session(node, request.session_id());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(list_plans(node, *std::move(id)));
+}
+
+protocol::Answer answer_accept_plan(Node& node, const protocol::AcceptPlan& request) {
+  auto id = known_session(node, request.session_id());
+  if (!id) return protocol::answer_with(id.error());
+  return std::make_unique<PlanStream>(node, *std::move(id), request);
+}
+
+}  // namespace reef::server

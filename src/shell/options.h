@@ -1,0 +1,39 @@
+// Command lines of programs that also have harmful options: only what is listed is let through.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "shell/arguments.h"
+
+namespace reef::shell {
+
+// Why a command is not known to be harmless; empty: it is.
+using Objection = std::string;
+
+struct Options {
+  std::string_view flags = "";        // letters without a value
+  std::string_view valued = "";       // letters with a value, attached or as the next word
+  std::string_view long_flags = "";   // separated by blanks; a value may be attached with '='
+  std::string_view long_valued = "";  // '=' or the next word
+  bool numbers = false;               // -20
+  bool plain_values = false;          // a value in a word of its own must not look like an option
+  std::size_t operands_max = 1000;    // of those the last may write
+  bool permute = true;                // options may follow operands
+};
+
+struct Sorted {
+  Objection objection;
+  Arguments operands;
+  Arguments options;  // as written
+};
+
+// The words after the program's name, by the rules of getopt. Words that may be options after
+// expansion, and long names cut short, are objected to.
+Sorted sort_options(std::string_view program, const Options& known, const Argument* first,
+                    const Argument* last);
+
+// Is `word` one of the blank-separated `list`?
+bool is_listed(std::string_view word, std::string_view list);
+
+}  // namespace reef::shell

@@ -1,0 +1,180 @@
+// sed scripts: everything but w, W and e, as commands and as flags of s.
+#include <algorithm>
+
+#include "shell/programs.h"
+
+namespace reef::shell {
+namespace {
+
+class SedScript {
+ public:
+  explicit SedScript(std::string_view text) : text_(text) {}
+
+  bool harmless() {
+    while (at_ < text_.size())
+      if (!command()) return false;
+    return true;
+  }
+
+ private:
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  void skip(std::string_view characters) {
+    while (at_ < text_.size() && characters.find(text_[at_]) != std::string_view::npos) ++at_;
+  }
+  // Past the text up to the next unescaped delimiter; false where there is none, or where it might
+  // be meant inside of [ ].
+  bool skip_delimited(char delimiter) {
+    if (delimiter == '\0' || delimiter == '\n' || delimiter == '\\') return false;
+    bool bracket = false;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '\n') return false;
+      if (c == '\\') {
+        ++at_;
+        continue;
+      }
+      if (c == delimiter) {
+        ++at_;
+        return !bracket;
+      }
+      if (c == '[') bracket = true;
+      if (c == ']') bracket = false;
+    }
+    return false;
+  }
+  bool address() {
+    const char c = peek();
+    if (c == '/' || c == '\\') {
+      if (c == '\\') ++at_;
+      const char delimiter = peek();
+      ++at_;
+      if (!skip_delimited(delimiter)) return false;
+      skip("IM");
+      return true;
+    }
+    skip("0123456789$~+");
+    return true;
+  }
+  void skip_line() { at_ = std::min(text_.find('\n', at_), text_.size()); }
+
+  bool command() {
+    skip(" \t\n;");
+    if (at_ >= text_.size()) return true;
+    if (!address()) return false;
+    skip(" \t");
+    if (peek() == ',') {
+      ++at_;
+      skip(" \t");
+      if (!address()) return false;
+    }
+    skip(" \t!");
+    const char name = peek();
+    ++at_;
+    switch (name) {
+      case '{':
+        return true;
+      case '}':
+      case '=':
+      case 'd':
+      case 'D':
+      case 'g':
+      case 'G':
+      case 'h':
+      case 'H':
+      case 'n':
+      case 'N':
+      case 'p':
+      case 'P':
+      case 'x':
+      case 'z':
+      case 'F':
+        return ends();
+      case 'l':
+      case 'q':
+      case 'Q':
+        skip(" 0123456789");
+        return ends();
+      case 'b':
+      case 't':
+      case 'T':
+      case ':':
+        skip(" \t");
+        while (at_ < text_.size() &&
+               std::string_view(" \t\n;}").find(text_[at_]) == std::string_view::npos)
+          ++at_;
+        return ends();
+      case '#':
+        skip_line();
+        return true;
+      case 'a':
+      case 'i':
+      case 'c':
+        // Text up to the end; of several lines it is not looked into.
+        return text_.find('\n', at_) == std::string_view::npos && (at_ = text_.size(), true);
+      case 'y':
+      case 's': {
+        const char delimiter = peek();
+        ++at_;
+        if (!skip_delimited(delimiter) || !skip_delimited(delimiter)) return false;
+        if (name == 's') skip("gpiIM0123456789");
+        return ends();
+      }
+      default:
+        return false;
+    }
+  }
+  bool ends() {
+    skip(" \t");
+    return at_ >= text_.size() ||
+           std::string_view(";\n}#").find(text_[at_]) != std::string_view::npos;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+Objection objection_to_sed(Call call) {
+  const Options known{
+      .flags = "nErsuz",
+      .valued = "el",
+      .long_flags = "quiet silent regexp-extended posix debug separate null-data sandbox",
+      .long_valued = "expression line-length"};
+  const auto sorted = sort_options("sed", known, call.data(), call.data() + call.size());
+  if (!sorted.objection.empty()) return sorted.objection;
+  const Objection writes = "this sed script can write files or run programs";
+  bool scripted = false;
+  for (std::size_t i = 0; i < call.size(); ++i) {
+    if (call[i].is("--")) break;
+    const auto& word = call[i].prefix;
+    if (word.starts_with("--")) {
+      if (!word.starts_with("--expression")) continue;
+      scripted = true;
+      const auto equals = word.find('=');
+      const Argument* script = equals == std::string::npos ? &call[++i] : &call[i];
+      if (!script->literal) return writes;
+      const auto text =
+          std::string_view(*script->literal).substr(equals == std::string::npos ? 0 : equals + 1);
+      if (!SedScript(text).harmless()) return writes;
+    } else if (word.starts_with("-") && word.size() > 1) {
+      const auto letter = word.find_first_of("el", 1);
+      if (letter == std::string::npos) continue;
+      const bool attached = letter + 1 < word.size();
+      if (word[letter] == 'e') {
+        scripted = true;
+        const Argument* script = attached ? &call[i] : &call[i + 1];
+        if (!script->literal) return writes;
+        const auto text = std::string_view(*script->literal).substr(attached ? letter + 1 : 0);
+        if (!SedScript(text).harmless()) return writes;
+      }
+      if (!attached) ++i;
+    }
+  }
+  if (scripted) return {};
+  if (sorted.operands.empty()) return "'sed' without a script";
+  const auto& script = sorted.operands.front();
+  return script.literal && SedScript(*script.literal).harmless() ? Objection() : writes;
+}
+
+}  // namespace reef::shell
