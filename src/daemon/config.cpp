@@ -93,6 +93,12 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     config.ask_timeout = std::chrono::seconds(seconds);
     REEF_CHECK(table.finish(out.warnings));
   }
+  if (const auto* section = root.sub("compaction")) {
+    Table table(*section, file, "compaction.");
+    table.read("keep_recent_tokens", 100, 10'000'000, config.compaction.keep_recent_tokens);
+    table.read("reserve_tokens", 0, 10'000'000, config.compaction.reserve_tokens);
+    REEF_CHECK(table.finish(out.warnings));
+  }
   if (const auto* section = root.sub("session")) {
     Table table(*section, file, "session.");
     table.read("attachment_bytes_max", 1, std::int64_t{1} << 40, config.attachment_bytes_max);

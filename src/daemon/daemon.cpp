@@ -398,6 +398,7 @@ class Daemon {
     setup->default_agent = config.default_agent;
     setup->expiry = config.expiry;
     setup->ask_patience = config.ask_timeout;
+    setup->compaction = config.compaction;
     setup->idle_minutes_by_key = config.idle_minutes_by_key;
     setup->default_model = config.default_model;
     setup->providers.add("local", std::make_shared<model::LocalProvider>());

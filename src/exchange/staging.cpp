@@ -28,7 +28,7 @@ constexpr int kTreeDepthMax = 16;
 
 // What an import says of itself; others may not.
 constexpr std::string_view kOwnFields[] = {"source",      "origin",  "originMark", "originMarks",
-                                           "originAside", "boundAt", "forkedFrom"};
+                                           "originAside", "boundAt", "forkedFrom", "permissions"};
 
 bool is_conversation(const Entry& entry) {
   for (const auto type :

@@ -30,9 +30,9 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       sessions_(sessions),
       clock_(clock),
       setup_(std::make_shared<Setup>()),
-      broadcast_(loop),
       questions_(loop, clock),
       permissions_(loop, sessions, clock),
+      broadcast_(loop),
       tasks_(loop, "runtime"),
       idle_(std::move(loop)) {}
 

@@ -126,7 +126,8 @@ TEST_F(OsFiles, ReefsOwnHomeIsClosedButForTheSession) {
               std::string::npos);
   }
   EXPECT_NE(told(ls, {{"path", "way"}}).find("closed to tools"), std::string::npos);
-  EXPECT_EQ(told(grep, {{"path", folder.path()}, {"pattern", "key|theirs|mine"}}),
+  EXPECT_EQ(told(grep, {{"path", folder.path()}, {"pattern", "key|theirs|mine"}}), "no matches");
+  EXPECT_EQ(told(grep, {{"path", desk.ground.session}, {"pattern", "key|theirs|mine"}}),
             desk.ground.session + "/long_responses/a.txt:1: mine\n");
   EXPECT_FALSE(call(read, {{"path", desk.ground.session + "/long_responses/a.txt"}}).is_error);
   for (const auto* name : {"/session.jsonl", "/plans/a.txt", "/plans/.a.md", "/plans/a/b.md"})

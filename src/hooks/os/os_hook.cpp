@@ -35,6 +35,13 @@ bool is_folder(const std::string& path) {
 constexpr const char* kPassed[] = {"PATH",     "HOME",   "USER",     "LOGNAME", "SHELL", "LANG",
                                    "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ",      "TMPDIR"};
 
+// Variables that make a command another one than it looks.
+bool changes_meaning(std::string_view name) {
+  for (const std::string_view one : {"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4"})
+    if (name == one) return true;
+  return name.starts_with("BASH_FUNC_") || name.starts_with("LD_") || name.starts_with("GIT_");
+}
+
 std::map<std::string, std::string> environment_for(const runtime::Agent& agent) {
   std::map<std::string, std::string> out{{"TERM", "dumb"},
                                          {"PAGER", "cat"},
@@ -45,7 +52,8 @@ std::map<std::string, std::string> environment_for(const runtime::Agent& agent) 
     if (const char* value = std::getenv(name)) out[name] = value;
   };
   for (const auto* name : kPassed) pass(name);
-  for (const auto& name : agent.pass_env) pass(name.c_str());
+  for (const auto& name : agent.pass_env)
+    if (!changes_meaning(name)) pass(name.c_str());
   return out;
 }
 

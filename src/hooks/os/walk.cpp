@@ -31,9 +31,8 @@ Walk::Walk(Ground ground, std::string root, bool respect_ignores)
 
 bool Walk::closed(const std::string& path) const {
   if (path == "/proc" || path == "/sys" || path == "/dev") return true;
-  // On the way to the session's own folder the home may be crossed, nothing else of it.
-  return within(ground_.reef_home, path) && !within(ground_.session, path) &&
-         !within(path, ground_.session);
+  // Also to the session's own folder, unless the walk began there: what was said here is no find.
+  return within(ground_.reef_home, path) && !within(ground_.session, root_);
 }
 
 bool Walk::ignored(const std::string& relative, bool folder) const {
@@ -96,8 +95,6 @@ Status Walk::go_on(std::chrono::milliseconds slice, const std::function<bool(con
     auto relative = level.relative.empty() ? name.text : level.relative + "/" + name.text;
     if (closed(path) || ignored(relative, name.folder)) continue;
     if (!name.folder) {
-      // The home may be crossed, its files are closed.
-      if (within(ground_.reef_home, path) && !within(ground_.session, path)) continue;
       if (!see(Found{std::move(path), std::move(relative)})) break;
     } else if (stack_.size() >= kDepthMax) {
       cut_ = true;

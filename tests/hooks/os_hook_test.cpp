@@ -1,0 +1,188 @@
+// The hook around the tools: what it says a call would do, who may make it, and where it starts.
+#include "hooks/os/os_hook.h"
+
+#include <filesystem>
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "store/mem/mem_store.h"
+#include "support/run.h"
+#include "support/temp_dir.h"
+
+namespace reef::hooks {
+namespace {
+
+namespace fs = std::filesystem;
+using Effect = runtime::Intent::Effect;
+
+class OsHookTest : public testing::Test {
+ protected:
+  OsHookTest() {
+    for (const auto* name : {"work", "home", "reef", "reef/sessions"})
+      ::mkdir((folder / name).c_str(), 0700);
+    session::Sessions::New request{test::value_of(session::Key::parse("agent:reef:user")),
+                                   "reef",
+                                   "user",
+                                   folder / "work",
+                                   {}};
+    id = test::value_of(test::run(io, sessions.create(std::move(request))))->id();
+    ::mkdir((folder / ("reef/sessions/" + id->text())).c_str(), 0700);
+    hook = std::make_unique<OsHook>(
+        OsHook::House{io.get_executor(), pool, clock, sessions, folder / "reef", folder / "home",
+                      022, [this](const runtime::Caller&) { return window; }});
+  }
+  ~OsHookTest() override { test::run(io, sessions.stop()); }
+
+  runtime::Caller caller() const {
+    runtime::Caller out{{}, "user", *id, cwd};
+    out.agent = agent;
+    out.local = local;
+    out.mode = mode;
+    return out;
+  }
+  runtime::Intent intent(const std::string& tool, const json::object& arguments) const {
+    return hook->intent(tool, arguments, caller());
+  }
+  runtime::ToolAnswer call(const std::string& tool, const json::object& arguments) {
+    return test::run(io, hook->call(tool, arguments, caller()));
+  }
+
+  test::TempDir folder;
+  boost::asio::io_context io{1};
+  Pool pool{2};
+  SystemClock clock;
+  SeededRandom random{1};
+  store::MemStore store;
+  session::Sessions sessions{io.get_executor(), store, clock, random};
+  std::optional<session::SessionId> id;
+  std::unique_ptr<OsHook> hook;
+  runtime::Agent agent;
+  std::string cwd;
+  bool local = true;
+  runtime::PermissionMode mode = runtime::PermissionMode::ask;
+  std::int64_t window = 0;
+};
+
+TEST_F(OsHookTest, SaysWhatACallWouldDo) {
+  for (const auto* tool : {"read", "ls", "glob", "grep", "submit_plan"})
+    EXPECT_EQ(intent(tool, {}).effect, Effect::reads) << tool;
+  EXPECT_EQ(intent("bash", {{"command", "ls -l"}}).effect, Effect::reads);
+  EXPECT_EQ(intent("bash", {{"command", "touch a"}}).effect, Effect::changes);
+  EXPECT_EQ(intent("bash", {{"command", "touch a"}}).shown, "touch a");
+  EXPECT_EQ(intent("bash", {{"command", "rm -rf /"}}).effect, Effect::dangerous);
+  EXPECT_EQ(intent("bash", {{"command", "ls && rm -rf ~"}}).effect, Effect::dangerous);
+  EXPECT_EQ(intent("bash", {}).effect == Effect::dangerous, false);
+  for (const auto* tool : {"write", "edit"}) {
+    const auto said = intent(tool, {{"path", "a.txt"}});
+    EXPECT_EQ(said.effect, Effect::changes);
+    EXPECT_EQ(said.shown, folder / "work/a.txt");
+    EXPECT_EQ(said.rule, folder / "work/**");
+  }
+}
+
+TEST_F(OsHookTest, AlwaysCoversTheFolderAndNeverTooMuch) {
+  fs::create_directories(folder / "work/sub");
+  fs::create_directory_symlink(folder / "home", folder / "work/out");
+  EXPECT_EQ(intent("edit", {{"path", "sub/a"}}).rule, folder / "work/**");
+  EXPECT_EQ(intent("edit", {{"path", "out/a"}}).rule, folder / "home/*") << "a link leads out";
+  EXPECT_EQ(intent("edit", {{"path", "/etc/hosts"}}).rule, "/etc/*");
+  cwd = folder / "home";
+  EXPECT_EQ(intent("edit", {{"path", ".ssh/config"}}).rule, folder / "home/.ssh/*");
+  cwd = "/";
+  EXPECT_EQ(intent("edit", {{"path", "etc/hosts"}}).rule, "/etc/*");
+}
+
+TEST_F(OsHookTest, PlansMayBeWrittenInAnyMode) {
+  const auto plan = folder / ("reef/sessions/" + id->text() + "/plans/a.md");
+  EXPECT_EQ(intent("write", {{"path", plan}}).effect, Effect::reads);
+  EXPECT_FALSE(call("write", {{"path", plan}, {"content", "# plan"}}).is_error);
+  EXPECT_EQ(intent("edit", {{"path", plan}}).effect, Effect::reads);
+  EXPECT_EQ(intent("write", {{"path", folder / "work/plans/a.md"}}).effect, Effect::changes);
+}
+
+TEST_F(OsHookTest, WorksWhereTheRunIsOrTheSessionOrAtHome) {
+  EXPECT_EQ(call("bash", {{"command", "pwd"}}).text, folder / "work\n");
+  cwd = folder / "home";
+  EXPECT_EQ(call("bash", {{"command", "pwd"}}).text, folder / "home\n");
+  cwd.clear();
+  fs::remove_all(folder / "work");
+  EXPECT_EQ(call("bash", {{"command", "pwd"}}).text, folder / "home\n") << "it is gone";
+  ASSERT_TRUE(test::run(io, sessions.patch(*id, {{"workingDirectory", folder / "reef/.."}})));
+  EXPECT_EQ(call("bash", {{"command", "pwd"}}).text, folder.path() + "\n");
+}
+
+TEST_F(OsHookTest, KeysOfTheDaemonDoNotReachCommands) {
+  ::setenv("SOME_API_KEY", "sk-secret", 1);
+  ::setenv("WANTED", "yes", 1);
+  mode = runtime::PermissionMode::allow_all;
+  auto text = call("bash", {{"command", "env"}}).text;
+  EXPECT_EQ(text.find("sk-secret"), std::string::npos);
+  EXPECT_EQ(text.find("WANTED"), std::string::npos);
+  EXPECT_NE(text.find("TERM=dumb"), std::string::npos);
+  ::setenv("BASH_ENV", "/tmp/evil", 1);
+  agent.pass_env = {"WANTED", "NOT_THERE", "BASH_ENV"};
+  text = call("bash", {{"command", "env"}}).text;
+  EXPECT_NE(text.find("WANTED=yes"), std::string::npos);
+  EXPECT_EQ(text.find("evil"), std::string::npos)
+      << "what changes the meaning of commands stays out";
+  ::unsetenv("BASH_ENV");
+  ::unsetenv("SOME_API_KEY");
+  ::unsetenv("WANTED");
+}
+
+TEST_F(OsHookTest, SendersFromOutsideHaveNoBashAndStayInTheFolder) {
+  local = false;
+  cwd = folder / "work";
+  test::write_file(folder / "work/a", "x");
+  const auto answer = call("bash", {{"command", "ls"}});
+  EXPECT_TRUE(answer.is_error);
+  EXPECT_NE(answer.text.find("not for senders from outside"), std::string::npos);
+  EXPECT_EQ(intent("bash", {{"command", "rm -rf /"}}).effect, Effect::reads)
+      << "nobody is asked in vain";
+  EXPECT_FALSE(call("read", {{"path", "a"}}).is_error);
+  EXPECT_TRUE(call("read", {{"path", "/etc/passwd"}}).is_error);
+  cwd.clear();
+  ASSERT_TRUE(test::run(io, sessions.patch(*id, {{"workingDirectory", "/nowhere"}})));
+  fs::remove_all(folder / "work");
+  EXPECT_TRUE(call("ls", {{"path", folder / "home"}}).is_error)
+      << "without a folder, the session's";
+  agent.remote_bash = true;
+  EXPECT_FALSE(call("bash", {{"command", "true"}}).is_error);
+  EXPECT_FALSE(call("ls", {{"path", folder / "home"}}).is_error);
+}
+
+TEST_F(OsHookTest, WhatNobodyWasAskedAboutIsSandboxed) {
+  EXPECT_EQ(call("bash", {{"command", "ls"}}).details.if_contains("sandboxed") != nullptr, true);
+  EXPECT_EQ(call("bash", {{"command", "touch b"}}).details.if_contains("sandboxed") != nullptr,
+            false);
+  mode = runtime::PermissionMode::allow_all;
+  EXPECT_EQ(call("bash", {{"command", "ls"}}).details.if_contains("sandboxed") != nullptr, false);
+}
+
+TEST_F(OsHookTest, WhatIsShownGoesByTheModelsWindow) {
+  const auto shown = [&](std::int64_t tokens) {
+    window = tokens;
+    return call("bash", {{"command", "seq 1 100000"}}).text.size();
+  };
+  EXPECT_NEAR(static_cast<double>(shown(0)), 48'000, 1000);
+  EXPECT_NEAR(static_cast<double>(shown(8'000)), 8'000, 1000);
+  EXPECT_NEAR(static_cast<double>(shown(50'000)), 20'000, 1000);
+  EXPECT_NEAR(static_cast<double>(shown(2'000'000)), 48'000, 1000);
+}
+
+TEST_F(OsHookTest, EveryToolHasASchemaOfItsArguments) {
+  const auto all = hook->tools({});
+  ASSERT_EQ(all.size(), 8U);
+  for (const auto& tool : all) {
+    EXPECT_FALSE(tool.description.empty());
+    const auto* properties = json::find_object(tool.parameters, "properties");
+    ASSERT_TRUE(properties);
+    for (const auto& [name, schema] : *properties)
+      EXPECT_FALSE(json::find_string(schema.as_object(), "description").value_or("").empty())
+          << tool.name << "." << name;
+  }
+}
+
+}  // namespace
+}  // namespace reef::hooks
