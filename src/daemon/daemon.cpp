@@ -338,6 +338,7 @@ class Daemon {
         daemon.config_changed_.notify_all();
       }
     } const release{*this};
+    if (stopping_) co_return Error(Errc::unavailable, "the daemon is shutting down");
     co_return co_await std::move(work);
   }
 

@@ -105,7 +105,7 @@ void Runtime::observe(const session::Key& key, Run& run, const std::string& sess
   Scene scene{run.agent_.name, run.message_.sender, key.text(), session_id, run.guest()};
   run.events_.observe([this, scene = std::move(scene)](const Event& event) {
     hooks_.on_event(scene, event);
-    broadcast_.publish(scene, event, clock_.now());
+    if (broadcast_.subscribers() > 0) broadcast_.publish(scene, event, clock_.now());
   });
 }
 
