@@ -23,7 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   // Longer or deeper than allowed it is not understood, and then it is not harmless either.
-  const auto looks = [](const std::string& command) { return judge(command).effect == Effect::reads; };
+  const auto looks = [](const std::string& command) {
+    return judge(command).effect == Effect::reads;
+  };
   // A line of its own before, so that no comment or here-document takes it away; and after.
   REEF_ASSERT(!looks("touch x\n" + text));
   REEF_ASSERT(!looks(text + "\ntouch x"));
