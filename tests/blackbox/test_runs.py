@@ -281,7 +281,7 @@ class Stopping(Case):
         home = self.home({"calls": [{"name": "bash", "arguments": {"command": f"echo begun; sleep {mark} & sleep {mark}"}}]},
                          files={"agents/scripted.toml": 'model = "s/x"\npermission_mode = "allow-all"\n'})
         connection, _ = self.begin(home, until="tool_progress")
-        self.assertTrue(running(mark), "the command runs")
+        wait_for(lambda: running(mark), "the command to run")
         began = time.monotonic()
         self.assertEqual(home.connect().call(KILL, {1: "scripted"}).tag, PONG)
         self.assertEqual(connection.events()[-1].detail.str(2), "cancelled")
