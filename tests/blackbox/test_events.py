@@ -74,7 +74,7 @@ class Events(unittest.TestCase):
             header_entry(f"2603{n:02d}-old-pump"), user_entry("a", None, "walnut ä" * 400)) for n in range(10, 20)}
         home = self.home(files=files, script=script(
             {"calls": [{"name": "list_messages", "arguments": {"id": "260310-old-pump"}},
-                       {"name": "bash", "arguments": {"command": "ls -l\nrm x"}}]}, {"text": "done"}))
+                       {"name": "bash", "arguments": {"command": "ls -l\npwd"}}]}, {"text": "done"}))
         home.start()
         link = self.subscribe(home, {203: [2, 3]})
         home.say("go", agent="scripted")
