@@ -36,6 +36,12 @@ Argument argument_of(const Word& word) {
         break;
       case Part::Kind::parameter:
       case Part::Kind::command:
+        if (part.words.empty() && part.risk.empty() &&
+            (part.text == "?" || part.text == "#" || part.text == "$" || part.text == "!")) {
+          known = false;
+          made.number = word.parts.size() == 1;
+          break;
+        }
         // Absolute paths, as long as nobody assigns them, which nothing harmless does. A folder may
         // have blanks in its name, a home hardly.
         if (known && made.prefix.empty() && part.words.empty() &&

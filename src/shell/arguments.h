@@ -15,6 +15,7 @@ struct Argument {
   std::string prefix;                  // it begins so; of a literal: all of it
   bool one = true;                     // exactly one word comes of it
   bool splits = false;                 // other words, of which nothing is known, may come of it
+  bool number = false;                 // it is a whole number: $?, $#, ...
 
   bool is(std::string_view text) const { return literal && *literal == text; }
   // Nothing that comes of it begins with '-': it can be no option.

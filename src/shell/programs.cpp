@@ -92,6 +92,9 @@ const std::map<std::string_view, Options>& table() {
         .valued = "tedESc",
         .long_flags = "hidden no-ignore glob",
         .long_valued = "type extension"}},
+      {"zcat", {.flags = "fqv"}},
+      {"bzcat", {.flags = "q"}},
+      {"xzcat", {.flags = "q"}},
       {"hostname", {.operands_max = 0}},
       {"umask", {.flags = "S", .operands_max = 0}},
       {"dpkg-query",
@@ -204,6 +207,28 @@ Objection objection_to_dpkg(Call call) {
   return {};
 }
 
+// A name with a colon is another machine's.
+Objection objection_to_tar(Call call) {
+  const Objection why = "'tar' is not known to be harmless but for 'tar tf FILE'";
+  if (call.size() < 2 || !call[0].literal || !call[1].literal) return why;
+  std::string_view letters = *call[0].literal;
+  if (letters.starts_with("-")) letters.remove_prefix(1);
+  if (!letters.starts_with("t") || !letters.ends_with("f") ||
+      letters.find_first_not_of("tvzjJf") != std::string_view::npos ||
+      call[1].literal->find(':') != std::string::npos)
+    return why;
+  for (const auto& member : call.subspan(1))
+    if (!member.is_operand()) return why;
+  return {};
+}
+
+Objection objection_to_unzip(Call call) {
+  if (call.size() != 2 || !call[0].literal || !is_listed(*call[0].literal, "-l -v -Z -Z1") ||
+      !call[1].is_operand() || !call[1].one)
+    return "'unzip' writes files";
+  return {};
+}
+
 Objection objection_to_find(Call call) {
   auto read = read_find(call);
   if (!read.objection.empty()) return read.objection;
@@ -214,11 +239,12 @@ Objection objection_to_find(Call call) {
 using Check = Objection (*)(Call);
 const std::map<std::string_view, Check>& checks() {
   static const std::map<std::string_view, Check> programs = {
-      {"awk", objection_to_awk},   {"gawk", objection_to_awk},  {"mawk", objection_to_awk},
-      {"git", objection_to_git},   {"sed", objection_to_sed},   {"test", objection_to_test},
-      {"find", objection_to_find}, {"xxd", objection_to_xxd},   {"printf", objection_to_printf},
-      {"read", objection_to_read}, {"set", objection_to_set},   {"export", objection_to_export},
-      {"date", objection_to_date}, {"dpkg", objection_to_dpkg},
+      {"awk", objection_to_awk},   {"gawk", objection_to_awk},    {"mawk", objection_to_awk},
+      {"git", objection_to_git},   {"sed", objection_to_sed},     {"test", objection_to_test},
+      {"find", objection_to_find}, {"xxd", objection_to_xxd},     {"printf", objection_to_printf},
+      {"read", objection_to_read}, {"set", objection_to_set},     {"export", objection_to_export},
+      {"tar", objection_to_tar},   {"unzip", objection_to_unzip}, {"date", objection_to_date},
+      {"dpkg", objection_to_dpkg},
   };
   return programs;
 }
@@ -239,7 +265,11 @@ Objection objection_to(std::string_view program, Call call) {
     return check->second(call);
   if (const auto known = table().find(program); known != table().end())
     return sort_options(program, known->second, call.data(), call.data() + call.size()).objection;
-  if (is_listed(program, kVersioned) && call.size() == 1 && call.front().is("--version")) return {};
+  if (is_listed(program, kVersioned) && call.size() == 1 &&
+      (call.front().is("--version") || (program.starts_with("python") && call.front().is("-V")) ||
+       (program == "node" && call.front().is("-v"))))
+    return {};
+  if (program == "go" && call.size() == 1 && call.front().is("version")) return {};
   return fmt::format("'{}' is not known to be harmless", program);
 }
 

@@ -12,6 +12,7 @@ constexpr std::string_view kBinary = "= == != < > -nt -ot -ef";
 constexpr std::string_view kNumeric = "-eq -ne -lt -le -gt -ge";
 
 bool is_integer(const Argument& word) {
+  if (word.number) return true;
   if (!word.literal) return false;
   std::string_view digits = *word.literal;
   if (digits.starts_with("-")) digits.remove_prefix(1);

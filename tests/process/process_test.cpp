@@ -3,6 +3,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -359,6 +360,15 @@ Task<void> one_of_many(int number, int& right) {
   const auto said = co_await test::all_output(*child);
   const auto exit = co_await child->wait();
   if (said == std::to_string(number) + "\n" && exit.code == 9) ++right;
+}
+
+// As the daemon is; what it starts is again as any other.
+TEST_F(Processes, ADaemonThatCannotBeTracedStartsThemAsWell) {
+  ::prctl(PR_SET_DUMPABLE, 0);
+  const auto ran = run_command(io, shell_command("echo out; ls /proc/self/fd > /dev/null"));
+  ::prctl(PR_SET_DUMPABLE, 1);
+  EXPECT_EQ(ran.output, "out\n");
+  EXPECT_EQ(ran.exit.code, 0);
 }
 
 TEST_F(Processes, ManyRunAtOnce) {

@@ -81,6 +81,63 @@ TEST_F(Sandboxed, OnlyTheNetworkCanBeTakenAway) {
   EXPECT_TRUE(test::exists(dir / "new"));
 }
 
+#ifdef __x86_64__
+// By number, past every library.
+constexpr const char* kCalls = R"(
+import ctypes, errno, sys
+libc = ctypes.CDLL(None, use_errno=True)
+calls = {
+    'io_uring_setup': (425, 1, ctypes.create_string_buffer(200)), 'unshare user': (272, 0x10000000),
+    'clone user': (56, 0x10000000 | 17, 0, 0, 0, 0), 'clone3': (435, ctypes.create_string_buffer(88), 88),
+    'mount': (165, b'none', b'/tmp', b'tmpfs', 0, 0), 'open_tree': (428, -100, b'/', 1), 'setns': (308, 0, 0),
+    'ptrace': (101, 16, 1, 0, 0), 'process_vm_writev': (311, 1, 0, 0, 0, 0, 0), 'pidfd_getfd': (438, 0, 0, 0),
+    'bpf': (321, 0, 0, 0), 'perf_event_open': (298, 0, 0, 0, 0, 0), 'keyctl': (250, 0, 0, 0, 0, 0),
+    'shmget': (29, 0, 4096, 0o1600), 'semget': (64, 0, 1, 0o1600), 'msgget': (68, 0, 0o1600),
+    'mq_open': (240, b'reef', 0o102, 0o600, 0), 'open_by_handle_at': (304, 0, 0, 0), 'clock_settime': (227, 0, 0),
+    'inet': (41, 2, 1, 0), 'inet6': (41, 10, 1, 0), 'udp': (41, 2, 2, 0), 'netlink': (41, 16, 3, 0),
+    'packet': (41, 17, 3, 0), 'unix': (41, 1, 1, 0), 'vsock': (41, 40, 1, 0), 'pair of datagrams': (53, 1, 2, 0, 0),
+    'x32': (0x40000000 | 2, b'keep', 0), 'a call of tomorrow': (600,), 'swapon': (167, b'/x', 0),
+    'setxattrat': (463, -100, b'file', 0, b'user.a', 0, 0), 'file_setattr': (469, -100, b'file', 0, 0, 0),
+    'fchmodat2': (452, -100, b'file', 0o777, 0), 'chroot': (161, b'/'), 'userfaultfd': (323, 0),
+    'set flags': (16, 0, 0x40086602, ctypes.create_string_buffer(8)), 'inject': (16, 0, 0x5412, b'x'),
+}
+for name, call in calls.items():
+    done = libc.syscall(*call)
+    if done != -1 or ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS, errno.ENOTTY):
+        if call[0] == 56 and done == 0: sys.exit(0)
+        print(name, done, errno.errorcode.get(ctypes.get_errno()))
+)";
+
+TEST_F(Sandboxed, NoCallGetsAround) {
+  Command command = test::shell_command("");
+  command.argv = {"python3", "-c", kCalls};
+  command.cwd = dir.path();
+  command.sandbox = kAll;
+  for (const int version : {1000, 1}) {
+    pretend_landlock(version);
+    const auto tried = test::run_command(io, command);
+    pretend_landlock(1000);
+    EXPECT_EQ(tried.output, "");
+    EXPECT_EQ(tried.errors, "");
+    EXPECT_EQ(tried.exit.code, 0);
+  }
+  // So that the list above means something.
+  command.sandbox = Sandbox{.read_only = false, .no_network = true};
+  EXPECT_EQ(test::run_command(io, command).output.find("shmget"), 0U);
+}
+
+TEST_F(Sandboxed, PairsOfSocketsAndThreadsWork) {
+  Command command = test::shell_command("");
+  command.argv = {"python3", "-c",
+                  "import socket, threading, subprocess\n"
+                  "a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))\n"
+                  "t = threading.Thread(target=lambda: print('thread')); t.start(); t.join()\n"
+                  "print(subprocess.run(['echo', 'child'], capture_output=True).stdout)\n"};
+  command.sandbox = kAll;
+  EXPECT_EQ(test::run_command(io, command).output, "b'x'\nthread\nb'child\\n'\n");
+}
+#endif
+
 TEST_F(Sandboxed, AnOlderKernelIsSaidPlainly) {
   struct Newer {
     ~Newer() { pretend_landlock(1000); }

@@ -256,6 +256,17 @@ void check_own_only(Filter& filter, std::uint32_t call) {
   filter.load_call();
 }
 
+// Whom the kernel signals when a descriptor is ready, and how: another way to send any signal.
+void check_owner(Filter& filter) {
+  filter.jump(BPF_JEQ, SYS_fcntl, 0, 6);
+  filter.load_argument(1);
+  filter.jump(BPF_JEQ, F_SETOWN, 2, 0);
+  filter.jump(BPF_JEQ, F_SETOWN_EX, 1, 0);
+  filter.jump(BPF_JEQ, F_SETSIG, 0, 1);
+  filter.refuse();
+  filter.load_call();
+}
+
 // Pairs of connected sockets that cannot be sent elsewhere: no datagrams.
 void check_sockets(Filter& filter) {
   filter.jump(BPF_JEQ, SYS_socketpair, 0, 8);
@@ -286,7 +297,10 @@ int put_on_seccomp(int landlock, bool read_only, bool no_network) {
   check_clone(filter);
   if (read_only) {
     filter.refuse_calls(kReadOnly);
-    if (landlock < 6) filter.refuse_calls(kSignals);
+    if (landlock < 6) {
+      filter.refuse_calls(kSignals);
+      check_owner(filter);
+    }
     if (landlock < 3) check_truncation(filter);
     check_own_only(filter, SYS_prlimit64);
     check_own_only(filter, SYS_sched_setaffinity);
