@@ -4,6 +4,7 @@
 //   core.h       the tables of `core`            round_trip.cpp, turns.cpp, start_up.cpp
 //   sessions.h   the tables of `sessions`        appends.cpp, contexts.cpp, lists.cpp
 //   searches.h   the table of `search`           searches.cpp, with corpus.h and rivals.h
+//   runtime.cpp                                  the table of `runtime`
 //   table.h      Table                           aligned columns
 //   measure.h    Samples                         durations and their percentiles
 //   process.h    Scratch, Child, start_daemon    the daemon under measurement
@@ -28,5 +29,6 @@ Status search_small();
 Status search_alone();
 Status search_large();
 Status providers();
+Status runtime_loop();
 
 }  // namespace reef::benchmarks

@@ -31,6 +31,8 @@ constexpr Group kGroups[] = {
      false},
     {"search-1m", "the same alone with a million messages; 3 GB, only when named",
      benchmarks::search_large, false},
+    {"runtime", "the loop around a model, per step, and durable turns beside raw syncs",
+     benchmarks::runtime_loop},
     {"providers", "CPU a token and memory a stream of 200 models talking", benchmarks::providers},
 };
 

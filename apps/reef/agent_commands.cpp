@@ -150,8 +150,11 @@ Task<Status> remove(const Context& context, Client& client, std::string name) {
 
 // What a person writes behind `=`.
 Result<json::value> value_from(std::string_view key, const std::string& text) {
-  constexpr std::string_view kTexts[] = {"description", "model", "search", "thinking", "prompt"};
-  constexpr std::string_view kLists[] = {"tools", "skills", "mcps", "fallback", "models"};
+  constexpr std::string_view kTexts[] = {"description", "model",           "search",
+                                         "thinking",    "permission_mode", "remote_permission_mode",
+                                         "prompt"};
+  constexpr std::string_view kLists[] = {"tools",    "skills", "mcps",
+                                         "fallback", "models", "pass_env"};
   const auto is_one = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), key) != std::end(names);
   };

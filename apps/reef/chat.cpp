@@ -18,58 +18,11 @@
 #include "base/task_group.h"
 #include "base/utf8.h"
 #include "commands.h"
+#include "turn_view.h"
 
 namespace reef::cli {
 namespace asio = boost::asio;
 namespace {
-
-struct TurnEnd {
-  std::string reply;
-  protocol::StreamEnd end;
-};
-
-// "search_sessions, recall", so that a person sees why it takes a moment. On stderr, and only for a
-// person: what is piped on is the answer.
-void show_calls(const protocol::ToolStart& start) {
-  if (::isatty(STDERR_FILENO) != 1) return;
-  std::string names;
-  for (const auto& call : start.calls())
-    names += (names.empty() ? "" : ", ") + utf8::excerpt(call.name());
-  fmt::print(stderr, "\x1b[2m[{}]\x1b[0m\n", names);
-}
-
-// Prints the pieces as they come when `live`; a terminal never gets control characters.
-Task<Result<TurnEnd>> take_turn(client::Client& client, client::Turn turn, bool live) {
-  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  REEF_CO_TRY(auto stream, co_await client.stream(std::move(turn)));
-  TurnEnd out;
-  for (;;) {
-    REEF_CO_TRY(auto message, co_await stream.next());
-    if (!message) break;
-    if (!message->has_stream()) continue;
-    const auto& event = message->stream();
-    if (event.has_chunk()) {
-      out.reply += event.chunk().content();
-      if (live) {
-        const auto piece =
-            terminal ? utf8::printable(event.chunk().content()) : event.chunk().content();
-        std::fwrite(piece.data(), 1, piece.size(), stdout);
-        std::fflush(stdout);
-      }
-    } else if (event.has_tool_start()) {
-      // What was said before a call is a line of its own.
-      if (!out.reply.empty() && !out.reply.ends_with('\n')) {
-        out.reply += '\n';
-        if (live) print_line("");
-      }
-      if (live) show_calls(event.tool_start());
-    } else if (event.has_end()) {
-      out.end = event.end();
-    }
-  }
-  if (live && !out.reply.empty()) print_line("");
-  co_return out;
-}
 
 std::string current_directory() {
   char path[4096];
@@ -77,36 +30,42 @@ std::string current_directory() {
 }
 
 client::Turn make_turn(const ChatOptions& options, std::string_view content) {
-  return client::Turn{
-      options.agent, options.sender, utf8::sanitize(content), utf8::sanitize(current_directory()),
-      options.key,   options.guest};
+  return client::Turn{options.agent,
+                      options.sender,
+                      utf8::sanitize(content),
+                      utf8::sanitize(current_directory()),
+                      options.key,
+                      options.guest,
+                      options.queue};
 }
 
-json::object usage_json(const protocol::TokenUsage& usage) {
-  return json::object{{"promptTokens", usage.prompt_tokens()},
-                      {"completionTokens", usage.completion_tokens()},
-                      {"totalTokens", usage.total_tokens()}};
+// Shows what comes of it; the end's error is ours.
+Task<Status> show_turn(const Context& context, client::Client& client, client::Stream stream,
+                       std::string sender, Prompt prompt) {
+  auto turn = co_await watch_turn(client, std::move(stream), !context.json, prompt);
+  if (!turn) co_return std::move(turn).error();
+  if (context.json) print_json(turn_json(*turn, sender));
+  if (!turn->end.error().empty()) co_return Error(Errc::provider, turn->end.error());
+  co_return Ok{};
 }
 
 // One message in, one answer out.
 Task<Status> one_turn(const Context& context, client::Client& client, const ChatOptions& options,
-                      std::string content) {
-  auto turn = co_await take_turn(client, make_turn(options, content), !context.json);
-  if (!turn) co_return std::move(turn).error();
-  if (context.json) {
-    const auto& end = turn->end;
-    print_json(json::object{
-        {"agent", end.agent()},
-        {"sender", options.sender.empty() ? "user" : options.sender},
-        {"session", end.session_id()},
-        {"model", end.model()},
-        {"reply", turn->reply},
-        {"usage", usage_json(end.usage())},
-        {"error", end.error().empty() ? json::value(nullptr) : json::value(end.error())},
-    });
-  }
-  if (!turn->end.error().empty()) co_return Error(Errc::provider, turn->end.error());
-  co_return Ok{};
+                      std::string content, Prompt prompt = {}) {
+  REEF_CO_TRY(auto stream, co_await client.stream(make_turn(options, content)));
+  co_return co_await show_turn(context, client, std::move(stream), options.sender, prompt);
+}
+
+Task<Status> read_along(const Context& context, client::Client& client,
+                        const ChatOptions& options) {
+  protocol::ClientMessage message;
+  auto& request = *message.mutable_attach_run();
+  request.set_agent(options.agent);
+  request.set_sender(options.sender);
+  if (options.key) request.set_key(*options.key);
+  REEF_CO_TRY(auto stream, co_await client.open(std::move(message)));
+  co_return co_await show_turn(context, client, std::move(stream), options.sender,
+                               terminal_prompt());
 }
 
 // Lines of a pipe, each a message. An empty stdin asks how the daemon is.
@@ -138,13 +97,16 @@ Task<void> cancel_on_interrupt(client::Client& client, const ChatOptions& option
 // While an answer comes, what is typed waits for the prompt, unseen and unchanged: Ctrl-D too.
 class QuietTerminal {
  public:
-  QuietTerminal() : known_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
+  QuietTerminal() : known_(::tcgetattr(STDIN_FILENO, &before_) == 0) { quiet(); }
+  ~QuietTerminal() { loud(); }
+  void quiet() {
     if (!known_) return;
     auto quiet = before_;
     quiet.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     ::tcsetattr(STDIN_FILENO, TCSADRAIN, &quiet);
   }
-  ~QuietTerminal() {
+  // As it was, to ask something in between.
+  void loud() {
     if (known_) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
   }
   QuietTerminal(const QuietTerminal&) = delete;
@@ -161,8 +123,8 @@ void print_help() {
 }
 
 // nullopt at the end of input.
-std::optional<std::string> prompt_line() {
-  char* line = ::readline("> ");
+std::optional<std::string> prompt_line(const char* prompt = "> ") {
+  char* line = ::readline(prompt);
   if (!line) return std::nullopt;
   std::string text(line);
   if (!text.empty()) ::add_history(line);
@@ -186,10 +148,19 @@ Task<Status> at_terminal(const Context& context, client::Client& client,
       print_help();
       continue;
     }
-    const QuietTerminal quiet;
+    QuietTerminal terminal;
+    const Prompt ask = [&](const protocol::AskQuestion& question) {
+      for (const auto& text : lines_of(question)) print_line(text);
+      std::fflush(stdout);
+      terminal.loud();
+      auto typed = prompt_line("? ");
+      while (typed && utf8::single_line(*typed).empty()) typed = prompt_line("? ");
+      terminal.quiet();
+      return typed;
+    };
     TaskGroup watch(co_await asio::this_coro::executor, "interrupt");
     watch.spawn(cancel_on_interrupt(client, options));
-    const auto done = co_await one_turn(context, client, options, *line);
+    const auto done = co_await one_turn(context, client, options, *line, ask);
     watch.cancel();
     co_await watch.join();
     if (!done) {
@@ -211,10 +182,16 @@ int run_chat(const Context& context, const ChatOptions& options) {
   std::setlocale(LC_ALL, "");
   if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
   return with_client(context, options.command, Start::if_needed, [&](client::Client& client) {
-    if (options.message) return one_turn(context, client, options, *options.message);
+    if (options.message)
+      return one_turn(context, client, options, *options.message, terminal_prompt());
     if (::isatty(STDIN_FILENO) == 1) return at_terminal(context, client, options);
     return from_pipe(context, client, options);
   });
+}
+
+int run_read_along(const Context& context, const ChatOptions& options) {
+  return with_client(context, "attach", Start::never,
+                     [&](client::Client& client) { return read_along(context, client, options); });
 }
 
 }  // namespace reef::cli

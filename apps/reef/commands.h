@@ -15,9 +15,12 @@ struct ChatOptions {
   std::optional<std::string> message;  // -p: one turn
   std::optional<std::string> key;      // instead of agent and sender
   std::string command = "chat";        // for errors
+  std::string queue;                   // while a turn runs; empty: as configured
   std::string guest = {};              // who answers, in the agent's conversation
 };
 int run_chat(const Context& context, const ChatOptions& options);
+// Shows the turn that runs, from its beginning.
+int run_read_along(const Context& context, const ChatOptions& options);
 
 int run_ping(const Context& context);
 int run_status(const Context& context);
@@ -94,7 +97,6 @@ struct SearchOptions {
   std::string agent, sender, exclude;
 };
 int run_search(const Context& context, const SearchOptions& options);
-int run_kill(const Context& context, const std::string& agent, const std::string& sender);
 int run_reload(const Context& context);
 int run_stop(const Context& context);
 

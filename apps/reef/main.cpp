@@ -10,6 +10,7 @@
 #include "model_commands.h"
 #include "permission_commands.h"
 #include "protocol/protocol.h"
+#include "run_commands.h"
 
 namespace {
 
@@ -67,6 +68,8 @@ int main(int argc, char** argv) {
       ->type_name("AGENT");
   chat_command->add_option("-s,--sender", chat.sender, "Who is speaking (default: user)")
       ->type_name("SENDER");
+  chat_command->add_option("--queue", chat.queue, "While a turn runs: docs/runs.md has the modes")
+      ->type_name("followup|steer|collect|interrupt");
   chat_command->add_option("-g,--guest", chat.guest, "Another agent answers, once, in words alone")
       ->type_name("AGENT");
   auto* message_option =
@@ -194,9 +197,17 @@ int main(int argc, char** argv) {
   fsck->add_flag("--repair", repair, "Mend what can be; the damaged file is kept beside it");
 
   std::vector<std::string> attached;
-  auto* attach = with_id(add(app, flags, "attach", "Copy files into a session",
-                             "reef attach 261115-swift-river report.pdf photo.jpg"));
-  attach->add_option("FILE", attached, "What to copy")->required();
+  auto* attach = add(app, flags, "attach", "Copy files into a session; without one, read along",
+                     "reef attach 261115-swift-river report.pdf photo.jpg\n"
+                     "  reef attach -s ci       shows the turn that runs, from its beginning");
+  attach->add_option("ID", id, "Session id, from `reef sessions`");
+  attach->add_option("FILE", attached, "What to copy");
+  ChatOptions along;
+  attach->add_option("-a,--agent", along.agent, "Reading along: the agent")->type_name("AGENT");
+  attach->add_option("-s,--sender", along.sender, "Reading along: the sender (default: user)")
+      ->type_name("SENDER");
+  attach->add_option("--key", along.key, "Reading along: the conversation, instead of both")
+      ->type_name("KEY");
 
   reef::protocol::ListFiles files_query;
   auto* files = with_id(add(app, flags, "files", "What a session's folders hold",
@@ -358,6 +369,8 @@ int main(int argc, char** argv) {
   send->add_option("--key", sending.key, "For example agent:reef:user")
       ->type_name("KEY")
       ->required();
+  send->add_option("--queue", sending.queue, "While a turn runs: docs/runs.md has the modes")
+      ->type_name("followup|steer|collect|interrupt");
   send->add_option("MESSAGE", send_message, "What to say")->required();
 
   ImportOptions importing;
@@ -391,16 +404,11 @@ int main(int argc, char** argv) {
       ->type_name("SENDER");
   search->add_option("--exclude", searching.exclude, "A session not to look at")->type_name("ID");
 
-  std::string kill_agent;
-  std::string kill_sender;
-  auto* kill = add(app, flags, "kill", "Cancel what runs in a conversation", "reef kill -s ci");
-  kill->add_option("-a,--agent", kill_agent, "Agent (default: the daemon's)")->type_name("AGENT");
-  kill->add_option("-s,--sender", kill_sender, "Sender (default: user)")->type_name("SENDER");
-
   auto* reload = add(app, flags, "reload", "Read the configuration again", "reef reload");
   auto* stop =
       add(app, flags, "stop", "Stop the daemon; running turns are finished first", "reef stop");
 
+  const RunCommands runs(app, flags.json);
   const MemoryCommands memory(app, flags.json);
   const ModelCommands models(app, flags.json);
   const AgentCommands agents(app, flags.json);
@@ -443,6 +451,11 @@ int main(int argc, char** argv) {
   if (rm->parsed()) return run_rm(context, rm_id, selection);
   if (restore->parsed()) return run_restore(context, id);
   if (fsck->parsed()) return run_fsck(context, repair);
+  if (attach->parsed() && id.empty()) return run_read_along(context, along);
+  if (attach->parsed() && attached.empty()) {
+    std::fprintf(stderr, "reef: usage: FILE is required\nTry: reef attach --help\n");
+    return 2;
+  }
   if (attach->parsed()) return run_attach(context, id, attached);
   if (files->parsed()) {
     files_query.set_id(id);
@@ -501,6 +514,7 @@ int main(int argc, char** argv) {
     }
     return run_import(context, importing);
   }
+  if (runs.parsed()) return runs.run(context);
   if (memory.parsed()) return memory.run(context);
   if (models.parsed()) return models.run(context);
   if (agents.parsed()) return agents.run(context);
@@ -516,7 +530,6 @@ int main(int argc, char** argv) {
     }
     return run_search(context, searching);
   }
-  if (kill->parsed()) return run_kill(context, kill_agent, kill_sender);
   if (reload->parsed()) return run_reload(context);
   if (stop->parsed()) return run_stop(context);
   return run_chat(context, chat);

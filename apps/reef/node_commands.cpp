@@ -1,4 +1,4 @@
-// ping, status, kill, reload, stop.
+// ping, status, reload, stop.
 
 #include <unistd.h>
 
@@ -34,17 +34,6 @@ Task<Status> reload(const Context& context, client::Client& client) {
     print_json(json::object{{"ok", true}});
   } else {
     print_line("reloaded");
-  }
-  co_return Ok{};
-}
-
-Task<Status> kill(const Context& context, client::Client& client, std::string agent,
-                  std::string sender) {
-  REEF_CO_CHECK(co_await client.kill(std::move(agent), std::move(sender)));
-  if (context.json) {
-    print_json(json::object{{"ok", true}});
-  } else {
-    print_line("cancelled");
   }
   co_return Ok{};
 }
@@ -124,11 +113,6 @@ int run_status(const Context& context) {
 int run_reload(const Context& context) {
   return with_client(context, "reload", Start::never,
                      [&](client::Client& client) { return reload(context, client); });
-}
-
-int run_kill(const Context& context, const std::string& agent, const std::string& sender) {
-  return with_client(context, "kill", Start::never,
-                     [&](client::Client& client) { return kill(context, client, agent, sender); });
 }
 
 int run_stop(const Context& context) {

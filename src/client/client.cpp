@@ -55,6 +55,7 @@ void fill(Request& out, const Turn& turn) {
   if (!turn.sender.empty()) out.set_sender(turn.sender);
   if (!turn.cwd.empty()) out.set_cwd(turn.cwd);
   if (turn.key) out.set_key(*turn.key);
+  if (!turn.queue.empty()) out.set_queue(turn.queue);
   if (!turn.guest.empty()) out.set_guest(turn.guest);
 }
 

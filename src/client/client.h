@@ -61,6 +61,7 @@ struct Turn {
   std::string agent, sender, content, cwd;
   std::optional<std::string> key = {};  // instead of agent and sender
   std::string guest = {};               // who answers instead of the agent, in its conversation
+  std::string queue = {};               // while a turn runs; empty: as configured
 };
 
 class Client {

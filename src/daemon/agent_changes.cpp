@@ -111,9 +111,12 @@ Task<Status> AgentChanges::rename(std::string from, std::string to) {
   if (from == to) co_return Error(Errc::invalid, "the new name is the old one");
   if (to == "reef") co_return Error(Errc::conflict, "agent 'reef' is the built-in one");
   REEF_CO_CHECK(house_.runtime.hold(from));
-  auto done = co_await rename_held(from, to);
-  house_.runtime.release(from);
-  co_return done;
+  struct Release {
+    runtime::Runtime& runtime;
+    const std::string& agent;
+    ~Release() { runtime.release(agent); }
+  } const release{house_.runtime, from};
+  co_return co_await rename_held(from, to);
 }
 
 Task<Status> AgentChanges::rename_held(std::string from, std::string to) {

@@ -51,17 +51,19 @@ Result<std::string> whole_text(const json::object& config) {
   return out;
 }
 
+bool has_header(const toml::node& node, const Lines& lines) {
+  if (const auto* table = node.as_table()) return !table->is_inline();
+  const auto line = node.source().begin.line;
+  return node.is_array_of_tables() && line > 0 && line <= lines.size() &&
+         is_header(lines[line - 1]);
+}
+
 // Where a new key goes: behind the last key that stands before every table.
 std::size_t end_of_top(const Lines& lines, const toml::table& root) {
   std::size_t first_header = lines.size();
-  for (const auto& [key, node] : root) {
-    const bool headed = (node.is_table() && !node.as_table()->is_inline()) ||
-                        (node.is_array_of_tables() && node.source().begin.line > 0 &&
-                         node.source().begin.line <= lines.size() &&
-                         is_header(lines[node.source().begin.line - 1]));
-    if (headed && node.source().begin.line > 0)
+  for (const auto& [key, node] : root)
+    if (has_header(node, lines) && node.source().begin.line > 0)
       first_header = std::min<std::size_t>(first_header, node.source().begin.line - 1);
-  }
   auto end = first_header;
   if (first_header < lines.size())
     while (end > 0 && is_comment_or_blank(lines[end - 1])) --end;
@@ -117,13 +119,6 @@ std::string without_section(std::string_view text, std::string_view key) {
                 lines.begin() + static_cast<std::ptrdiff_t>(end));
   }
   return join(lines);
-}
-
-bool has_header(const toml::node& node, const Lines& lines) {
-  if (const auto* table = node.as_table()) return !table->is_inline();
-  const auto line = node.source().begin.line;
-  return node.is_array_of_tables() && line > 0 && line <= lines.size() &&
-         is_header(lines[line - 1]);
 }
 
 bool is_secret_name(std::string_view name) {

@@ -93,6 +93,12 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     config.ask_timeout = std::chrono::seconds(seconds);
     REEF_CHECK(table.finish(out.warnings));
   }
+  if (const auto* section = root.sub("compaction")) {
+    Table table(*section, file, "compaction.");
+    table.read("keep_recent_tokens", 100, 10'000'000, config.compaction.keep_recent_tokens);
+    table.read("reserve_tokens", 0, 10'000'000, config.compaction.reserve_tokens);
+    REEF_CHECK(table.finish(out.warnings));
+  }
   if (const auto* section = root.sub("session")) {
     Table table(*section, file, "session.");
     table.read("attachment_bytes_max", 1, std::int64_t{1} << 40, config.attachment_bytes_max);
@@ -154,6 +160,14 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   int idle_minutes = -1;
   root.read("idle_minutes", 0, kIdleMinutesMax, idle_minutes);
   if (idle_minutes >= 0) agent.idle_minutes = idle_minutes;
+  std::string queue = "followup";
+  root.read("queue", queue);
+  if (const auto mode = runtime::queue_mode_from(queue)) {
+    agent.queue = *mode;
+  } else {
+    root.refuse("queue", *parsed.get("queue"),
+                "must be one of: followup, steer, collect, interrupt");
+  }
   std::string sight = "own";
   root.read("search", sight);
   if (sight == "agent") {

@@ -45,6 +45,7 @@ struct Config {
   hooks::InstructionsRule instructions;
   std::chrono::seconds ask_timeout{300};  // 0: none
 
+  runtime::Compaction compaction;
   runtime::Expiry expiry;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;
 

@@ -125,6 +125,7 @@ class Daemon {
         config_changed_(io.get_executor()),
         stopped_(io.get_executor()),
         tasks_(io.get_executor(), "daemon") {
+    runtime_.hooks().add(std::make_shared<hooks::AskUserHook>());
     runtime_.hooks().add(std::make_shared<hooks::MemoryHook>(memories_));
     runtime_.hooks().add(
         std::make_shared<hooks::SessionsHook>(recall_, sessions_, [this](const std::string& terms) {
@@ -337,6 +338,7 @@ class Daemon {
         daemon.config_changed_.notify_all();
       }
     } const release{*this};
+    if (stopping_) co_return Error(Errc::unavailable, "the daemon is shutting down");
     co_return co_await std::move(work);
   }
 
@@ -397,6 +399,7 @@ class Daemon {
     setup->default_agent = config.default_agent;
     setup->expiry = config.expiry;
     setup->ask_patience = config.ask_timeout;
+    setup->compaction = config.compaction;
     setup->idle_minutes_by_key = config.idle_minutes_by_key;
     setup->default_model = config.default_model;
     setup->providers.add("local", std::make_shared<model::LocalProvider>());

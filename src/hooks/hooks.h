@@ -1,5 +1,6 @@
 // Table of contents of hooks/: what agents can do beside talking, one folder each.
 //
+//   ask_user/ask_user_hook.h          ask_user
 //   instructions/instructions_hook.h  Reef.md and AGENTS.md of the place a turn works in
 //   memory/memory_hook.h              remember, forget, recall
 //   os/os_hook.h                      bash, read, write, edit, ls, grep, glob, submit_plan
@@ -7,6 +8,7 @@
 //   title/title_hook.h                set_title
 #pragma once
 
+#include "hooks/ask_user/ask_user_hook.h"
 #include "hooks/instructions/instructions_hook.h"
 #include "hooks/memory/memory_hook.h"
 #include "hooks/os/os_hook.h"

@@ -19,6 +19,7 @@
 #include "process/child.h"
 #include "process/keeper/plan.h"
 #include "process/keeper_image.h"
+#include "process/pretence.h"
 
 namespace reef::process {
 namespace asio = boost::asio;
@@ -67,6 +68,7 @@ Result<std::string> plan_of(const Command& command) {
   plan.variables = static_cast<std::uint32_t>(command.environment.size());
   if (command.umask) plan.umask = static_cast<std::int32_t>(*command.umask & 0777);
   if (command.sandbox) {
+    plan.landlock = usable_landlock();
     plan.read_only = command.sandbox->read_only ? 1 : 0;
     plan.no_network = command.sandbox->no_network ? 1 : 0;
     plan.writables = static_cast<std::uint32_t>(command.sandbox->writable.size());

@@ -347,9 +347,11 @@ Task<void> Recall::tidy() {
   } leaving{tidying_};
   co_await yield_to_loop();
   for (;;) {
-    if (!index_->wants_flush() && index_->dirty())
-      static_cast<void>(
-          co_await tidy_wanted_.wait_until(std::chrono::steady_clock::now() + kTidyDelay));
+    // Every append calls; only much to write, or the end, makes it earlier.
+    const auto due = std::chrono::steady_clock::now() + kTidyDelay;
+    while (index_->dirty() && !index_->wants_flush() && !stopping_ &&
+           std::chrono::steady_clock::now() < due)
+      static_cast<void>(co_await tidy_wanted_.wait_until(due));
     // A job that is begun must be finished; the stop writes down what is left.
     if (stopping_) break;
     auto job = index_->dirty() ? index_->begin_flush() : std::nullopt;

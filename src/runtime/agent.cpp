@@ -6,6 +6,14 @@
 
 namespace reef::runtime {
 
+std::optional<QueueMode> queue_mode_from(std::string_view name) {
+  if (name == "followup") return QueueMode::followup;
+  if (name == "steer") return QueueMode::steer;
+  if (name == "collect") return QueueMode::collect;
+  if (name == "interrupt") return QueueMode::interrupt;
+  return std::nullopt;
+}
+
 Result<Agent> Setup::find(std::string_view name) const {
   auto found = agents.find(name);
   if (found == agents.end() && (name.empty() || name == "crab")) found = agents.find(default_agent);

@@ -14,6 +14,14 @@
 
 namespace reef::runtime {
 
+// What becomes of a message that comes while a turn of its conversation runs (docs/runs.md).
+enum class QueueMode : std::uint8_t {
+  followup,   // its turn comes after
+  steer,      // the running turn hears it before its next step
+  collect,    // it and others that wait like it are answered in one turn
+  interrupt,  // what runs is cancelled, then its turn comes
+};
+std::optional<QueueMode> queue_mode_from(std::string_view name);
 // What tools may do in a session (docs/permissions.md).
 enum class PermissionMode : std::uint8_t {
   safe,       // look, nothing else
@@ -45,6 +53,7 @@ struct Agent {
   PermissionMode remote_permission_mode = PermissionMode::safe;  // senders behind a gateway
   bool remote_bash = false;                // whether they may use bash, and see all files
   std::vector<std::string> pass_env = {};  // variables of the daemon its commands get to see
+  QueueMode queue = QueueMode::followup;
 
   bool operator==(const Agent&) const = default;
 };

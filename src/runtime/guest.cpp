@@ -76,19 +76,36 @@ Task<void> Runtime::prepare(Turn& turn) {
   auto cwd = run.message_.cwd;
   if (cwd.empty() && row)
     cwd = row->text("workingDirectory").empty() ? row->cwd : row->text("workingDirectory");
-  // What hooks say of tools would be lost on somebody who has none.
-  turn.system = run.guest() ? agent.prompt : hooks_.prompt(agent);
-  if (!run.guest()) turn.toolbox = hooks_.toolbox(agent);
-  add_part(turn.system, co_await hooks_.instructions(agent, cwd));
-  add_part(turn.system,
+  turn.offer = offer_for(run);
+  auto& request = turn.request;
+  request.system = turn.offer->prompt;
+  add_part(request.system, co_await hooks_.instructions(agent, cwd));
+  add_part(request.system,
            run.guest() ? guest_framing(run.host().name) : host_framing(turn.session->context()));
+  request.tools = turn.offer->toolbox.tools();
+  request.thinking = agent.thinking;
+  request.max_tokens = agent.max_tokens;
+  request.extra = agent.parameters;
+}
+
+std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Run& run) {
+  const auto& agent = run.agent_;
+  // What hooks say of tools would be lost on somebody who has none.
+  if (run.guest()) return std::make_shared<Offer>(Offer{{}, agent.prompt});
+  const auto make = [&] {
+    return std::make_shared<const Offer>(Offer{hooks_.toolbox(agent), hooks_.prompt(agent)});
+  };
+  if (run.setup_ != setup_) return make();
+  auto& offer = offers_[agent.name];
+  if (!offer) offer = make();
+  return offer;
 }
 
 void Runtime::observe(const session::Key& key, Run& run, const std::string& session_id) {
   Scene scene{run.agent_.name, run.message_.sender, key.text(), session_id, run.guest()};
   run.events_.observe([this, scene = std::move(scene)](const Event& event) {
     hooks_.on_event(scene, event);
-    broadcast_.publish(scene, event, clock_.now());
+    if (broadcast_.subscribers() > 0) broadcast_.publish(scene, event, clock_.now());
   });
 }
 

@@ -108,24 +108,29 @@ void Hooks::on_event(const Scene& scene, const Event& event) const {
   for (const auto& hook : hooks_) hook->on_event(scene, event);
 }
 
+std::optional<Violation> Toolbox::violation(const session::ToolCallBlock& call,
+                                            const Agent& agent) const {
+  if (outside_.contains(call.name))
+    return Violation{"tool", call.name, fmt::format("tool not available: {}", call.name)};
+  // What nobody has is no violation.
+  if (!owners_.contains(call.name)) return std::nullopt;
+  return find_violation(agent, call);
+}
+
 std::optional<Intent> Toolbox::intent(const session::ToolCallBlock& call,
                                       const Caller& caller) const {
   const auto owner = owners_.find(call.name);
-  if (owner == owners_.end()) return std::nullopt;
+  if (owner == owners_.end() || violation(call, caller.agent)) return std::nullopt;
   return owner->second->intent(call.name, call.arguments, caller);
 }
 
 Task<ToolAnswer> Toolbox::call(session::ToolCallBlock call, Caller caller) const {
-  auto violation = find_violation(caller.agent, call);
-  if (!violation && outside_.contains(call.name))
-    violation = Violation{"tool", call.name, fmt::format("tool not available: {}", call.name)};
-  const auto owner = owners_.find(call.name);
-  const bool known = owner != owners_.end() || outside_.contains(call.name);
-  if (violation && known) {
+  if (auto outside = violation(call, caller.agent)) {
     log::warn("{}",
-              security_line(*violation, caller.agent.name, caller.sender, caller.session.text()));
-    co_return ToolAnswer{std::move(violation->text), true};
+              security_line(*outside, caller.agent.name, caller.sender, caller.session.text()));
+    co_return ToolAnswer{std::move(outside->text), true};
   }
+  const auto owner = owners_.find(call.name);
   if (owner == owners_.end())
     co_return ToolAnswer{fmt::format("tool not registered: {}", utf8::excerpt(call.name)), true};
   std::string failed;

@@ -15,6 +15,7 @@
 #include "runtime/agent.h"
 #include "runtime/broadcast.h"
 #include "runtime/question.h"
+#include "runtime/scope.h"
 #include "session/ids.h"
 #include "session/message.h"
 
@@ -73,7 +74,7 @@ class Hook {
     std::string line;
   };
   virtual Scoped scoped_tools(const Agent& agent) const;
-  // For the system prompt; may be empty.
+  // For the system prompt; may be empty. The same until the configuration changes.
   virtual std::string prompt(const Agent& agent) const {
     (void)agent;
     return {};
@@ -113,12 +114,15 @@ class Hook {
 class Toolbox {
  public:
   const std::vector<model::Tool>& tools() const { return tools_; }
+  bool has(std::string_view tool) const { return owners_.contains(tool); }
   Task<ToolAnswer> call(session::ToolCallBlock call, Caller caller) const;
-  // Nothing for a tool that is not there: calling it says so.
+  // Nothing for a tool that is not there or outside the scope: calling it says so.
   std::optional<Intent> intent(const session::ToolCallBlock& call, const Caller& caller) const;
 
  private:
   friend class Hooks;
+  std::optional<Violation> violation(const session::ToolCallBlock& call, const Agent& agent) const;
+
   std::vector<model::Tool> tools_;              // by name
   std::set<std::string, std::less<>> outside_;  // there, and not for this agent
   std::map<std::string, std::shared_ptr<Hook>, std::less<>> owners_;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "runtime/guest.h"
+#include "runtime/reset.h"
 
 namespace reef::runtime {
 namespace {
@@ -30,9 +31,9 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       sessions_(sessions),
       clock_(clock),
       setup_(std::make_shared<Setup>()),
-      broadcast_(loop),
       questions_(loop, clock),
       permissions_(loop, sessions, clock),
+      broadcast_(loop),
       tasks_(loop, "runtime"),
       idle_(std::move(loop)) {}
 
@@ -41,6 +42,7 @@ void Runtime::configure(std::shared_ptr<const Setup> setup) {
   for (auto& [name, agent] : built->agents) agent = hooks_.build(std::move(agent));
   hooks_.announce(setup_->agents, built->agents);
   setup_ = std::move(built);
+  offers_.clear();
 }
 
 Status Runtime::hold(const std::string& agent) {
@@ -48,7 +50,8 @@ Status Runtime::hold(const std::string& agent) {
   for (const auto& [key, conversation] : conversations_) {
     const auto is_its = [&](const auto& run) { return run && run->host().name == agent; };
     if (is_its(conversation->current) ||
-        std::any_of(conversation->queue.begin(), conversation->queue.end(), is_its))
+        std::any_of(conversation->queue.begin(), conversation->queue.end(), is_its) ||
+        std::any_of(conversation->steers.begin(), conversation->steers.end(), is_its))
       ++running;
   }
   if (running > 0)
@@ -89,6 +92,13 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   }
   if (message.content.find_first_not_of(" \t\r\n") == std::string::npos)
     return Error(Errc::invalid, "the message is empty");
+  const auto& choice = message.tool_choice;
+  if (choice.mode == model::ToolChoice::Mode::named && !host &&
+      !hooks_.toolbox(address.agent).has(choice.name))
+    return Error(Errc::invalid,
+                 fmt::format("tool_choice: agent '{}' has no tool '{}'; use auto, none, required "
+                             "or the name of one",
+                             address.agent.name, utf8::excerpt(choice.name)));
 
   const auto bytes = message.content.size();
   if (conversations_.size() >= kConversationsMax || waiting_bytes_ + bytes > kWaitingBytesMax)
@@ -96,37 +106,92 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
                                          conversations_.size(), waiting_bytes_ >> 20));
   auto& conversation = conversations_[address.key];
   const bool fresh = !conversation;
-  if (fresh) conversation = std::make_shared<Conversation>(Conversation{address.key, {}, nullptr});
-  if (conversation->queue.size() >= kQueuedTurnsMax)
+  if (fresh) conversation = std::make_shared<Conversation>(Conversation{address.key, {}, {}, {}});
+  if (conversation->queue.size() + conversation->steers.size() >= kQueuedTurnsMax)
     return Error(Errc::busy, fmt::format("{} messages are waiting in conversation {} already",
                                          kQueuedTurnsMax, address.key.text()));
+  const auto mode = mode_of(message, address.key, host ? *host : address.agent);
   auto run = std::make_shared<Run>(loop_, std::move(message), std::move(address.agent), setup_,
                                    std::move(host));
-  conversation->queue.push_back(run);
+  run->queue_ = mode;
+  enqueue(*conversation, run);
   waiting_bytes_ += bytes;
   if (fresh) tasks_.spawn(work(conversation));
   return run;
 }
 
-Status Runtime::kill(std::string_view agent_name, std::string_view sender) {
-  if (sender.empty()) sender = kDefaultSender;
-  // An agent that a reload took away may still have something running.
+QueueMode Runtime::mode_of(const Message& message, const session::Key& key,
+                           const Agent& host) const {
+  if (message.queue) return *message.queue;
+  const auto current = sessions_.current(key);
+  const auto* row = current ? sessions_.find(*current) : nullptr;
+  if (row)
+    if (const auto mode = queue_mode_from(row->text("queueMode"))) return *mode;
+  return host.queue;
+}
+
+void Runtime::enqueue(Conversation& conversation, std::shared_ptr<Run> run) {
+  const auto busy = conversation.current         ? conversation.current
+                    : conversation.queue.empty() ? nullptr
+                                                 : conversation.queue.front();
+  // A guest speaks in a turn of its own.
+  const bool steers = run->queue_ == QueueMode::steer && !run->guest() &&
+                      !after_reset_command(run->message_.content);
+  if (busy && steers && !busy->guest() && busy->agent_.name == run->agent_.name) {
+    conversation.steers.push_back(std::move(run));
+  } else if (busy && run->queue_ == QueueMode::interrupt) {
+    if (conversation.current) conversation.current->cancel();
+    conversation.queue.push_front(std::move(run));
+  } else {
+    conversation.queue.push_back(std::move(run));
+  }
+}
+
+Status Runtime::steer(Message message) {
+  REEF_CHECK(running(message.agent, message.sender, message.key));
+  message.queue = QueueMode::steer;
+  REEF_CHECK(submit(std::move(message)));
+  return Ok{};
+}
+
+Result<session::Key> Runtime::key_of(std::string_view agent_name, std::string_view sender,
+                                     const std::optional<std::string>& key) const {
+  if (key) return session::Key::parse(*key);
   const auto agent = setup_->find(agent_name);
-  const std::string name = agent ? agent->name : std::string(agent_name);
-  REEF_TRY(const auto key, session::Key::of_pair(name, sender));
+  return session::Key::of_pair(agent ? std::string_view(agent->name) : agent_name,
+                               sender.empty() ? kDefaultSender : sender);
+}
+
+Status Runtime::kill(std::string_view agent_name, std::string_view sender,
+                     const std::optional<std::string>& key_text) {
+  REEF_TRY(const auto key, key_of(agent_name, sender, key_text));
   const auto found = conversations_.find(key);
   if (found != conversations_.end()) {
     cancel(*found->second);
     return Ok{};
   }
-  if (!agent) return agent.error();
   if (sessions_.current(key)) return Ok{};  // known, and nothing runs
-  return Error(Errc::not_found,
-               fmt::format("conversation not found for agent='{}' sender='{}'", name, sender));
+  if (key_text) return Error(Errc::not_found, fmt::format("no conversation '{}'", key.text()));
+  REEF_TRY(const auto agent, setup_->find(agent_name));
+  return Error(Errc::not_found, fmt::format("conversation not found for agent='{}' sender='{}'",
+                                            agent.name, sender.empty() ? kDefaultSender : sender));
+}
+
+Result<std::shared_ptr<Run>> Runtime::running(std::string_view agent_name, std::string_view sender,
+                                              const std::optional<std::string>& key_text) const {
+  REEF_TRY(const auto key, key_of(agent_name, sender, key_text));
+  const auto found = conversations_.find(key);
+  if (found != conversations_.end()) {
+    const auto& conversation = *found->second;
+    if (conversation.current) return conversation.current;
+    if (!conversation.queue.empty()) return conversation.queue.front();
+  }
+  return Error(Errc::not_found, fmt::format("nothing runs in conversation {}", key.text()));
 }
 
 void Runtime::cancel(Conversation& conversation) {
   for (const auto& run : conversation.queue) run->cancel();
+  for (const auto& run : conversation.steers) run->cancel();
   if (conversation.current) conversation.current->cancel();
 }
 
@@ -141,13 +206,31 @@ std::vector<session::Key> Runtime::active_keys() const {
   return keys;
 }
 
+void Runtime::forget(const Run& run) {
+  waiting_bytes_ -= run.message_.content.size();
+}
+
+void Runtime::join_waiting(Conversation& conversation, Run& run) {
+  const auto may_join = [&](const Run& other) {
+    return other.queue_ == QueueMode::collect && !other.cancelled_ && !other.guest() &&
+           other.agent_.name == run.agent_.name && !after_reset_command(other.message_.content);
+  };
+  if (!may_join(run)) return;
+  auto& queue = conversation.queue;
+  for (; !queue.empty() && may_join(*queue.front()); queue.pop_front()) {
+    queue.front()->events_.go_on_in(run.shared_events(), {});
+    run.joined_.push_back(queue.front());
+  }
+}
+
 Task<void> Runtime::work(std::shared_ptr<Conversation> conversation) {
   while (!conversation->queue.empty()) {
     conversation->current = conversation->queue.front();
     conversation->queue.pop_front();
     const auto run = conversation->current;
     try {
-      co_await take_turn(conversation->key, *run);
+      join_waiting(*conversation, *run);
+      co_await take_turn(*conversation, *run);
       REEF_ASSERT(run->events().closed());
     } catch (const std::exception& error) {
       // A bug or no memory: this turn is lost, the conversation and its queue are not.
@@ -156,8 +239,15 @@ Task<void> Runtime::work(std::shared_ptr<Conversation> conversation) {
       if (!run->events().closed())
         run->events().fail(Error(Errc::internal, std::string("the turn failed: ") + error.what()));
     }
-    waiting_bytes_ -= run->message_.content.size();
+    forget(*run);
+    for (const auto& joined : run->joined_) forget(*joined);
     conversation->current.reset();
+    // What came too late to steer is the next turn.
+    while (!conversation->steers.empty()) {
+      conversation->steers.back()->queue_ = QueueMode::collect;
+      conversation->queue.push_front(std::move(conversation->steers.back()));
+      conversation->steers.pop_back();
+    }
   }
   conversations_.erase(conversation->key);
   if (conversations_.empty()) idle_.notify_all();

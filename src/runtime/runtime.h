@@ -47,6 +47,9 @@ struct Message {
   std::string cwd;
   std::optional<std::string> key = {};  // the conversation, instead of the pair
   std::string guest = {};               // who speaks in this turn; empty: the conversation's agent
+  std::optional<QueueMode> queue = {};  // none: the session's, else the agent's
+  // Of the first step; what is required once is not required again.
+  model::ToolChoice tool_choice = {};
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -63,6 +66,8 @@ class Run : public std::enable_shared_from_this<Run> {
         events_(std::move(loop)) {}
 
   EventLog& events() { return events_; }
+  // The same, for who outlives the run.
+  std::shared_ptr<EventLog> shared_events() { return {shared_from_this(), &events_}; }
   void cancel();
 
  private:
@@ -77,6 +82,8 @@ class Run : public std::enable_shared_from_this<Run> {
   const std::optional<Agent> host_;
   const std::shared_ptr<const Setup> setup_;
   EventLog events_;
+  QueueMode queue_ = QueueMode::followup;
+  std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, in the order they came
   bool cancelled_ = false;
   boost::asio::cancellation_signal stop_provider_;
   TaskGroup* tools_ = nullptr;  // those running now
@@ -111,11 +118,19 @@ class Runtime {
   Status hold(const std::string& agent);
   void release(const std::string& agent) { held_.erase(agent); }
 
-  // Queues a turn behind the others of its conversation. Fails at once when it can never run.
+  // Queues a turn behind the others of its conversation, or does what its queue mode says. Fails at
+  // once when it can never run.
   Result<std::shared_ptr<Run>> submit(Message message);
+  // Words for the turn that runs, before its next step; when there is none left they are the next
+  // turn. not_found when nothing runs.
+  Status steer(Message message);
 
   // Cancels what runs and what waits in the conversation. not_found when there is no such one.
-  Status kill(std::string_view agent, std::string_view sender);
+  Status kill(std::string_view agent, std::string_view sender,
+              const std::optional<std::string>& key = std::nullopt);
+  // What runs in the conversation, to read along with from its beginning. not_found when nothing.
+  Result<std::shared_ptr<Run>> running(std::string_view agent, std::string_view sender,
+                                       const std::optional<std::string>& key) const;
 
   struct Address {
     session::Key key;
@@ -141,16 +156,32 @@ class Runtime {
     session::Key key;
     std::deque<std::shared_ptr<Run>> queue;
     std::shared_ptr<Run> current;
+    std::deque<std::shared_ptr<Run>> steers;  // for the turn that runs
   };
 
   static void cancel(Conversation& conversation);
+  // Also for an agent that a reload took away.
+  Result<session::Key> key_of(std::string_view agent, std::string_view sender,
+                              const std::optional<std::string>& key) const;
+  QueueMode mode_of(const Message& message, const session::Key& key, const Agent& host) const;
+  static void enqueue(Conversation& conversation, std::shared_ptr<Run> run);
+  // What waits to be collected joins the turn that is about to begin.
+  static void join_waiting(Conversation& conversation, Run& run);
+  void forget(const Run& run);
   Task<void> work(std::shared_ptr<Conversation> conversation);
-  Task<void> take_turn(session::Key key, Run& run);
+  Task<void> take_turn(Conversation& conversation, Run& run);
   // Makes the user's words durable, in a new session when `fresh` or when the old one has expired.
   Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run,
-                                                              std::string words, bool fresh);
+                                                              std::vector<std::string> words,
+                                                              bool fresh);
   Task<void> start_over(session::Key key, Run& run);
   struct Turn;
+  // What an agent can call and is told: the same in all its turns until the configuration changes.
+  struct Offer {
+    Toolbox toolbox;
+    std::string prompt;
+  };
+  std::shared_ptr<const Offer> offer_for(const Run& run);
   // What the one who speaks can do and is told: its tools, its prompt, its framing.
   Task<void> prepare(Turn& turn);
   // From here on hooks and subscribers hear of the run.
@@ -159,6 +190,9 @@ class Runtime {
     bool said_something = false;
     std::vector<session::ToolCallBlock> calls;
   };
+  Task<void> take_steps(Turn& turn);
+  // What was said to the running turn becomes part of it.
+  Task<void> take_steers(Turn& turn);
   // Asks the model once and makes its reply durable. On a failure the turn's end says why.
   Task<Step> ask_model(Turn& turn);
   // Runs the calls side by side; each result is durable as it comes.
@@ -179,6 +213,7 @@ class Runtime {
   OnWords on_words_;
   Broadcast broadcast_;
   std::set<std::string, std::less<>> held_;
+  std::map<std::string, std::shared_ptr<const Offer>, std::less<>> offers_;  // of setup_
   std::unordered_map<session::Key, std::shared_ptr<Conversation>> conversations_;
   TaskGroup tasks_;
   Notify idle_;

@@ -57,6 +57,14 @@ void add(session::Usage& sum, const session::Usage& usage) {
   sum.cost.total += usage.cost.total;
 }
 
+// A model that must call a tool in every step never comes to its answer.
+model::ToolChoice choice_for(int step, const model::ToolChoice& wanted,
+                             const std::vector<model::Tool>& tools) {
+  using Mode = model::ToolChoice::Mode;
+  const bool lasts = wanted.mode == Mode::none || step == 0;
+  return lasts && !tools.empty() ? wanted : model::ToolChoice{};
+}
+
 session::ToolResultMessage result_message(const session::ToolCallBlock& call, ToolAnswer answer,
                                           TimePoint now) {
   session::ToolResultMessage result;
@@ -86,13 +94,9 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   auto& run = turn.run;
   auto& events = run.events_;
   const auto& agent = run.agent_;
-  model::Request request;
-  request.system = turn.system;
+  auto& request = turn.request;
   request.messages = session::for_model(turn.session->context());
-  request.tools = turn.toolbox.tools();
-  request.thinking = agent.thinking;
-  request.max_tokens = agent.max_tokens;
-  request.extra = agent.parameters;
+  request.tool_choice = choice_for(turn.steps, run.message_.tool_choice, request.tools);
 
   Segments segments(events, run.agent_.name);
   const model::DeltaSink sink = [&](model::Delta delta) {
@@ -186,8 +190,9 @@ Task<void> Runtime::call_tool(Turn& turn, const session::ToolCallBlock& call, bo
   const auto began = std::chrono::steady_clock::now();
   auto caller = caller_for(turn, call);
   permissions_.look_up(caller);
-  auto refusal = co_await permissions_.refusal(turn.toolbox, call, caller);
-  auto answer = refusal ? *std::move(refusal) : co_await turn.toolbox.call(call, std::move(caller));
+  auto refusal = co_await permissions_.refusal(turn.offer->toolbox, call, caller);
+  auto answer =
+      refusal ? *std::move(refusal) : co_await turn.offer->toolbox.call(call, std::move(caller));
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - began);
   answered = true;

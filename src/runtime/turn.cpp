@@ -33,35 +33,38 @@ Result<std::vector<Candidate>> candidates(const model::Providers& providers, con
 
 Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Key key,
                                                                      const Run& run,
-                                                                     std::string words,
+                                                                     std::vector<std::string> words,
                                                                      bool fresh) {
-  session::UserMessage message;
-  message.content.push_back(session::TextBlock{std::move(words)});
-  message.time = clock_.now();
-  auto draft = session::draft_message(message);
+  const auto now = clock_.now();
+  std::vector<session::Draft> drafts;
+  for (auto& text : words) {
+    session::UserMessage message;
+    message.content.push_back(session::TextBlock{std::move(text)});
+    message.time = now;
+    drafts.push_back(session::draft_message(message));
+  }
 
   const auto current = sessions_.current(key);
   if (current && !fresh) {
     const auto* row = sessions_.find(*current);
     const auto rule = run.setup_->expiry_for(run.host(), key.text());
-    if (row && is_expired(rule, row->last_used(), message.time)) {
+    if (row && is_expired(rule, row->last_used(), now)) {
       log::info("conversation {}: session {} has expired", key.text(), current->text());
       fresh = true;
     }
   }
   if (current && !fresh) {
     auto session = co_await sessions_.open(*current);
-    if (session) {
-      const auto saved = co_await (*session)->append(draft);
-      if (saved) co_return session;
-      session = saved.error();
-    }
+    for (std::size_t i = 0; session && i < drafts.size(); ++i)
+      if (const auto saved = co_await (*session)->append(drafts[i]); !saved)
+        session = saved.error();
+    if (session) co_return session;
     // A folder somebody removed must not silence its conversation; any other failure is one.
     if (session.error().code != Errc::not_found) co_return session;
     sessions_.drop_missing(*current);
   }
   session::Sessions::New request{key, run.host().name, run.message_.sender, run.message_.cwd, {}};
-  request.drafts.push_back(std::move(draft));
+  request.drafts = std::move(drafts);
   co_return co_await sessions_.create(std::move(request));
 }
 
@@ -87,7 +90,8 @@ Task<void> Runtime::start_over(session::Key key, Run& run) {
   events.close();
 }
 
-Task<void> Runtime::take_turn(session::Key key, Run& run) {
+Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
+  const auto key = conversation.key;
   auto& events = run.events_;
   const auto& agent = run.agent_;
   if (run.cancelled_) {
@@ -96,11 +100,14 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
   }
   const auto rest = after_reset_command(run.message_.content);
   if (rest && rest->empty()) {
-    co_await start_over(std::move(key), run);
+    co_await start_over(key, run);
     co_return;
   }
-  const auto& words = rest ? *rest : run.message_.content;
-  auto recorded = co_await record_user(key, run, hooks_.preprocess(agent, words), rest.has_value());
+  std::vector<std::string> words = {rest ? *rest : run.message_.content};
+  for (const auto& joined : run.joined_) words.push_back(joined->message_.content);
+  std::vector<std::string> kept;
+  for (const auto& text : words) kept.push_back(hooks_.preprocess(agent, text));
+  auto recorded = co_await record_user(key, run, std::move(kept), rest.has_value());
   if (!recorded) {
     log::error("conversation {}: the message could not be saved: {}", key.text(),
                recorded.error().what);
@@ -108,11 +115,12 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
     co_return;
   }
   const auto session = *std::move(recorded);
-  if (on_words_) on_words_(session->id(), words);
+  if (on_words_)
+    for (const auto& text : words) on_words_(session->id(), text);
   observe(key, run, session->id().text());
   events.push(Start{agent.name});
 
-  Turn turn{run, key, session, {}, 0, {}, {}, {}};
+  Turn turn{run, key, conversation, session, {}, 0, {}, {}, {}};
   auto& end = turn.end;
   end.agent = agent.name;
   end.session_id = session->id().text();
@@ -134,28 +142,60 @@ Task<void> Runtime::take_turn(session::Key key, Run& run) {
   turn.chain = *std::move(chain);
   co_await prepare(turn);
 
-  bool said_something = false;
-  for (int steps = 0;; ++steps) {
+  co_await take_steps(turn);
+  // Nobody was there to see it.
+  if (turn.said_something && !events.has_readers())
+    sessions_.note(session->id(), {{"hasUnread", true}});
+  events.push(std::move(end));
+  events.close();
+}
+
+Task<void> Runtime::take_steps(Turn& turn) {
+  auto& end = turn.end;
+  const auto steps_max = turn.run.agent_.steps_max;
+  for (;; ++turn.steps) {
+    co_await take_steers(turn);
+    if (!end.error.empty()) break;
     auto step = co_await ask_model(turn);
-    said_something = said_something || step.said_something;
+    turn.said_something = turn.said_something || step.said_something;
     if (step.calls.empty()) break;
     co_await call_tools(turn, std::move(step.calls));
-    if (run.cancelled_) {
+    if (turn.run.cancelled_) {
       end.error = "cancelled";
       end.code = Errc::cancelled;
       break;
     }
     if (!end.error.empty()) break;
-    if (steps + 1 == agent.steps_max) {
-      end.error = fmt::format("the agent took its {} steps and was not done", agent.steps_max);
+    if (turn.steps + 1 == steps_max) {
+      end.error = fmt::format("the agent took its {} steps and was not done", steps_max);
       end.code = Errc::too_large;
       break;
     }
   }
-  // Nobody was there to see it.
-  if (said_something && !events.has_readers()) sessions_.note(session->id(), {{"hasUnread", true}});
-  events.push(std::move(end));
-  events.close();
+}
+
+Task<void> Runtime::take_steers(Turn& turn) {
+  auto& steers = turn.conversation.steers;
+  auto& events = turn.run.events_;
+  while (!steers.empty() && !turn.run.cancelled_) {
+    const auto steer = std::move(steers.front());
+    steers.pop_front();
+    forget(*steer);
+    const auto& words = steer->message_.content;
+    session::UserMessage message;
+    message.content.push_back(session::TextBlock{hooks_.preprocess(turn.run.agent_, words)});
+    message.time = clock_.now();
+    if (!co_await save(turn, message, "message")) {
+      steer->events_.fail(Error(turn.end.code, turn.end.error));
+      co_return;
+    }
+    if (on_words_) on_words_(turn.session->id(), words);
+    // Who sent it reads what happens from here on.
+    const auto place = events.end();
+    events.push(UserSteered{words});
+    steer->events_.push(Start{turn.run.agent_.name});
+    steer->events_.go_on_in(turn.run.shared_events(), place);
+  }
 }
 
 }  // namespace reef::runtime

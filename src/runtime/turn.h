@@ -17,12 +17,15 @@ struct Candidate {
 struct Runtime::Turn {
   Run& run;
   session::Key key;
+  Conversation& conversation;
   std::shared_ptr<session::Session> session;
   std::vector<Candidate> chain;  // the models to ask, in turn
   std::size_t asked = 0;         // which of them speaks
-  Toolbox toolbox;
-  std::string system;
+  std::shared_ptr<const Offer> offer;
+  model::Request request;  // but for what is new in a step
   End end;
+  int steps = 0;
+  bool said_something = false;
 };
 
 }  // namespace reef::runtime

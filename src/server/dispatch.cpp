@@ -15,6 +15,10 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_stream(node, message.stream());
     case M::kKill:
       return answer_kill(node, message.kill());
+    case M::kSteerSession:
+      return answer_steer(node, message.steer_session());
+    case M::kAttachRun:
+      return answer_attach_run(node, message.attach_run());
     case M::kReplyToAsk:
       return answer_reply(node, message.reply_to_ask());
     case M::kListQuestions:

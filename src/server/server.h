@@ -1,7 +1,7 @@
 // Table of contents of server/: one request in, a stream of answers out, whatever the transport.
 //
 //   server.h             dispatch, Node          this file
-//   turns.cpp            send, stream, kill
+//   turns.cpp            send, stream, steer, kill, attach to a run
 //   compactions.cpp      compact
 //   questions.cpp        what agents ask: list, reply
 //   permissions.cpp      what was allowed for good, plans
@@ -95,6 +95,8 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
 protocol::Answer answer_send(Node& node, const protocol::Send& request);
 protocol::Answer answer_stream(Node& node, const protocol::Stream& request);
 protocol::Answer answer_kill(Node& node, const protocol::Kill& request);
+protocol::Answer answer_steer(Node& node, const protocol::SteerSession& request);
+protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& request);
 protocol::Answer answer_compact(Node& node, const protocol::Compact& request);
 protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request);
 protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request);

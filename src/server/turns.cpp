@@ -1,6 +1,9 @@
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "base/overload.h"
+#include "base/utf8.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -118,6 +121,9 @@ Task<protocol::ServerMessage> whole_turn(std::shared_ptr<runtime::Run> run) {
     if (!*event) break;
     if (auto* chunk = std::get_if<runtime::Chunk>(&**event)) {
       *response.mutable_content() += chunk->text;
+    } else if (std::holds_alternative<runtime::TextStart>(**event)) {
+      // What was said between tool calls are paragraphs of their own.
+      if (!response.content().empty()) *response.mutable_content() += "\n\n";
     } else if (auto* end = std::get_if<runtime::End>(&**event)) {
       if (!end->error.empty()) co_return protocol::make_error(Error(end->code, end->error));
       response.set_agent(end->agent);
@@ -129,11 +135,31 @@ Task<protocol::ServerMessage> whole_turn(std::shared_ptr<runtime::Run> run) {
   co_return message;
 }
 
+model::ToolChoice tool_choice_from(const std::string& text) {
+  using Mode = model::ToolChoice::Mode;
+  if (text.empty() || text == "auto") return {};
+  if (text == "none") return {Mode::none, {}};
+  if (text == "required") return {Mode::required, {}};
+  return {Mode::named, text};
+}
+
+std::optional<std::string> key_in(const auto& request) {
+  return request.has_key() ? std::optional<std::string>(request.key()) : std::nullopt;
+}
+
 template <class Request>
 Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request) {
   runtime::Message message{request.agent(), request.sender(), request.content(), request.cwd()};
-  if (request.has_key()) message.key = request.key();
+  message.key = key_in(request);
   message.guest = request.guest();
+  message.tool_choice = tool_choice_from(request.tool_choice());
+  if (!request.queue().empty()) {
+    message.queue = runtime::queue_mode_from(request.queue());
+    if (!message.queue)
+      return Error(Errc::invalid, fmt::format("queue: '{}' is none of followup, steer, collect, "
+                                              "interrupt",
+                                              utf8::excerpt(request.queue())));
+  }
   return node.runtime.submit(std::move(message));
 }
 
@@ -152,9 +178,23 @@ protocol::Answer answer_stream(Node& node, const protocol::Stream& request) {
 }
 
 protocol::Answer answer_kill(Node& node, const protocol::Kill& request) {
-  const auto killed = node.runtime.kill(request.agent(), request.sender());
+  const auto killed = node.runtime.kill(request.agent(), request.sender(), key_in(request));
   if (!killed) return protocol::answer_with(killed.error());
   return protocol::answer_with(protocol::make_pong());
+}
+
+protocol::Answer answer_steer(Node& node, const protocol::SteerSession& request) {
+  runtime::Message message{request.agent(), request.sender(), request.content(), {}};
+  message.key = key_in(request);
+  const auto steered = node.runtime.steer(std::move(message));
+  if (!steered) return protocol::answer_with(steered.error());
+  return protocol::answer_with(protocol::make_pong());
+}
+
+protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& request) {
+  auto run = node.runtime.running(request.agent(), request.sender(), key_in(request));
+  if (!run) return protocol::answer_with(run.error());
+  return std::make_unique<TurnStream>(*std::move(run));
 }
 
 }  // namespace reef::server

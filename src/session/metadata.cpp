@@ -23,6 +23,7 @@ constexpr MetaField kFields[] = {
     {"hasUnread", T::flag, "", ""},
     {"permissionMode", T::choice, "safe|ask|allow-all", ""},
     {"modelOverride", T::text, "", "PROVIDER/MODEL for this session"},
+    {"queueMode", T::choice, "followup|steer|collect|interrupt", "of messages while a turn runs"},
     {"thinkingLevel", T::choice, "off|minimal|low|medium|high|xhigh", ""},
     {"workingDirectory", T::text, "", ""},
     {"chatType", T::choice, "direct|group|channel", ""},

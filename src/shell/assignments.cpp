@@ -22,6 +22,8 @@ void Parser::assignment(Command& command) {
   const auto left = text_.substr(at_, assignment_length());
   at_ += left.size();
   Assignment made;
+  if (!left.ends_with("=") || left.find_first_of("[+") != std::string_view::npos || peek() == '(')
+    only_bash("an array");
   const auto end = std::ranges::find_if_not(left, is_name_char) - left.begin();
   made.name = left.substr(0, static_cast<std::size_t>(end));
   if (const auto open = left.find('['); open != std::string_view::npos) {

@@ -44,10 +44,10 @@ Judgement judge(std::string_view command) {
   return judge.result();
 }
 
-void Judge::text(std::string_view script_text) {
+void Judge::text(std::string_view script_text, Dialect dialect) {
   if (++depth_ > kShellsMax) {
     note(Effect::changes, "it is nested too deeply");
-  } else if (auto parsed = parse(script_text)) {
+  } else if (auto parsed = parse(script_text, dialect)) {
     script(*parsed);
   } else {
     note(Effect::changes, fmt::format("it is not understood: {}", parsed.error().what));

@@ -12,7 +12,7 @@ using Effect = Judgement::Effect;
 class Judge {
  public:
   // A script as text: the command itself, and those given to sh -c and eval.
-  void text(std::string_view script);
+  void text(std::string_view script, Dialect dialect = Dialect::bash);
   Judgement result() const;
 
  private:

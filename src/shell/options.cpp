@@ -85,8 +85,14 @@ Sorted sort_options(std::string_view program, const Options& known, const Argume
         refused(word);
       } else if (i + 1 == word.size() && at->literal) {
         take_value(word);
+        sorted.values.emplace_back(word[i], *at);
       } else if (!at->one) {
         refused(word);
+      } else {
+        auto value = *at;
+        value.prefix.erase(0, i + 1);
+        if (value.literal) value.literal = value.prefix;
+        sorted.values.emplace_back(word[i], std::move(value));
       }
       break;
     }

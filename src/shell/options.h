@@ -25,7 +25,8 @@ struct Options {
 struct Sorted {
   Objection objection;
   Arguments operands;
-  Arguments options;  // as written
+  Arguments options;                              // as written
+  std::vector<std::pair<char, Argument>> values;  // of those with one letter
 };
 
 // The words after the program's name, by the rules of getopt. Words that may be options after

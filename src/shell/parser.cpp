@@ -18,14 +18,14 @@ bool is_one_of(std::string_view word, const std::string_view (&list)[N]) {
 
 }  // namespace
 
-Result<Script> parse(std::string_view text) {
+Result<Script> parse(std::string_view text, Dialect dialect) {
   if (text.size() > kCommandBytesMax)
     return Error(Errc::too_large, fmt::format("it has {} bytes; at most {} are read", text.size(),
                                               kCommandBytesMax));
   for (const char c : text)
     if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
       return Error(Errc::invalid, "it holds control characters");
-  Parser parser(text, 0);
+  Parser parser(text, dialect, 0);
   auto script = parser.whole();
   if (parser.failed()) return Error(Errc::invalid, parser.problem());
   return script;
@@ -115,6 +115,7 @@ Pipeline Parser::pipeline() {
     skip_blanks();
     if (starts("||") || peek() != '|') return pipeline;
     ++at_;
+    if (peek() == '&') only_bash("'|&'");
     if (take("&")) pipeline.commands.back().redirects.emplace_back().op = "|&";
     skip_newlines();
   }
@@ -124,6 +125,7 @@ Command Parser::command() {
   const Deeper deeper(*this);
   skip_blanks();
   if (starts("((")) {
+    only_bash("'(('");
     at_ += 2;
     auto arithmetic_command = make_command(Command::Kind::compound);
     arithmetic_command.risk = arithmetic("))");
@@ -137,7 +139,11 @@ Command Parser::command() {
     redirects_after(subshell);
     return subshell;
   }
-  if (const auto word = run(); is_one_of(word, kOpeners)) return compound(word);
+  if (const auto word = run(); is_one_of(word, kOpeners)) {
+    if (word == "[[" || word == "function" || word == "select")
+      only_bash("'" + std::string(word) + "'");
+    return compound(word);
+  }
   return simple();
 }
 
@@ -212,6 +218,7 @@ Command Parser::loop_over_words() {
   auto loop = make_command(Command::Kind::compound);
   skip_blanks();
   if (take("((")) {
+    only_bash("'for (('");
     loop.risk = arithmetic("))");
     skip_blanks();
     take(";");

@@ -11,7 +11,8 @@ namespace reef::shell {
 
 class Parser {
  public:
-  Parser(std::string_view text, int depth) : text_(text), depth_(depth) {}
+  Parser(std::string_view text, Dialect dialect, int depth)
+      : text_(text), dialect_(dialect), depth_(depth) {}
 
   Script whole();
   // Text in which only $ and ` mean something: a here-document.
@@ -87,7 +88,14 @@ class Parser {
   void skip_newlines();  // and blanks
   void newline();
 
+  // For what only bash understands, or understands so.
+  void only_bash(std::string_view what) {
+    if (dialect_ != Dialect::bash)
+      fail(std::string(what) + " means something else to other shells");
+  }
+
   std::string_view text_;
+  Dialect dialect_;
   std::size_t at_ = 0;
   int depth_;
   std::string problem_;

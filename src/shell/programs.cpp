@@ -132,9 +132,19 @@ Objection objection_to_xxd(Call call) {
 }
 
 Objection objection_to_printf(Call call) {
-  // The first word alone can be -v, which assigns.
-  if (!call.empty() && !call.front().is_operand() && !call.front().is("--"))
+  // -v assigns, if it is the first word; so does %n, to what a later word names.
+  if (!call.empty() && call.front().is("--"))
+    call = call.subspan(1);
+  else if (!call.empty() && !call.front().is_operand())
     return "'printf' could assign a variable";
+  if (call.empty() || (call.size() == 1 && call.front().one)) return {};
+  if (!call.front().literal) return "'printf' could assign a variable";
+  const std::string_view format = *call.front().literal;
+  for (auto at = format.find('%'); at != std::string_view::npos; at = format.find('%', at + 1)) {
+    at = format.find_first_not_of("%-+ #0123456789.*'hlLjzt", at);
+    if (at == std::string_view::npos) break;
+    if (format[at] == 'n') return "'printf' could assign a variable";
+  }
   return {};
 }
 

@@ -39,6 +39,7 @@ void Parser::redirect(Command& command) {
       std::ranges::find_if(kOperators, [this](auto candidate) { return starts(candidate); });
   if (op == std::end(kOperators)) return fail("a redirection that is not understood");
   made.op = *op;
+  if (made.op == "<<<" || made.op.starts_with("&>") || made.named) only_bash("'" + made.op + "'");
   at_ += op->size();
   skip_blanks();
   if (done() || (ends_word(peek()) && !starts("<(") && !starts(">(")))
@@ -81,7 +82,7 @@ void Parser::read_documents() {
       wanted.document->parts.push_back(make_part(Part::Kind::literal, true, std::move(document)));
       continue;
     }
-    Parser inside(document, depth_ + 1);
+    Parser inside(document, dialect_, depth_ + 1);
     *wanted.document = inside.document();
     if (inside.failed()) return fail(inside.problem());
   }

@@ -21,24 +21,44 @@ class SedScript {
   void skip(std::string_view characters) {
     while (at_ < text_.size() && characters.find(text_[at_]) != std::string_view::npos) ++at_;
   }
-  // Past the text up to the next unescaped delimiter; false where there is none, or where it might
-  // be meant inside of [ ].
-  bool skip_delimited(char delimiter) {
-    if (delimiter == '\0' || delimiter == '\n' || delimiter == '\\') return false;
-    bool bracket = false;
+  // Past a [...] of a regular expression. A delimiter in it is no delimiter to GNU sed, but may be
+  // to others, so it is refused, as is what makes the end of the brackets hard to see.
+  bool skip_brackets(char delimiter) {
+    ++at_;
+    if (peek() == '^') ++at_;
+    if (peek() == ']') return false;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == ']') return true;
+      if (c == delimiter || c == '\n') return false;
+      const char next = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
+      if (c == '\\' && (next == ']' || next == '\\' || next == delimiter)) return false;
+      if (c == '[' && (next == ':' || next == '.' || next == '=')) {
+        const auto end = text_.find(std::string(1, next) + "]", at_ + 2);
+        if (end == std::string_view::npos ||
+            text_.substr(at_ + 2, end - at_ - 2).find_first_not_of("abcdefghijklmnopqrstuvwxyz") !=
+                std::string_view::npos)
+          return false;
+        at_ = end + 1;
+      }
+    }
+    return false;
+  }
+  // Past the text up to the next unescaped delimiter; false where there is none.
+  bool skip_delimited(char delimiter, bool regex) {
+    if (delimiter == '\0' || delimiter == '\n' || delimiter == '\\' || delimiter == '[')
+      return false;
     for (; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
       if (c == '\n') return false;
       if (c == '\\') {
         ++at_;
-        continue;
-      }
-      if (c == delimiter) {
+      } else if (c == delimiter) {
         ++at_;
-        return !bracket;
+        return true;
+      } else if (c == '[') {
+        if (!regex || !skip_brackets(delimiter)) return false;
       }
-      if (c == '[') bracket = true;
-      if (c == ']') bracket = false;
     }
     return false;
   }
@@ -48,7 +68,7 @@ class SedScript {
       if (c == '\\') ++at_;
       const char delimiter = peek();
       ++at_;
-      if (!skip_delimited(delimiter)) return false;
+      if (!skip_delimited(delimiter, true)) return false;
       skip("IM");
       return true;
     }
@@ -115,7 +135,8 @@ class SedScript {
       case 's': {
         const char delimiter = peek();
         ++at_;
-        if (!skip_delimited(delimiter) || !skip_delimited(delimiter)) return false;
+        if (!skip_delimited(delimiter, name == 's') || !skip_delimited(delimiter, false))
+          return false;
         if (name == 's') skip("gpiIM0123456789");
         return ends();
       }

@@ -90,8 +90,11 @@ inline Command make_command(Command::Kind kind) {
 inline constexpr std::size_t kCommandBytesMax = 64U << 10;
 inline constexpr int kNestingMax = 40;
 
+// sh may be another shell, to which some of bash's syntax means something else.
+enum class Dialect : unsigned char { bash, posix };
+
 // Refuses, with the reason, what bash would refuse, and what bash would take but nobody writes:
 // then it cannot be understood differently here and there.
-Result<Script> parse(std::string_view text);
+Result<Script> parse(std::string_view text, Dialect dialect = Dialect::bash);
 
 }  // namespace reef::shell

@@ -139,6 +139,7 @@ void Parser::dollar(Word& word, bool quoted) {
   if (next == '(') return substitution(word, Part::Kind::command, quoted);
   if (next == '{') return braced_parameter(word, quoted);
   if (next == '[') return fail("'$[' is not judged");
+  if ((next == '\'' || next == '"') && !quoted) only_bash("'$' before a quote");
   if (next == '\'' && !quoted) {
     at_ += 2;
     word.quoted = true;
@@ -239,7 +240,9 @@ Word Parser::parameter_word(bool quoted) {
       fail("a '${' that is not understood");
     } else if (c == '$') {
       dollar(made, quoted);
-    } else if (ends_word(c) || (quoted && c != '`' && c != '\\')) {
+    } else if (c == '`') {
+      backquoted(made, quoted);
+    } else if (ends_word(c) || (quoted && c != '\\')) {
       add_literal(made, text_.substr(at_, 1), quoted);
       ++at_;
     } else {
@@ -252,6 +255,7 @@ Word Parser::parameter_word(bool quoted) {
 // At $( or <( or >(.
 void Parser::substitution(Word& word, Part::Kind kind, bool quoted) {
   const Deeper deeper(*this);
+  if (kind == Part::Kind::process) only_bash("a process substitution");
   if (failed()) return;
   at_ += 2;
   if (kind == Part::Kind::command && peek() == '(') {
@@ -283,7 +287,7 @@ void Parser::backquoted(Word& word, bool quoted) {
     inside += peek();
   }
   ++at_;
-  Parser parser(inside, depth_ + 1);
+  Parser parser(inside, dialect_, depth_ + 1);
   auto part = make_part(Part::Kind::command, quoted);
   part.scripts.push_back(parser.whole());
   if (parser.failed()) return fail(parser.problem());

@@ -27,6 +27,8 @@ struct Wrapper {
 
 const Wrapper* wrapper(std::string_view program) {
   static const Wrapper kPlain{.options = {.permute = false}};
+  static const Wrapper kBusybox{.options = {.permute = false},
+                                .objection = "its programs take other options"};
   static const Wrapper kNice{
       .options = {.valued = "n", .long_valued = "adjustment", .numbers = true, .permute = false}};
   static const Wrapper kTimeout{.options = {.flags = "v",
@@ -45,7 +47,8 @@ const Wrapper* wrapper(std::string_view program) {
       .options = {.flags = "nEHkSiAbKP", .valued = "ugCprtThD", .permute = false},
       .objection = "it runs as another user"};
   static const Wrapper kTime{.options = {.flags = "pv", .valued = "f", .permute = false}};
-  if (program == "builtin" || program == "busybox") return &kPlain;
+  if (program == "builtin") return &kPlain;
+  if (program == "busybox" || program == "toybox") return &kBusybox;
   if (program == "nice") return &kNice;
   if (program == "timeout") return &kTimeout;
   if (program == "stdbuf") return &kStdbuf;
@@ -149,7 +152,9 @@ void Judge::run_shell(const std::string& program, Call call, bool piped) {
         return note(Effect::dangerous, fmt::format("'{} -c' runs what is computed", program));
       if (call[i + 1].literal->starts_with("-") || call[i + 1].literal->starts_with("+"))
         return note(Effect::changes, fmt::format("'{} {}' is not understood", program, option));
-      return text(*call[i + 1].literal);
+      if (program != "bash" && program != "sh" && program != "dash")
+        note(Effect::changes, fmt::format("'{}' is another language than bash", program));
+      return text(*call[i + 1].literal, program == "bash" ? Dialect::bash : Dialect::posix);
     }
     // A login shell runs the user's own files first; what it is given is judged for its danger.
     if (option.size() > 1 && option.front() == '-' && option.find('c') != std::string_view::npos &&
@@ -189,17 +194,14 @@ void Judge::run_xargs(Call call) {
   }
   if (sorted.operands.empty()) return;  // echo
   std::string replaced;
-  bool replaces = false;
-  for (std::size_t i = 0; i < call.size() && call[i].prefix.starts_with("-"); ++i) {
-    const auto at = call[i].prefix.find('I');
-    if (at == std::string::npos || !call[i].literal) continue;
-    replaces = true;
-    replaced = at + 1 < call[i].prefix.size() ? call[i].prefix.substr(at + 1)
-               : i + 1 < call.size()          ? call[i + 1].prefix
-                                              : "";
+  for (const auto& [letter, value] : sorted.values) {
+    if (letter != 'I') continue;
+    if (!value.literal || value.literal->empty())
+      return note(Effect::changes, "what 'xargs' replaces is computed");
+    replaced = *value.literal;
   }
   auto words = sorted.operands;
-  if (replaces && !replaced.empty()) {
+  if (!replaced.empty()) {
     for (auto& word : words)
       if (const auto at = word.prefix.find(replaced); at != std::string::npos) {
         word.literal.reset();

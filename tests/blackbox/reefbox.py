@@ -137,10 +137,11 @@ MEMORY_LIST, MEMORY_INFO, MEMORY_DATA, MEMORY_LOADED = 270, 271, 277, 278
 ERROR, PONG, RESPONSE, STREAM_EVENT, STATS, HELLO_REPLY = 1, 2, 3, 4, 20, 200
 ACTIVE_LIST, CONVERSATION_LIST, HISTORY, SESSION_LIST, SESSION_DATA, SESSION_INFO = 5, 7, 24, 201, 202, 203
 CHECK_REPORT, TRASH_LIST = 204, 205
+REPLY_TO_ASK, STEER_SESSION, ATTACH_RUN, LIST_QUESTIONS, QUESTION_LIST = 3, 44, 280, 281, 281
 REQUEST_ID = 101
 EVENTS = {1: "start", 2: "chunk", 3: "thinking", 4: "tool_start", 5: "tool_result", 6: "tools_complete", 7: "end",
           8: "ask_user", 9: "user_steered", 10: "text_start", 11: "text_end", 12: "thinking_start",
-          13: "thinking_end", 14: "context_usage"}
+          13: "thinking_end", 14: "context_usage", 200: "tool_progress"}
 
 
 def request(tag, fields=None, request_id=None):

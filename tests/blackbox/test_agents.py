@@ -184,15 +184,18 @@ class Agents(unittest.TestCase):
         self.assertEqual(os.stat(home.file("agents/scout.toml")).st_mode & 0o777, 0o600)
 
     def test_scope_is_enforced_and_violations_are_security_events(self):
-        wanted = [{"name": "recall", "arguments": {"query": "x"}}, {"name": "search_sessions", "arguments": {"query": "x"}}]
+        wanted = [{"name": "recall", "arguments": {"query": "x"}}, {"name": "search_sessions", "arguments": {"query": "x"}},
+                  {"name": "bash", "arguments": {"command": "rm -rf /tmp/nothing"}}]
         home = self.home(script=script({"calls": wanted}, {"text": "done"}))
         self.ask(home, UPDATE_AGENT, {1: "scripted", 2: 'tools = ["recall"]'})
         events = home.connect().stream(turn("scripted", "go", "tg:7"))
         results = {e.detail.str(2): e.detail.int(4) for e in events if e.event == "tool_result"}
-        self.assertEqual(results, {"no memories found": 0, "tool not available: search_sessions": 1})
+        self.assertEqual(results, {"no memories found": 0, "tool not available: search_sessions": 1,
+                                   "tool not available: bash": 1})
+        self.assertNotIn("ask_user", [e.event for e in events], "nobody is asked about what is refused anyway")
         self.assertEqual(events[-1].detail.str(2), "")
-        (line,) = [l for l in home.read("logs/reefd.log").splitlines() if "security {" in l]
-        event = json.loads(line[line.index("security {") + 9:])
+        lines = [l[l.index("security {") + 9:] for l in home.read("logs/reefd.log").splitlines() if "security {" in l]
+        (event, _) = sorted(map(json.loads, lines), key=lambda e: e["name"], reverse=True)
         self.assertEqual({k: event[k] for k in ("event", "agent", "sender", "kind", "name")},
                          {"event": "scope_violation", "agent": "scripted", "sender": "tg:7", "kind": "tool",
                           "name": "search_sessions"})

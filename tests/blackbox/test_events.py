@@ -149,6 +149,14 @@ class Events(unittest.TestCase):
         self.assertLess(heard, 6 << 20)
         self.assertTrue(home.ping())
 
+    def test_a_subscriber_does_not_keep_the_daemon(self):
+        home = self.home()
+        home.start()
+        link = self.subscribe(home)
+        self.assertEqual(home.stop(), 0)
+        while link.recv() is not None:
+            pass
+
     def test_the_command(self):
         home = self.home(script=script({"text": "hello there"}))
         home.start()

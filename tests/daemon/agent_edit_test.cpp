@@ -1,7 +1,11 @@
 #include "daemon/agent_edit.h"
 
+#include <cstdlib>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "daemon/config.h"
 #include "daemon/toml_json.h"
 #include "support/run.h"
@@ -164,6 +168,70 @@ TEST(AgentEdit, FormsThatAreNotEditedAreWrittenAnew) {
     EXPECT_EQ(json::write(agent.parameters), R"({"a":1,"b":3})") << text << "\n->\n" << out;
     EXPECT_TRUE(warnings.empty()) << out;
   }
+}
+
+// Whatever a file looks like, the result says what the merge patch says.
+TEST(AgentEdit, AnyPatchOnAnyFileIsTheMergePatch) {
+  const char* const seed = std::getenv("REEF_SEED");
+  const auto number = seed ? std::strtoull(seed, nullptr, 10) : 1;
+  SCOPED_TRACE(number);
+  SeededRandom random{number};
+  const auto pick = [&](const auto& list) { return list[random.below(std::size(list))]; };
+  const char* const values[] = {"1",
+                                "\"x\"",
+                                "[\n  \"a\", # one\n  \"b\",\n]",
+                                "\"\"\"\n[parameters]\nmodel = 1 # no\n\"\"\"",
+                                "'''\n[[mcps]]\n'''",
+                                "{ a = 1, \"b c\" = [ { d = 2 } ] }",
+                                "true",
+                                "2026-01-02",
+                                "\"#\""};
+  const char* const keys[] = {"a", "bb", "\"c d\"", "e", "f.g", "f.h", "\"f\".i"};
+  const char* const patches[] = {
+      "null",      "1", "\"new\"", "[1,2]", "{\"a\":null,\"z\":{\"y\":1}}", "[{\"name\":\"n\"}]",
+      "\"[x]\\n\""};
+  const char* const names[] = {"a", "bb", "c d", "e", "f", "t", "l", "new"};
+  int kept = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text;
+    const auto remark = [&] {
+      if (random.below(3) == 0) text += "# remark\n";
+      if (random.below(4) == 0) text += "\n";
+    };
+    for (std::uint64_t i = random.below(5); i > 0; --i) {
+      remark();
+      text +=
+          fmt::format("{} = {}{}\n", pick(keys), pick(values), random.below(2) ? "" : "  # why");
+    }
+    if (random.below(2)) {
+      remark();
+      text += fmt::format("[t]\nx = {}\n", pick(values));
+      if (random.below(2)) text += fmt::format("[t.sub] # deep\ny = {}\n", pick(values));
+    }
+    for (std::uint64_t i = random.below(3); i > 0; --i) {
+      remark();
+      text += fmt::format("[[l]]\nname = {}\n", pick(values));
+    }
+    if (random.below(4) == 0 && text.ends_with('\n')) text.pop_back();
+    json::object before;
+    try {
+      before = to_json(toml::parse(text)).as_object();
+    } catch (const toml::parse_error&) {
+      continue;  // the same key twice
+    }
+    std::string patch_text = "{";
+    for (std::uint64_t i = 1 + random.below(3); i > 0; --i)
+      patch_text +=
+          fmt::format("{}\"{}\":{}", patch_text.size() > 1 ? "," : "", pick(names), pick(patches));
+    const auto patch = object(patch_text + "}");
+    auto wanted = before;
+    json::merge_patch(wanted, patch);
+    const auto out = with_agent_patch("scout", text, "f", patch);
+    ASSERT_TRUE(out) << out.error().what << "\n" << text << "\n" << patch_text;
+    ASSERT_EQ(to_json(toml::parse(*out)).as_object(), wanted) << text << "\n->\n" << *out;
+    kept += out->find("# remark") != std::string::npos;
+  }
+  EXPECT_GT(kept, 500) << "comments survive";
 }
 
 TEST(AgentEdit, ABrokenFileIsNamedAndNotTouched) {

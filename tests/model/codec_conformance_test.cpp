@@ -291,6 +291,43 @@ TEST_P(Conformance, RequestsAreValidWhateverWasSaid) {
   }
 }
 
+// As a kill leaves it (results in the order they came, the rest interrupted), and a crash (the rest
+// missing), each followed by words that steered or asked anew.
+TEST_P(Conformance, C5_ParallelCallsHalfDoneAreAValidRequest) {
+  using namespace session;
+  const auto shared = [](Message message) {
+    return std::make_shared<const Message>(std::move(message));
+  };
+  UserMessage user;
+  user.content = {TextBlock{"go"}};
+  AssistantMessage reply;
+  reply.api = codec_->api();
+  reply.model = "m";
+  reply.stop_reason = StopReason::tool_use;
+  for (const auto* id : {"c1", "c2", "c3"}) reply.content.push_back(ToolCallBlock{id, "ls", {}});
+  const auto result = [&](const char* id, bool done) {
+    ToolResultMessage message;
+    message.tool_call_id = id;
+    message.tool_name = "ls";
+    message.content = {TextBlock{done ? "a b" : "interrupted"}};
+    message.is_error = !done;
+    return shared(message);
+  };
+  Request killed;
+  killed.model = "m";
+  killed.tools.push_back(Tool{"ls", "", {{"type", "object"}}});
+  killed.messages = {shared(user),        shared(reply), result("c3", true), result("c1", false),
+                     result("c2", false), shared(user),  shared(user)};
+  auto crashed = killed;
+  crashed.messages = {shared(user), shared(reply), result("c2", true), shared(user)};
+  for (const auto* request : {&killed, &crashed}) {
+    const auto http = codec_->encode(*request, {}, TimePoint());
+    const auto body = json::parse(http.body);
+    ASSERT_TRUE(body) << body.error().what;
+    EXPECT_EQ(backend().validate(*body), "") << http.body;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, Conformance, testing::ValuesIn(test::all_backends()),
                          [](const auto& info) { return info.param.name; });
 

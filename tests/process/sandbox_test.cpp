@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "process/children.h"
+#include "process/pretence.h"
 #include "process/process.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -78,6 +79,24 @@ TEST_F(Sandboxed, OnlyTheNetworkCanBeTakenAway) {
                          Sandbox{.read_only = false, .no_network = true});
   EXPECT_NE(tried.errors.find("Operation not permitted"), std::string::npos) << tried.errors;
   EXPECT_TRUE(test::exists(dir / "new"));
+}
+
+TEST_F(Sandboxed, AnOlderKernelIsSaidPlainly) {
+  struct Newer {
+    ~Newer() { pretend_landlock(1000); }
+  } newer;
+  pretend_landlock(0);
+  EXPECT_EQ(what_is_missing(kAll).substr(0, 41), "files can be written: this kernel has no ");
+  const auto wrote = ran("echo x > new && kill -0 $PPID");
+  EXPECT_TRUE(test::exists(dir / "new"));
+  EXPECT_NE(wrote.exit.code, 0);  // what there is, is used
+  pretend_landlock(5);
+  EXPECT_EQ(what_is_missing(kAll),
+            "a command cannot signal even its own processes (kill, timeout): this kernel's "
+            "Landlock is older than "
+            "Linux 6.12");
+  pretend_landlock(6);
+  EXPECT_EQ(what_is_missing(kAll), "");
 }
 
 TEST_F(Sandboxed, OnlyWritingCanBeTakenAway) {

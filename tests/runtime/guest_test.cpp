@@ -59,6 +59,9 @@ class NotingHook final : public Hook {
     return all;
   }
   std::string prompt(const Agent&) const override { return "use look"; }
+  Intent intent(const std::string&, const json::object&, const Caller&) const override {
+    return Intent{Intent::Effect::reads};
+  }
   Task<std::string> instructions(const Agent& agent, const std::string& cwd) const override {
     co_return fmt::format("{} works in {}", agent.name, cwd);
   }

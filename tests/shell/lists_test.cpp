@@ -30,6 +30,16 @@ TEST(SafeMode, EveryHarmlessCommandIsLooking) {
   }
 }
 
+// They show only where something else was prepared.
+TEST(SafeMode, VariablesThatProgramsLookAtAreNotSet) {
+  for (const char* command :
+       {"printf '%s%n' x PATH; ls", "printf \"a$x\" PATH; ls", "IFS=/ ls", "http_proxy=x; ls",
+        "read -r LD_PRELOAD < f", "for GIT_DIR in x; do git status; done", "PAGER=less git log",
+        "LC_ALL=a/b ls", "TZ=:/x date", "env A=b ls", "export x", "select PS4 in a; do ls; done",
+        "SHELLOPTS=x", "BASH_ENV=x; bash -c ls", "_=x ls", "x[0]=$y ls"})
+    EXPECT_NE(judge(command).effect, Effect::reads) << command;
+}
+
 // Whatever it is put into, an escape stays one.
 TEST(SafeMode, AnEscapeIsFoundInsideOfEverything) {
   for (const std::string& escape :

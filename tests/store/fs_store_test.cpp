@@ -180,6 +180,20 @@ TEST(FsStore, ACreateThatACrashCutShortIsNotASession) {
   EXPECT_TRUE(test::exists(folder / "sessions/261115-keeps/attachments/a.txt"));
 }
 
+TEST(FsStore, ASessionThatIsBeingMadeIsNotTakenForALeftover) {
+  const test::TempDir folder;
+  boost::asio::io_context io(1);
+  PosixFiles files;
+  Pool pool(1);
+  FsStore store(files, pool, folder.path());
+  test::write_file(folder / "sessions/261115-whole/session.jsonl", "x\n");
+  static_cast<void>(test::value_of(test::run(io, store.list())));
+  // A reload looks at the folder between two calls of a create.
+  test::write_file(folder / "sessions/261115-half-made/session.jsonl.new", "{\"type\":");
+  EXPECT_EQ(test::value_of(test::run(io, store.list())).size(), 1U);
+  EXPECT_TRUE(test::exists(folder / "sessions/261115-half-made/session.jsonl.new"));
+}
+
 TEST(FsStore, ASecondTornTailDoesNotReplaceTheFirst) {
   const test::TempDir folder;
   PosixFiles files;

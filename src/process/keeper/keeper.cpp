@@ -87,7 +87,8 @@ struct Failure {
   if (plan.read_only != 0 || plan.no_network != 0) {
     if (const int error = give_up_privileges(); error != 0) fail(Stage::sandbox, error);
     if (const int error = put_on_landlock(ruleset); error != 0) fail(Stage::sandbox, error);
-    if (const int error = put_on_seccomp(plan.read_only != 0, plan.no_network != 0); error != 0)
+    if (const int error = put_on_seccomp(plan.landlock, plan.read_only != 0, plan.no_network != 0);
+        error != 0)
       fail(Stage::sandbox, error);
   }
   ::execvp(arguments[0], arguments);
@@ -186,8 +187,8 @@ int keep() {
 
   int ruleset = -1;
   int which = -1;
-  if (const int error = make_landlock(plan.read_only != 0, plan.no_network != 0, writables,
-                                      plan.writables, ruleset, which);
+  if (const int error = make_landlock(plan.landlock, plan.read_only != 0, plan.no_network != 0,
+                                      writables, plan.writables, ruleset, which);
       error != 0)
     give_up(which < 0 ? Stage::sandbox : Stage::writable, error, which);
 

@@ -57,10 +57,9 @@ int allow(int ruleset, const char* path, std::uint64_t rights) {
 
 }  // namespace
 
-int make_landlock(bool read_only, bool no_network, const char* const* writables,
+int make_landlock(int version, bool read_only, bool no_network, const char* const* writables,
                   unsigned writable_count, int& ruleset, int& which_failed) {
   ruleset = -1;
-  const int version = landlock_version();
   Attributes attributes{};
   if (read_only) attributes.files = writing(version);
   if (no_network && version >= 4) attributes.network = kBindTcp | kConnectTcp;

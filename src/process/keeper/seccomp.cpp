@@ -278,9 +278,8 @@ void check_sockets(Filter& filter) {
 
 }  // namespace
 
-int put_on_seccomp(bool read_only, bool no_network) {
+int put_on_seccomp(int landlock, bool read_only, bool no_network) {
   if (!has_seccomp()) return 0;
-  const int landlock = landlock_version();
   Filter filter;
   check_architecture(filter);
   filter.refuse_calls(kNever);

@@ -276,7 +276,9 @@ std::string FsStore::catalog() const {
 }
 
 Task<Result<std::vector<session::Stored>>> FsStore::list() {
-  auto work = [this]() -> Result<std::vector<session::Stored>> {
+  // Later, a session without its file may be one that is just being made.
+  const bool first = !std::exchange(listed_, true);
+  auto work = [this, first]() -> Result<std::vector<session::Stored>> {
     REEF_TRY(const auto names, files_.list(home_ + "/sessions"));
     std::vector<session::Stored> out;
     out.reserve(names.size());
@@ -287,6 +289,7 @@ Task<Result<std::vector<session::Stored>>> FsStore::list() {
       if (stat) {
         out.push_back(session::Stored{*std::move(id), stat->size});
       } else if (stat.error().code == Errc::not_found) {
+        if (!first) continue;
         // A create that a crash cut short: nothing in it was ever acknowledged.
         static_cast<void>(files_.remove(folder(*id) + std::string(kNewFile)).ok());
         static_cast<void>(files_.remove(folder(*id)).ok());

@@ -62,6 +62,7 @@ class FsStore final : public session::Store {
   Files& files_;
   Pool& pool_;
   std::string home_;
+  bool listed_ = false;
 
   // Appends under way, each with a sync of its own. When there are many, the next ones wait for
   // each other and share one sync of the file system.

@@ -1,0 +1,37 @@
+// A turn on the terminal, as it comes: the answer on stdout; for a person also, on stderr, which
+// tools are called, what they say and how they end. A terminal never gets control characters of
+// others.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/client.h"
+#include "context.h"
+
+namespace reef::cli {
+
+struct TurnEnd {
+  std::string reply;
+  protocol::StreamEnd end;
+};
+
+// "1. Red - like the sun", and what to type.
+std::vector<std::string> lines_of(const protocol::AskQuestion& question);
+
+// What is typed for one question; nullopt: nothing.
+using Prompt = std::function<std::optional<std::string>(const protocol::AskQuestion&)>;
+
+// Reads the stream to its end. Prints the pieces when `live`. Questions are put to `prompt`;
+// without one, stderr tells how they can be answered.
+Task<Result<TurnEnd>> watch_turn(client::Client& client, client::Stream stream, bool live,
+                                 const Prompt& prompt);
+
+json::object turn_json(const TurnEnd& turn, const std::string& sender);
+
+// A prompt at the terminal, when stdin is one.
+Prompt terminal_prompt();
+
+}  // namespace reef::cli

@@ -1,0 +1,41 @@
+// The shell parser and judge: any text is refused or understood within its limits, and what more
+// can be said of a command than of its parts, holds for all.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/assert.h"
+#include "shell/shell.h"
+#include "shell/syntax.h"
+
+using namespace reef::shell;
+using Effect = Judgement::Effect;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const auto parsed = parse(text);
+  const auto judgement = judge(text);
+  REEF_ASSERT((judgement.effect == Effect::reads) == judgement.reason.empty());
+  REEF_ASSERT(judgement.effect == Effect::changes || judgement.rule.empty());
+  if (!parsed) {
+    REEF_ASSERT(judgement.effect != Effect::reads);
+    REEF_ASSERT(!parsed.error().what.empty() && parsed.error().what.size() < 300);
+    return 0;
+  }
+  // Longer or deeper than allowed it is not understood, and then it is not harmless either.
+  const auto looks = [](const std::string& command) {
+    return judge(command).effect == Effect::reads;
+  };
+  // A line of its own before, so that no comment or here-document takes it away; and after.
+  REEF_ASSERT(!looks("touch x\n" + text));
+  REEF_ASSERT(!looks(text + "\ntouch x"));
+  REEF_ASSERT(!looks("echo \"$(\n" + text + "\ntouch x\n)\""));
+  if (parsed->pipelines.size() == 1 && parsed->pipelines[0].commands.size() == 1 &&
+      text.find_first_of("#\n\\") == std::string::npos && !parsed->pipelines[0].background)
+    REEF_ASSERT(!looks(text + " > x"));
+  // What is harmless stays so in a group; what is not, does not become so.
+  const auto grouped = judge("{\n" + text + "\n}");
+  if (parse("{\n" + text + "\n}") && !parsed->pipelines.empty())
+    REEF_ASSERT((grouped.effect == Effect::reads) == (judgement.effect == Effect::reads));
+  return 0;
+}
