@@ -152,7 +152,7 @@ int main(int argc, char** argv) {
                            "reef fork 261115-swift-river --at 1a2b3c4d"));
   fork->add_option("--at", at, "Up to this entry (default: the leaf)")->type_name("ENTRY");
 
-  protocol::Compact compacting;
+  reef::protocol::Compact compacting;
   auto* compact = with_id(add(app, flags, "compact",
                               "Summarise what is old in a session, so that its context has room",
                               "reef compact 261115-swift-river 'keep the API names'"));
