@@ -153,7 +153,8 @@ Intent OsHook::intent(const std::string& tool, const json::object& arguments,
     // A look at the disk on the loop, short as it is: what is asked about must be what is changed.
     const auto ground = ground_of(caller);
     const auto path = os::resolve_to_write(ground, text_of(arguments, "path"));
-    if (!path) return {Effect::reads, text_of(arguments, "path"), {}, {}};  // the call says why not
+    // Most likely the call says why not; but where it leads may change until then.
+    if (!path) return {Effect::changes, text_of(arguments, "path"), {}, path.error().what};
     // A plan is words for the user, in a file nobody runs.
     if (os::is_plan(ground, *path)) return {Effect::reads, *path, {}, {}};
     return {Effect::changes, utf8::sanitize(*path), folder_rule(ground, *path),
