@@ -17,7 +17,7 @@ struct Plan {
   std::uint32_t writables = 0;
   std::uint32_t read_only = 0;
   std::uint32_t no_network = 0;
-  std::int32_t umask = -1;  // as it is
+  std::int32_t umask = -1;    // as it is
   std::int32_t landlock = 0;  // the version to use; 0: none
 };
 
