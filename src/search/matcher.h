@@ -13,8 +13,11 @@ namespace reef::search {
 class Matcher {
  public:
   struct Leaf {
+    template <class... Of>
+    explicit Leaf(float worth, Of&&... of) : cursor(std::forward<Of>(of)...), weight(worth) {}
+
     Cursor cursor;
-    float weight = 1;  // of a related form less than of the word itself
+    float weight;  // of a related form less than of the word itself
   };
 
   // `weight` is the clause's idf times its own weight.
@@ -44,6 +47,18 @@ class Matcher {
         auto& place = scores[document - from];
         place = place < score ? score : place;
         f(document - from);
+      });
+    }
+  }
+
+  // The same where `norms` know the documents; for many of them.
+  void visit(std::uint32_t from, std::uint32_t to, const Norms& norms, float* scores) {
+    for (auto& leaf : leaves_) {
+      const float weight = leaf.weight * weight_;
+      leaf.cursor.visit(from, to, [&](std::uint32_t document, std::uint32_t payload) {
+        const auto place = document - from;
+        const float score = weight * norms.impact(place, document, payload);
+        scores[place] = scores[place] < score ? score : scores[place];
       });
     }
   }
