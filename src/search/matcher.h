@@ -52,16 +52,7 @@ class Matcher {
   }
 
   // The same where `norms` know the documents; for many of them.
-  void visit(std::uint32_t from, std::uint32_t to, const Norms& norms, float* scores) {
-    for (auto& leaf : leaves_) {
-      const float weight = leaf.weight * weight_;
-      leaf.cursor.visit(from, to, [&](std::uint32_t document, std::uint32_t payload) {
-        const auto place = document - from;
-        const float score = weight * norms.impact(place, document, payload);
-        scores[place] = scores[place] < score ? score : scores[place];
-      });
-    }
-  }
+  void visit(std::uint32_t from, std::uint32_t to, const Norms& norms, float* scores);
 
  private:
   bool phrase_ = false;

@@ -129,14 +129,10 @@ class Norms {
   Norms(const FieldScales& scales, Lengths lengths) : scales_(&scales), lengths_(lengths) {}
 
   // For [from, to), at most kMost documents.
-  void fill(std::uint32_t from, std::uint32_t to) {
-    for (std::uint32_t i = 0; i < to - from; ++i) {
-      const auto length = lengths_.documents[from + i];
-      // Those of several fields are computed one by one.
-      gains_[i] = (length & kManyFields) != 0 ? 0 : scales_->gain(length);
-      norms_[i] = scales_->norm(length);
-    }
-  }
+  void fill(std::uint32_t from, std::uint32_t to);
+  // Every place at once: scores[i] becomes weight times the impact of payloads[i], where that is
+  // more. 0: the place has no posting.
+  void raise(const std::array<std::uint32_t, kMost>& payloads, float weight, float* scores) const;
   // Of the document at this place of the window.
   float impact(std::uint32_t place, std::uint32_t document, std::uint32_t payload) const {
     const float gain = gains_[place];
@@ -149,8 +145,10 @@ class Norms {
  private:
   const FieldScales* scales_;
   Lengths lengths_;
-  std::array<float, kMost> gains_;
-  std::array<float, kMost> norms_;
+  std::uint32_t from_ = 0;
+  std::vector<std::uint32_t> many_;  // places of documents with several fields
+  std::array<float, kMost> gains_{};
+  std::array<float, kMost> norms_{};
 };
 
 }  // namespace reef::search
