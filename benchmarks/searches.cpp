@@ -234,6 +234,11 @@ Status measure(std::size_t messages, bool with_rivals) {
   row("daemon: resident after a restart, MiB", number(daemon.resident_restarted_mib), "", none);
   table.note(fmt::format("{} MiB of text; engine: {} segments after {} merges, one thread",
                          number(built.text_mib), built.files, built.merges));
+  if (!rivals.empty())
+    table.note(
+        "The others give the numbers of the best 20 rows, in this process; the daemon also reads "
+        "the "
+        "windows and sends them to a client, as text.");
   table.print();
   return Ok{};
 }

@@ -2,6 +2,7 @@
 // function over values handed in and out; it never touches state of the loop.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -63,6 +64,62 @@ class Pool {
             std::move(start), boost::asio::use_awaitable);
     if (slot->failure) std::rethrow_exception(slot->failure);
     co_return *std::move(slot->value);
+  }
+
+  // Runs f(0) to f(count - 1) on pool threads, several at a time, and meanwhile() here. Resumes on
+  // the caller's loop when all are done; otherwise as run.
+  template <class F, class M>
+  Task<void> run_each(std::size_t count, F f, M meanwhile) {
+    struct Outcome {
+      std::atomic_flag failed;
+      std::exception_ptr failure;
+      void fail() {
+        if (!failed.test_and_set()) failure = std::current_exception();
+      }
+    } outcome;
+    auto start = [&, this](auto handler) {
+      using Handler = decltype(handler);
+      auto loop = boost::asio::prefer(boost::asio::get_associated_executor(handler),
+                                      boost::asio::execution::outstanding_work.tracked);
+      // Only the last to end touches the handler.
+      struct Left {
+        std::atomic<std::size_t> count;
+        std::optional<std::pair<Handler, decltype(loop)>> rest;
+      };
+      auto left = std::make_shared<Left>();
+      left->count = count + 1;
+      left->rest.emplace(std::move(handler), std::move(loop));
+      const auto end_one = [](Left& from) {
+        if (from.count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+        auto [done, executor] = *std::move(from.rest);
+        from.rest.reset();
+        boost::asio::post(executor, [done = std::move(done)]() mutable { std::move(done)(); });
+      };
+      const auto job = [&f, &outcome, left, end_one](std::size_t i) {
+        try {
+          f(i);
+        } catch (...) {
+          outcome.fail();
+        }
+        end_one(*left);
+      };
+      for (std::size_t i = 0; i < count; ++i) {
+        try {
+          post([job, i] { job(i); });
+        } catch (const std::exception&) {
+          job(i);  // no thread to be had
+        }
+      }
+      try {
+        meanwhile();
+      } catch (...) {
+        outcome.fail();
+      }
+      end_one(*left);
+    };
+    co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void()>(
+        std::move(start), boost::asio::use_awaitable);
+    if (outcome.failure) std::rethrow_exception(outcome.failure);
   }
 
  private:

@@ -11,7 +11,9 @@
 namespace reef::recall {
 namespace {
 
-constexpr unsigned kRoleBits = 4;
+// Role, a bit for calls, and the speaker.
+constexpr unsigned kRoleBits = 3;
+constexpr unsigned kSpeakerShift = 4;
 constexpr std::size_t kSpeakerBytesMax = 32;
 
 constexpr std::string_view kRoles[] = {"", "user", "assistant", "tool", "summary", "title"};
@@ -153,7 +155,7 @@ std::optional<Said> said_in(const session::Entry& entry) {
 std::uint32_t speaker_number(std::string_view name) {
   const auto folded = utf8::lower_ascii(name);
   const auto hash =
-      static_cast<std::uint32_t>(XXH3_64bits(folded.data(), folded.size())) >> kRoleBits;
+      static_cast<std::uint32_t>(XXH3_64bits(folded.data(), folded.size())) >> kSpeakerShift;
   return hash == 0 ? 1 : hash;
 }
 
@@ -171,14 +173,19 @@ std::uint32_t speaker_of(std::string_view text) {
   return speaker_number(name);
 }
 
-std::uint32_t facets_of(Role role, std::uint32_t speaker) {
-  return speaker << kRoleBits | static_cast<std::uint32_t>(role);
+std::uint32_t facets_of(const Said& said, std::uint32_t speaker) {
+  const bool calls = said.role == Role::assistant && !said.tool.empty();
+  return speaker << kSpeakerShift | (calls ? 1U << kRoleBits : 0U) |
+         static_cast<std::uint32_t>(said.role);
+}
+bool calls_in(std::uint32_t facets) {
+  return (facets >> kRoleBits & 1U) != 0;
 }
 Role role_in(std::uint32_t facets) {
   return static_cast<Role>(facets & ((1U << kRoleBits) - 1));
 }
 std::uint32_t speaker_in(std::uint32_t facets) {
-  return facets >> kRoleBits;
+  return facets >> kSpeakerShift;
 }
 
 }  // namespace reef::recall

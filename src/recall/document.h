@@ -41,8 +41,9 @@ std::uint32_t speaker_of(std::string_view text);
 std::uint32_t speaker_number(std::string_view name);
 
 // What the index keeps beside the words.
-std::uint32_t facets_of(Role role, std::uint32_t speaker);
+std::uint32_t facets_of(const Said& said, std::uint32_t speaker);
 Role role_in(std::uint32_t facets);
+bool calls_in(std::uint32_t facets);  // tools, beside saying something
 std::uint32_t speaker_in(std::uint32_t facets);
 
 // A document's key: where its line begins, and its number among the session's messages.

@@ -28,7 +28,7 @@ void feed(const Read& read, std::uint32_t group, std::uint32_t ordinal, const Ad
   row.group = group;
   row.key = Place{read.offset, ordinal}.key();
   row.time_ms = read.time.time_since_epoch().count();
-  row.facets = facets_of(said.role, speaker);
+  row.facets = facets_of(said, speaker);
   add(row, fields);
 }
 

@@ -1,5 +1,5 @@
-// The beginning of what a line of a transcript says, without reading all of it: for windows, which
-// show much and are read often. Pure functions.
+// What a plain message of a transcript says, read off its line without making a tree of it: for
+// windows, which show much and are read often. Pure functions.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@ struct Peek {
   std::string text;  // at most bytes_max, and one byte more when there is more
 };
 
-// nullopt: not a line this is made for, or a damaged one; read_line says what it holds.
+// The line may be cut where enough of it has been read. nullopt: not a line this is made for, a
+// damaged one, or one that calls tools beside what it says; read_line says what it holds.
 std::optional<Peek> peek(std::string_view line, std::size_t bytes_max);
 
 }  // namespace reef::recall

@@ -1,9 +1,7 @@
 #include "recall/ranking.h"
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
-#include <unordered_map>
 
 namespace reef::recall {
 namespace {
@@ -37,10 +35,6 @@ struct Candidate {
 bool before(const search::Hit& a, const search::Hit& b) {
   return std::tie(a.row.group, a.row.key) < std::tie(b.row.group, b.row.key);
 }
-bool same(const search::Hit& a, const search::Hit& b) {
-  return a.row.group == b.row.group && a.row.key == b.row.key;
-}
-
 std::size_t ordinal_of(const search::Hit& hit) {
   return Place::of(hit.row.key).ordinal;
 }
@@ -67,9 +61,10 @@ bool names_speaker(const Question& question, const search::Hit& hit) {
                              question.speakers.end();
 }
 
+// The candidates of one session: those in [begin, end).
 struct Group {
-  std::vector<double> scores;
-  std::vector<double> together;  // with what stands around each
+  std::size_t begin = 0;
+  std::size_t end = 0;
   std::uint32_t matched = 0;
   double for_messages = 0;
   search::Hit best;
@@ -77,9 +72,11 @@ struct Group {
 
 double score_of(std::vector<double>& scores, std::uint32_t matched,
                 std::span<const float> clause_weights, SessionWeights weights) {
-  std::sort(scores.rbegin(), scores.rend());
+  const auto depth = std::min(scores.size(), kSessionDepth);
+  std::partial_sort(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(depth),
+                    scores.end(), std::greater<>());
   double score = 0, share = 1;
-  for (std::size_t i = 0; i < std::min(scores.size(), kSessionDepth); ++i) {
+  for (std::size_t i = 0; i < depth; ++i) {
     score += share * scores[i];
     share *= weights.decay;
   }
@@ -91,17 +88,9 @@ double score_of(std::vector<double>& scores, std::uint32_t matched,
 // The hits and what stands around them, each once and scored, by group and place.
 std::vector<Candidate> candidates_of(const search::Index& index, search::Searcher& searcher,
                                      std::vector<search::Hit> found) {
-  std::vector<search::Hit> others;
-  for (const auto& hit : found)
-    for (auto& neighbour : index.neighbours(hit, kReach, kReach))
-      others.push_back(std::move(neighbour));
-  std::sort(found.begin(), found.end(), before);
-  std::sort(others.begin(), others.end(), before);
-  others.erase(std::unique(others.begin(), others.end(), same), others.end());
-  std::vector<search::Hit> rest;
-  std::set_difference(others.begin(), others.end(), found.begin(), found.end(),
-                      std::back_inserter(rest), before);
+  auto rest = index.around(found, kReach);
   searcher.score(rest);
+  std::sort(found.begin(), found.end(), before);
   std::vector<Candidate> out;
   out.reserve(found.size() + rest.size());
   auto one = found.begin();
@@ -136,9 +125,9 @@ void score_together(std::vector<Candidate>& all) {
 
 }  // namespace
 
-Ranking rank(search::Index& index, const Question& question, const search::Filter& filter) {
+Ranking rank(const search::Index& index, search::Searcher& searcher, const Question& question,
+             const search::Filter& filter, std::size_t wanted) {
   Ranking out;
-  auto searcher = index.prepare(question.words);
   const auto found = searcher.best(filter, kCandidates, 0);
   if (found.empty()) return out;
 
@@ -146,42 +135,58 @@ Ranking rank(search::Index& index, const Question& question, const search::Filte
   auto all = candidates_of(index, searcher, found);
   score_together(all);
 
-  std::unordered_map<std::uint32_t, Group> groups;
-  for (const auto& one : all) {
-    if (one.hit.score <= 0) continue;
-    auto& group = groups[one.hit.row.group];
-    group.scores.push_back(double(one.hit.score));
-    group.together.push_back(one.together);
-    group.matched |= one.hit.matched;
-    if (one.found && (group.best.score <= 0 || search::better(one.hit, group.best)))
-      group.best = one.hit;
-  }
+  // Candidates of a session stand together.
+  std::vector<Group> groups;
+  std::vector<double> scores, together;
   const auto words = searcher.clause_weights();
-  for (auto& [number, group] : groups) {
-    group.for_messages = score_of(group.scores, group.matched, words, kForMessages);
-    const auto score = score_of(group.together, group.matched, words, kAmongSessions);
+  for (std::size_t from = 0; from < all.size();) {
+    auto& group = groups.emplace_back();
+    group.begin = from;
+    scores.clear();
+    together.clear();
+    const auto number = all[from].hit.row.group;
+    for (; from < all.size() && all[from].hit.row.group == number; ++from) {
+      const auto& one = all[from];
+      if (one.hit.score <= 0) continue;
+      scores.push_back(double(one.hit.score));
+      together.push_back(one.together);
+      group.matched |= one.hit.matched;
+      if (one.found && (group.best.score <= 0 || search::better(one.hit, group.best)))
+        group.best = one.hit;
+    }
+    group.end = from;
+    if (scores.empty()) continue;
+    group.for_messages = score_of(scores, group.matched, words, kForMessages);
+    const auto score = score_of(together, group.matched, words, kAmongSessions);
     out.groups.push_back(
         RankedGroup{number, score + 2 * kDate * best * date_fit(question, group.best), group.best});
   }
 
   const bool any_may_answer = all_optional(question.words);
-  for (const auto& one : all) {
-    const auto& hit = one.hit;
-    if (!one.found && !(any_may_answer && passes(filter, hit))) continue;
-    const auto group = groups.find(hit.row.group);
-    double score = one.together;
-    if (group != groups.end()) score += kSessionShare * group->second.for_messages;
-    if (names_speaker(question, hit)) score += kSpeaker * best;
-    score += kDate * best * date_fit(question, hit);
-    out.hits.push_back(Ranked{hit, score});
+  out.hits.reserve(all.size());
+  for (const auto& group : groups) {
+    for (auto i = group.begin; i < group.end; ++i) {
+      const auto& one = all[i];
+      const auto& hit = one.hit;
+      if (!one.found && !(any_may_answer && passes(filter, hit))) continue;
+      double score = one.together + kSessionShare * group.for_messages;
+      if (names_speaker(question, hit)) score += kSpeaker * best;
+      score += kDate * best * date_fit(question, hit);
+      out.hits.push_back(Ranked{hit, score});
+    }
   }
-  std::sort(out.hits.begin(), out.hits.end(), [](const Ranked& a, const Ranked& b) {
-    if (a.score != b.score) return a.score > b.score;
-    return search::better(a.hit, b.hit);
-  });
-  std::sort(out.groups.begin(), out.groups.end(), [](const RankedGroup& a, const RankedGroup& b) {
-    return a.score != b.score ? a.score > b.score : a.group < b.group;
-  });
+  const auto first = [&](auto& list) {
+    return list.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, list.size()));
+  };
+  std::partial_sort(out.hits.begin(), first(out.hits), out.hits.end(),
+                    [](const Ranked& a, const Ranked& b) {
+                      if (a.score != b.score) return a.score > b.score;
+                      return search::better(a.hit, b.hit);
+                    });
+  std::partial_sort(out.groups.begin(), first(out.groups), out.groups.end(),
+                    [](const RankedGroup& a, const RankedGroup& b) {
+                      return a.score != b.score ? a.score > b.score : a.group < b.group;
+                    });
   return out;
 }
 

@@ -20,11 +20,13 @@ struct RankedGroup {
 };
 
 struct Ranking {
-  std::vector<Ranked> hits;         // best first
-  std::vector<RankedGroup> groups;  // best first
+  std::vector<Ranked> hits;
+  std::vector<RankedGroup> groups;
 };
 
-// Deterministic. The numbers are explained in docs/search.md.
-Ranking rank(search::Index& index, const Question& question, const search::Filter& filter);
+// Of each the first `wanted` are the best, best first; the rest are in no order. `searcher` is for
+// the question's words. Deterministic. The numbers are explained in docs/search.md.
+Ranking rank(const search::Index& index, search::Searcher& searcher, const Question& question,
+             const search::Filter& filter, std::size_t wanted);
 
 }  // namespace reef::recall

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include <malloc.h>
+
 #include "base/log.h"
 #include "base/shield.h"
-#include "base/utf8.h"
 #include "recall/feeding.h"
-#include "recall/peek.h"
+#include "recall/items.h"
 #include "recall/ranking.h"
 #include "recall/reading.h"
-#include "search/snippet.h"
 
 namespace reef::recall {
 namespace {
@@ -27,10 +27,6 @@ constexpr std::size_t kBulkBytes = 24U << 20;
 // How long what is only in memory may stay there: after a crash it is read again.
 constexpr std::chrono::seconds kTidyDelay{10};
 constexpr std::chrono::seconds kTidyPause{60};
-// A window is read as one piece up to here, a line of it alone up to there.
-constexpr std::uint64_t kSpanBytesMax = 256U << 10;
-constexpr std::uint64_t kSlackBytes = 8U << 10;
-constexpr std::uint64_t kLineBytesMax = 16U << 20;
 
 search::IndexOptions index_options() {
   search::IndexOptions options;
@@ -178,13 +174,14 @@ Task<void> Recall::read_new() {
     }
   } taken{*this, {}};
   std::vector<session::SessionId> failed;
-  auto bulk = std::make_unique<search::Bulk>();
+  std::unique_ptr<search::Bulk> bulk;
   std::vector<search::Index::BulkGroup> groups;
   std::vector<std::uint32_t> counts;
   for (;;) {
     auto batch = take_new();
     const bool last = batch.empty();
     if (!last) {
+      if (!bulk) bulk = std::make_unique<search::Bulk>(kBulkBytes);
       std::vector<std::uint32_t> numbers;
       for (const auto& range : batch) {
         taken.ranges.push_back(range);
@@ -223,7 +220,7 @@ Task<void> Recall::read_new() {
       for (std::size_t i = 0; written && i < groups.size(); ++i)
         if (!index_->group_name(groups[i].group).empty())
           next_ordinals_[groups[i].group] = counts[i];
-      bulk = std::make_unique<search::Bulk>();
+      bulk.reset();
       groups.clear();
       counts.clear();
     }
@@ -346,6 +343,7 @@ Task<void> Recall::tidy() {
     ~Leaving() { tidying = false; }
   } leaving{tidying_};
   co_await yield_to_loop();
+  bool worked = false;
   for (;;) {
     // Every append calls; only much to write, or the end, makes it earlier.
     const auto due = std::chrono::steady_clock::now() + kTidyDelay;
@@ -355,16 +353,18 @@ Task<void> Recall::tidy() {
     // A job that is begun must be finished; the stop writes down what is left.
     if (stopping_) break;
     auto job = index_->dirty() ? index_->begin_flush() : std::nullopt;
-    if (!job) job = index_->begin_merge();
     // With nothing else to do, few segments are made of many.
-    if (!job && behind_.empty() && busy_.empty()) job = index_->begin_merge(true);
+    if (!job) job = index_->begin_merge(behind_.empty() && busy_.empty());
     if (!job) break;
+    worked = true;
     const auto done = co_await shielded(run(*std::move(job)));
     if (!done) {
       log::warn("index: {}; tried again later", done.error().what);
       co_await sleep_for(kTidyPause);
     }
   }
+  // A merge, or many new sessions, took memory that is not needed soon.
+  if (worked && !stopping_) static_cast<void>(co_await pool_.run([] { return ::malloc_trim(0); }));
 }
 
 Task<Status> Recall::run(search::Job job) {
@@ -447,7 +447,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
           question.words.clauses.push_back(std::move(clause));
     }
   }
-  index_->mend_spelling(question.words);
+  auto searcher = index_->prepare_mended(question.words);
   const auto groups = groups_for(sessions_, *index_, ask, question, test);
   search::Filter filter;
   if (groups) filter.groups = &*groups;
@@ -460,7 +460,9 @@ Task<Result<Answer>> Recall::search(Ask ask) {
       return row.group != excluded && (!question.role || role == *question.role) &&
              (!question.not_role || role != *question.not_role);
     };
-  const auto ranking = rank(*index_, question, filter);
+  const auto limit = std::clamp<std::size_t>(ask.limit, 1, kHitsMax);
+  const auto wanted = ask.offset + limit;
+  const auto ranking = rank(*index_, searcher, question, filter, wanted);
   if (index_->damaged())
     for (const auto& name : index_->drop_damaged()) {
       log::warn("index: session {} is read again: a file of the index was damaged", name);
@@ -468,12 +470,11 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     }
 
   // The page, as hits with what stands around them; read from the transcripts.
-  const auto limit = std::clamp<std::size_t>(ask.limit, 1, kHitsMax);
   const auto total = ask.by_session ? ranking.groups.size() : ranking.hits.size();
   Answer answer;
-  answer.more = total > ask.offset + limit;
-  std::vector<Line> lines;
-  for (auto i = ask.offset; i < std::min(total, ask.offset + limit); ++i) {
+  answer.more = total > wanted;
+  std::vector<ItemLine> lines;
+  for (auto i = ask.offset; i < std::min(total, wanted); ++i) {
     const auto& hit = ask.by_session ? ranking.groups[i].best : ranking.hits[i].hit;
     const auto score = ask.by_session ? ranking.groups[i].score : ranking.hits[i].score;
     auto id = session::SessionId::parse(index_->group_name(hit.row.group));
@@ -489,10 +490,13 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     Found found{*id, score, at, {}};
     found.items.resize(window.size());
     for (std::size_t n = 0; n < window.size(); ++n)
-      lines.push_back(Line{*id, window[n].row, n == at});
+      lines.push_back(ItemLine{*id, window[n].row, n == at});
     answer.hits.push_back(std::move(found));
   }
-  auto items = co_await read_items(lines, question.words, kSnippetBytesMax);
+  const auto meanwhile = [&] {
+    if (ask.while_reading) ask.while_reading(answer);
+  };
+  auto items = co_await read_items(store_, lines, question.words, kSnippetBytesMax, meanwhile);
   std::size_t next = 0;
   for (auto& hit : answer.hits)
     for (auto& item : hit.items) item = std::move(items[next++]);
@@ -504,107 +508,17 @@ Task<Result<Messages>> Recall::list_messages(session::SessionId id, std::uint64_
   if (!sessions_.find(id)) co_return session::no_session(id);
   REEF_CO_CHECK(co_await wait_until_caught_up());
   Messages out;
-  std::vector<Line> lines;
+  std::vector<ItemLine> lines;
   if (const auto group = index_->find_group(id.text())) {
     auto documents = index_->documents_of(*group);
     std::erase_if(documents,
                   [](const search::Hit& hit) { return role_in(hit.row.facets) == Role::title; });
     out.total = documents.size();
     for (auto i = offset; i < documents.size() && i - offset < limit; ++i)
-      lines.push_back(Line{id, documents[i].row, false});
+      lines.push_back(ItemLine{id, documents[i].row, false});
   }
-  out.items = co_await read_items(lines, {}, bytes_max);
+  out.items = co_await read_items(store_, lines, {}, bytes_max, [] {});
   co_return out;
-}
-
-namespace {
-
-// With a query, it is cut around what matches.
-Item make_item(std::string_view line, const search::DocumentRow& row, const search::Query* query,
-               std::size_t bytes_max) {
-  Item item;
-  item.role = role_in(row.facets);
-  item.index = Place::of(row.key).ordinal;
-  item.time = TimePoint(std::chrono::milliseconds(row.time_ms));
-  // What a message says beside calling tools is not all of it.
-  const bool calls = item.role == Role::assistant || item.role == Role::tool
-                         ? line.find("\"toolCall\"") != std::string_view::npos
-                         : false;
-  if (auto peeked = query || calls ? std::nullopt : peek(line, bytes_max)) {
-    item.entry = std::move(peeked->entry);
-    item.tool = std::move(peeked->tool);
-    item.snippet = std::move(peeked->text);
-    item.truncated = item.snippet.size() > bytes_max;
-    if (item.truncated) item.snippet.resize(utf8::prefix(item.snippet, bytes_max).size());
-    return item;
-  }
-  const auto read = read_line(line, 0);
-  if (!read) {
-    item.truncated = true;
-    return item;
-  }
-  item.entry = read->entry;
-  item.tool = read->said.tool;
-  auto text = read->said.text();
-  if (!query) {
-    item.truncated = text.size() > bytes_max;
-    if (item.truncated) text.resize(utf8::prefix(text, bytes_max).size());
-    item.snippet = std::move(text);
-    return item;
-  }
-  const auto snippet = search::make_snippet(text, *query, bytes_max);
-  item.snippet = std::string(snippet.text);
-  item.matches = snippet.matches;
-  item.truncated = snippet.cut_before || snippet.cut_after;
-  return item;
-}
-
-}  // namespace
-
-Task<std::vector<Item>> Recall::read_items(const std::vector<Line>& lines, search::Query query,
-                                           std::size_t bytes_max) {
-  // What stands together is read together.
-  std::vector<session::Range> ranges;
-  std::vector<std::size_t> range_of;
-  for (const auto& line : lines) {
-    const auto offset = Place::of(line.row.key).offset;
-    const bool joins = !ranges.empty() && ranges.back().id == line.id &&
-                       offset >= ranges.back().from && offset - ranges.back().from < kSpanBytesMax;
-    if (!joins) ranges.push_back(session::Range{line.id, offset, 0});
-    ranges.back().size = offset - ranges.back().from + kSlackBytes;
-    range_of.push_back(ranges.size() - 1);
-  }
-  const auto pieces = co_await store_.read_ranges(ranges);
-  // The line at an offset, when all of it has been read.
-  const auto line_in = [](const Result<std::string>& bytes, std::uint64_t at) {
-    if (!bytes || at >= bytes->size()) return std::optional<std::string_view>();
-    const auto end = bytes->find('\n', at);
-    if (end == std::string::npos) return std::optional<std::string_view>();
-    return std::optional(std::string_view(*bytes).substr(at, end - at));
-  };
-  std::vector<session::Range> longer;
-  std::vector<std::size_t> longer_of(lines.size(), SIZE_MAX);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const auto offset = Place::of(lines[i].row.key).offset;
-    if (line_in(pieces[range_of[i]], offset - ranges[range_of[i]].from)) continue;
-    longer_of[i] = longer.size();
-    longer.push_back(session::Range{lines[i].id, offset, kLineBytesMax});
-  }
-  const auto alone = co_await store_.read_ranges(longer);
-  auto make = [&] {
-    std::vector<Item> items;
-    items.reserve(lines.size());
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      const auto offset = Place::of(lines[i].row.key).offset;
-      const auto line = longer_of[i] == SIZE_MAX
-                            ? line_in(pieces[range_of[i]], offset - ranges[range_of[i]].from)
-                            : line_in(alone[longer_of[i]], 0);
-      items.push_back(
-          make_item(line.value_or(""), lines[i].row, lines[i].hit ? &query : nullptr, bytes_max));
-    }
-    return items;
-  };
-  co_return co_await pool_.run(make);
 }
 
 }  // namespace reef::recall

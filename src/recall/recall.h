@@ -3,6 +3,7 @@
 //   document.h   said_in, Place        what an entry says that can be searched
 //   question.h   parse_question        what was asked
 //   ranking.h    rank                  which entries answer it best
+//   items.h      read_items            what is shown of them
 //   recall.h     Recall                this file: the index of all sessions, kept up to date
 //
 // The index is derived: deleting index/ loses nothing. Loop thread; reading and parsing of
@@ -21,6 +22,7 @@
 #include "base/notify.h"
 #include "base/pool.h"
 #include "base/task_group.h"
+#include "recall/items.h"
 #include "recall/question.h"
 #include "recall/reading.h"
 #include "search/index.h"
@@ -31,6 +33,8 @@ namespace reef::recall {
 inline constexpr std::size_t kHitsMax = 20;
 inline constexpr std::size_t kWindowMax = 16;
 inline constexpr std::size_t kSnippetBytesMax = 1024;
+
+struct Answer;
 
 using RowTest = std::function<bool(const session::Row&)>;
 
@@ -46,17 +50,8 @@ struct Ask {
   RowTest allowed;
   // Turns the question's terms about sessions into a test; an error means they are words.
   std::function<Result<RowTest>(const std::string&)> filter;
-};
-
-struct Item {
-  std::string entry;
-  Role role = Role::user;
-  std::string tool;
-  std::uint32_t index = 0;  // number of the message in its session
-  std::string snippet;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> matches;  // byte ranges of the snippet
-  bool truncated = false;
-  TimePoint time;
+  // Called with the answer while its items are still being read: time for what else it takes.
+  std::function<void(const Answer&)> while_reading;
 };
 
 struct Found {
@@ -102,12 +97,6 @@ class Recall {
   std::uint64_t documents() const { return index_ ? index_->documents() : 0; }
 
  private:
-  struct Line {
-    session::SessionId id;
-    search::DocumentRow row;
-    bool hit = false;  // shown around what matches; the others from their beginning
-  };
-
   void drop_group(const session::SessionId& id);
   bool may_read() const { return holds_ == 0 || searches_waiting_ > 0; }
   void start_readers();
@@ -125,8 +114,6 @@ class Recall {
   Task<void> compare();
   // For what was acknowledged before the call.
   Task<Status> wait_until_caught_up();
-  Task<std::vector<Item>> read_items(const std::vector<Line>& lines, search::Query query,
-                                     std::size_t bytes_max);
 
   session::Sessions& sessions_;
   session::Store& store_;

@@ -206,8 +206,8 @@ Status Build::add_next_term(std::size_t& work) {
       const auto end = list.position_ends[i];
       const auto document = renumbered_[n][list.documents[i]];
       if (document != kGone)
-        items_.push_back({document, list.payloads[i],
-                          std::string_view(list.positions).substr(begin, end - begin)});
+        items_.push_back(
+            {document, list.payloads[i], std::span(list.positions).subspan(begin, end - begin)});
       begin = end;
     }
     REEF_CHECK(terms_[n].advance());
@@ -220,7 +220,7 @@ Status Build::add_next_term(std::size_t& work) {
   for (const auto& item : items_) {
     merged_.documents.push_back(item.document);
     merged_.payloads.push_back(item.payload);
-    merged_.positions.append(item.positions);
+    merged_.positions.insert(merged_.positions.end(), item.positions.begin(), item.positions.end());
     merged_.position_ends.push_back(static_cast<std::uint32_t>(merged_.positions.size()));
   }
   return writer_->add(term, merged_, stemmer_);

@@ -76,7 +76,7 @@ class Build {
   struct Item {
     std::uint32_t document = 0;
     std::uint32_t payload = 0;
-    std::string_view positions;
+    std::span<const std::uint32_t> positions;
   };
 
   Status start();

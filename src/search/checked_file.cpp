@@ -15,7 +15,7 @@
 namespace reef::search {
 namespace {
 
-constexpr std::string_view kMagic = "reefidx1";
+constexpr std::string_view kMagic = "reefidx2";
 constexpr std::size_t kFooterBytes = 32;
 constexpr std::size_t kWriteBytes = 1024 * 1024;
 static_assert(kWriteBytes % kPieceBytes == 0);

@@ -114,9 +114,8 @@ bool Cursor::positions(std::vector<std::uint32_t>& out) const {
   out.clear();
   if (memory_) {
     const auto begin = at_ == 0 ? 0 : memory_position_ends_[at_ - 1];
-    ByteReader in(
-        std::string_view(memory_positions_).substr(begin, memory_position_ends_[at_] - begin));
-    for (std::uint32_t position = 0; in.left() > 0;) out.push_back(position += in.varint32());
+    out.assign(memory_positions_.begin() + begin,
+               memory_positions_.begin() + memory_position_ends_[at_]);
     return true;
   }
   auto bytes = entry_.positions;
@@ -125,9 +124,11 @@ bool Cursor::positions(std::vector<std::uint32_t>& out) const {
     bytes.remove_prefix(std::min<std::size_t>(info(next_block_ - 1).positions, bytes.size()));
   BitReader in(bytes);
   const auto& lengths = file_->lengths();
-  for (std::uint32_t i = 0; i <= at_ && in.ok(); ++i)
+  for (std::uint32_t i = 0; i <= at_ && in.ok(); ++i) {
+    out.clear();
     get_positions(in, span_of(lengths, documents_[i]),
                   positions_of(lengths, documents_[i], payloads_[i]), out);
+  }
   if (!in.ok()) file_->file().mark_damaged();
   return in.ok();
 }

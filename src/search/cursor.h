@@ -75,7 +75,7 @@ class Cursor {
   const MemorySegment* memory_ = nullptr;
   MemorySegment::Reader reader_;
   bool with_positions_ = false;
-  std::string memory_positions_;
+  std::vector<std::uint32_t> memory_positions_;
   std::vector<std::uint32_t> memory_position_ends_;
 
   bool done_ = false;

@@ -5,6 +5,27 @@
 #include "base/assert.h"
 
 namespace reef::search {
+namespace {
+
+// The most a half of the first byte says by itself.
+constexpr std::size_t kNibble = 15;
+constexpr std::size_t kUsualValueBytes = 3;
+
+}  // namespace
+
+Dictionary::Raw Dictionary::read_entry(ByteReader& in) {
+  Raw out{};
+  const auto head = in.fixed<std::uint8_t>();
+  out.shared = head >> 4;
+  std::uint64_t suffix = head & kNibble;
+  if (out.shared == kNibble) out.shared += in.varint();
+  if (suffix == kNibble) suffix += in.varint();
+  out.suffix = in.take(suffix);
+  const auto code = in.varint();
+  out.extent = code >> 1;
+  out.value = in.take((code & 1) == 0 ? kUsualValueBytes : in.varint());
+  return out;
+}
 
 void DictionaryWriter::add(std::string_view key, std::string_view value, std::uint64_t extent) {
   std::size_t shared = 0;
@@ -16,11 +37,14 @@ void DictionaryWriter::add(std::string_view key, std::string_view value, std::ui
     while (shared < most && key[shared] == last_[shared]) ++shared;
   }
   REEF_ASSERT(size_ == 0 || std::string_view(last_) < key);
-  put_varint(bytes_, shared);
-  put_varint(bytes_, key.size() - shared);
+  const auto suffix = key.size() - shared;
+  bytes_.push_back(static_cast<char>(std::min(shared, kNibble) << 4 | std::min(suffix, kNibble)));
+  if (shared >= kNibble) put_varint(bytes_, shared - kNibble);
+  if (suffix >= kNibble) put_varint(bytes_, suffix - kNibble);
   bytes_.append(key.substr(shared));
-  put_varint(bytes_, extent);
-  put_varint(bytes_, value.size());
+  const bool usual = value.size() == kUsualValueBytes;
+  put_varint(bytes_, extent << 1 | (usual ? 0 : 1));
+  if (!usual) put_varint(bytes_, value.size());
   bytes_.append(value);
   last_.assign(key);
   extents_ += extent;
@@ -52,8 +76,7 @@ void Dictionary::damaged() const {
 std::string_view Dictionary::first_key(std::uint32_t number) const {
   ByteReader in(block(number));
   static_cast<void>(in.varint());
-  static_cast<void>(in.varint());
-  return in.take(in.varint());
+  return read_entry(in).suffix;
 }
 
 // The last block whose first key is not after `key`.
@@ -80,10 +103,9 @@ std::optional<Dictionary::Entry> Dictionary::find(std::string_view key) const {
   const auto end = std::min(entry.ordinal + kEntriesPerBlock, size_);
   std::size_t same = 0;
   for (; entry.ordinal < end; ++entry.ordinal, entry.offset += entry.extent) {
-    const auto shared = in.varint();
-    const auto suffix = in.take(in.varint());
-    entry.extent = in.varint();
-    entry.value = in.take(in.varint());
+    const auto [shared, suffix, extent, value] = read_entry(in);
+    entry.extent = extent;
+    entry.value = value;
     if (!in.ok()) {
       damaged();
       return std::nullopt;
@@ -110,10 +132,9 @@ std::optional<Dictionary::Entry> Dictionary::at(std::uint32_t ordinal) const {
   Entry entry{.ordinal = ordinal, .value = {}, .offset = in.varint()};
   for (auto left = ordinal % kEntriesPerBlock + 1; left > 0; --left) {
     entry.offset += entry.extent;
-    static_cast<void>(in.varint());
-    in.skip(in.varint());
-    entry.extent = in.varint();
-    entry.value = in.take(in.varint());
+    const auto raw = read_entry(in);
+    entry.extent = raw.extent;
+    entry.value = raw.value;
   }
   if (in.ok()) return entry;
   damaged();
@@ -144,11 +165,10 @@ bool Dictionary::Walk::next() {
     entry_.offset = at_.varint();
     entry_.extent = 0;
   }
-  const auto shared = at_.varint();
-  const auto suffix = at_.take(at_.varint());
+  const auto [shared, suffix, extent, value] = read_entry(at_);
   entry_.offset += entry_.extent;
-  entry_.extent = at_.varint();
-  entry_.value = at_.take(at_.varint());
+  entry_.extent = extent;
+  entry_.value = value;
   if (!at_.ok() || shared > key_.size()) {
     dictionary_->damaged();
     ordinal_ = dictionary_->size_;
@@ -158,6 +178,16 @@ bool Dictionary::Walk::next() {
   key_.append(suffix);
   entry_.ordinal = ordinal_++;
   return true;
+}
+
+void Dictionary::Walk::pass(std::string_view beginning) {
+  if (!dictionary_) return;
+  auto block = (ordinal_ + kEntriesPerBlock - 1) / kEntriesPerBlock;
+  const auto first = block;
+  while (block < dictionary_->blocks() && dictionary_->first_key(block).starts_with(beginning))
+    ++block;
+  // The last of them may end with others.
+  if (block > first) ordinal_ = (block - 1) * kEntriesPerBlock;
 }
 
 std::string_view Dictionary::Walk::passed() const {

@@ -2,7 +2,9 @@
 //
 //   bytes   := block*
 //   block   := varint offset, 16 entries
-//   entry   := varint shared, varint suffix bytes, suffix, varint extent, varint value bytes, value
+//   entry   := u8 shared * 16 + suffix bytes (15: a varint of what is above 15 follows, shared
+//   first),
+//              suffix, varint extent * 2 + (value has not 3 bytes), varint value bytes if so, value
 //   offsets := u32 per block
 //
 // Something elsewhere may belong to each entry, in the same order and without gaps: the extent is
@@ -62,6 +64,8 @@ class Dictionary {
     bool next();
     const std::string& key() const { return key_; }
     const Entry& entry() const { return entry_; }
+    // Passes over whole blocks of keys that begin so, as the current one does.
+    void pass(std::string_view beginning);
     // What has been read and will not be again.
     std::string_view passed() const;
 
@@ -78,6 +82,14 @@ class Dictionary {
   Walk walk_from(std::string_view key) const;
 
  private:
+  // An entry as it lies there; nonsense when the reader is not ok afterwards.
+  struct Raw {
+    std::uint64_t shared;
+    std::string_view suffix;
+    std::uint64_t extent;
+    std::string_view value;
+  };
+  static Raw read_entry(ByteReader& in);
   Walk walk_from_block(std::uint32_t block) const;
   std::string_view block(std::uint32_t number) const;
   std::string_view first_key(std::uint32_t block) const;

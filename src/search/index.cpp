@@ -1,6 +1,7 @@
 #include "search/index.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,8 @@ constexpr std::uint32_t kTierDocuments = 2048;
 constexpr std::uint32_t kDeletedShare = 4;
 // Of a thorough merge: a segment this many times as large as all smaller ones is left alone.
 constexpr std::uint32_t kAlike = 4;
+// One of so many documents came in a bulk: a thorough merge makes one segment of all.
+constexpr std::uint64_t kFreshShare = 4;
 
 }  // namespace
 
@@ -244,21 +247,23 @@ std::vector<Unit> Index::units() {
   return units;
 }
 
-void Index::mend_spelling(Query& query) {
-  std::optional<Searcher> searcher;
+Searcher Index::prepare_mended(Query& query) {
+  auto searcher = prepare(query);
+  bool mended = false;
   for (std::size_t c = 0; c < query.clauses.size(); ++c) {
     auto& clause = query.clauses[c];
     if (clause.kind != Clause::Kind::word || clause.occur != Clause::Occur::optional ||
         !clause.forms || !Stemmer::applies(clause.terms[0]) ||
-        mistakes_allowed(clause.terms[0]) == 0)
+        mistakes_allowed(clause.terms[0]) == 0 || searcher.knows(c))
       continue;
-    if (!searcher) searcher.emplace(prepare(query));
-    if (searcher->knows(c)) continue;
     if (auto nearest = nearest_word(units(), clause.terms[0]); !nearest.empty()) {
       clause.terms[0] = std::move(nearest);
       clause.weight *= kMendedWeight;
+      mended = true;
     }
   }
+  if (mended) searcher = prepare(query);
+  return searcher;
 }
 
 std::vector<Hit> Index::documents_of(std::uint32_t group) const {
@@ -282,9 +287,93 @@ std::vector<Hit> Index::documents_of(std::uint32_t group) const {
   return out;
 }
 
+const Index::Part& Index::part(std::uint32_t unit) const {
+  if (unit < files_parts_.size()) return files_parts_[unit];
+  return frozen_ && unit == files_parts_.size() ? *frozen_ : memory_;
+}
+
+bool Index::alone(const Hit& hit) const {
+  const auto has = [&](const Part& part) {
+    if (part.source.memory) return !part.source.memory->of_group(hit.row.group).empty();
+    return std::binary_search(part.groups.begin(), part.groups.end(), hit.row.group);
+  };
+  if (frozen_ && has(*frozen_)) return false;
+  if (has(memory_)) return false;
+  for (std::uint32_t unit = 0; unit < files_parts_.size(); ++unit)
+    if (unit != hit.unit && has(files_parts_[unit])) return false;
+  return true;
+}
+
+std::vector<Hit> Index::around(std::span<const Hit> hits, std::size_t reach) const {
+  // Documents of a segment are in the order of groups and keys, so their numbers say who stands
+  // where.
+  const auto code = [](const Hit& hit) { return std::uint64_t{hit.unit} << 32 | hit.document; };
+  std::vector<std::uint64_t> near;
+  std::vector<std::uint64_t> given;
+  near.reserve(hits.size() * reach * 2);
+  given.reserve(hits.size());
+  for (const auto& hit : hits) {
+    given.push_back(code(hit));
+    if (hit.unit >= files_parts_.size() || !alone(hit)) {
+      for (const auto& one : neighbours(hit, reach, reach)) near.push_back(code(one));
+      continue;
+    }
+    const auto& own = part(hit.unit);
+    const auto& file = *own.source.file;
+    const auto take = [&](std::uint32_t document, std::size_t& taken) {
+      if (file.group(document) != hit.row.group) return false;
+      if (own.deleted.has(document) || file.key(document) == hit.row.key) return true;
+      near.push_back(std::uint64_t{hit.unit} << 32 | document);
+      return ++taken < reach;
+    };
+    std::size_t taken = 0;
+    for (auto d = hit.document; d > 0 && take(d - 1, taken); --d) {
+    }
+    taken = 0;
+    for (auto d = hit.document + 1; d < file.size() && take(d, taken); ++d) {
+    }
+  }
+  std::sort(near.begin(), near.end());
+  near.erase(std::unique(near.begin(), near.end()), near.end());
+  std::sort(given.begin(), given.end());
+  std::vector<Hit> out;
+  out.reserve(near.size());
+  auto skip = given.begin();
+  for (const auto one : near) {
+    while (skip != given.end() && *skip < one) ++skip;
+    if (skip != given.end() && *skip == one) continue;
+    const auto unit = static_cast<std::uint32_t>(one >> 32);
+    const auto document = static_cast<std::uint32_t>(one);
+    out.push_back({.unit = unit, .document = document, .row = part(unit).source.row(document)});
+  }
+  const auto by_place = [](const Hit& a, const Hit& b) {
+    return std::tie(a.row.group, a.row.key) < std::tie(b.row.group, b.row.key);
+  };
+  if (!std::is_sorted(out.begin(), out.end(), by_place))
+    std::sort(out.begin(), out.end(), by_place);
+  return out;
+}
+
 std::vector<Hit> Index::neighbours(const Hit& hit, std::size_t before, std::size_t after) const {
   std::vector<Hit> lower;
   std::vector<Hit> higher;
+  if (hit.unit < files_parts_.size() && alone(hit)) {
+    const auto& own = files_parts_[hit.unit];
+    const auto& file = *own.source.file;
+    const auto take = [&](std::uint32_t document, std::vector<Hit>& to, std::size_t most) {
+      if (to.size() == most || file.group(document) != hit.row.group) return false;
+      if (!own.deleted.has(document) && file.key(document) != hit.row.key)
+        to.push_back({.unit = hit.unit, .document = document, .row = file.row(document)});
+      return true;
+    };
+    for (auto d = hit.document; d > 0 && take(d - 1, lower, before); --d) {
+    }
+    for (auto d = hit.document + 1; d < file.size() && take(d, higher, after); ++d) {
+    }
+    std::reverse(lower.begin(), lower.end());
+    lower.insert(lower.end(), higher.begin(), higher.end());
+    return lower;
+  }
   std::uint32_t unit = 0;
   const auto wanted = hit.row.key;
   for_parts([&](const Part& part) {
@@ -387,6 +476,7 @@ std::optional<Job> Index::begin_merge(bool thorough) {
     for (std::uint64_t most = kTierDocuments; live > most; most *= options_.merge_segments) ++tier;
     tiers[tier].push_back(&part);
   }
+  if (chosen.empty() && thorough) chosen = all_if_fresh();
   if (chosen.empty()) {
     // The smallest tier that is full: it costs least.
     unsigned best = UINT32_MAX;
@@ -411,6 +501,21 @@ std::optional<Job> Index::begin_merge(bool thorough) {
       std::make_unique<Build>(files_, path_of(job.number_), std::move(inputs), options_.weights);
   merging_ = true;
   return job;
+}
+
+// Everything, when much of it was never merged with the rest.
+std::vector<Index::Part*> Index::all_if_fresh() {
+  std::vector<Part*> all;
+  std::uint64_t documents = 0, fresh = 0;
+  for (auto& part : files_parts_) {
+    if (part.source.file->file().damaged()) return {};
+    all.push_back(&part);
+    documents += part.source.size();
+    if (part.fresh) fresh += part.source.size();
+  }
+  const bool worth = all.size() > 1 && fresh * kFreshShare >= documents &&
+                     documents <= options_.merge_documents_max;
+  return worth ? all : std::vector<Part*>();
 }
 
 // The segments that are less than four times as large as all smaller ones together, with these.
@@ -472,6 +577,10 @@ Status Index::install(Job& job) {
     sources.push_back(&*frozen_);
   }
   if (made.number != 0) carry_deletes(job, sources, made);
+  made.fresh =
+      job.kind_ == Job::Kind::bulk ||
+      (sources.size() < files_parts_.size() &&
+       std::any_of(sources.begin(), sources.end(), [](const Part* p) { return p->fresh; }));
   if (merge) {
     for (const auto* part : sources) obsolete_.push_back(path_of(part->number));
     std::erase_if(files_parts_, [&](const Part& part) {

@@ -61,6 +61,8 @@ class Job {
 // before its job is finished.
 class Bulk {
  public:
+  // About so much memory will be used.
+  explicit Bulk(std::size_t bytes = 0) { segment_->expect(bytes / 2); }
   void add(const DocumentRow& row, std::span<const FieldText> fields) {
     segment_->add(row, fields, tokenizer_);
   }
@@ -107,11 +109,16 @@ class Index {
   // --- search ---
   // Words that may be missing and that no document has, nor one of their forms, become the nearest
   // word that some have, when there is one.
-  void mend_spelling(Query& query);
+  void mend_spelling(Query& query) { static_cast<void>(prepare_mended(query)); }
+  // Both at once.
+  Searcher prepare_mended(Query& query);
   // Good until the index changes; `query` is copied.
   Searcher prepare(const Query& query);
   // The nearest documents of the same group by key, up to so many on each side, in order.
   std::vector<Hit> neighbours(const Hit& hit, std::size_t before, std::size_t after) const;
+  // The documents within `reach` places of one of these and not among them, each once, by group and
+  // key.
+  std::vector<Hit> around(std::span<const Hit> hits, std::size_t reach) const;
   // All of a group, in the order of keys.
   std::vector<Hit> documents_of(std::uint32_t group) const;
   // Everything the statistics cover, deleted documents included.
@@ -135,7 +142,8 @@ class Index {
   };
   Job begin_bulk(const Bulk& bulk, std::span<const BulkGroup> groups);
   // Plans a merge when there is one to do; nothing while one is under way. A thorough one, for when
-  // nothing else is to be done, leaves few segments: each at least four times all smaller ones.
+  // nothing else is to be done, leaves few segments: each at least four times all smaller ones, or,
+  // where a good part came as bulks, one.
   std::optional<Job> begin_merge(bool thorough = false);
   // Puts the job's result in place, also that of a failed one. On an error everything stays
   // searchable and the next flush tries again.
@@ -158,6 +166,7 @@ class Index {
     Tombstones deleted;
     std::vector<std::uint32_t> groups;
     bool merging = false;
+    bool fresh = false;  // of a bulk, and not merged with all others since
   };
   struct Group {
     std::string name;  // empty: gone
@@ -173,11 +182,15 @@ class Index {
   void new_memory();
   std::string path_of(std::uint64_t number) const;
   void for_parts(const std::function<void(const Part&)>& f) const;
+  const Part& part(std::uint32_t unit) const;
+  // The segment of the hit holds its whole group.
+  bool alone(const Hit& hit) const;
   std::vector<Part*> parts();
   std::vector<Unit> units();
   void remove_documents(Part& part, std::uint32_t group, const std::uint64_t* key,
                         std::size_t& count);
   std::vector<Part*> too_alike();
+  std::vector<Part*> all_if_fresh();
   Status install(Job& job);
   void carry_deletes(const Job& job, std::span<Part* const> sources, Part& into) const;
   Status write_manifest_file();

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace reef::search {
+namespace {
+
+// From so many postings in a window on, working out all its places is quicker.
+constexpr std::size_t kWorthAll = 96;
+
+}  // namespace
 
 Matcher::Matcher(const Clause& clause, float weight, std::vector<Leaf> leaves,
                  const FieldScales& scales, Lengths lengths)
@@ -68,6 +74,31 @@ bool Matcher::confirm() {
     any = true;
   }
   return any;
+}
+
+void Matcher::visit(std::uint32_t from, std::uint32_t to, const Norms& norms, float* scores) {
+  std::array<std::uint32_t, Norms::kMost> payloads{};
+  std::array<std::uint16_t, Norms::kMost + 1> places;
+  for (auto& leaf : leaves_) {
+    std::size_t count = 0;
+    leaf.cursor.visit(from, to, [&](std::uint32_t document, std::uint32_t payload) {
+      const auto place = document - from;
+      payloads[place] = payload;
+      places[count++] = static_cast<std::uint16_t>(place);
+    });
+    const float weight = leaf.weight * weight_;
+    if (count >= kWorthAll) {
+      norms.raise(payloads, weight, scores);
+      payloads.fill(0);
+      continue;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto place = places[i];
+      const float score = weight * norms.impact(place, from + place, payloads[place]);
+      scores[place] = scores[place] < score ? score : scores[place];
+      payloads[place] = 0;
+    }
+  }
 }
 
 float Matcher::score() {

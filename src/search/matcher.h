@@ -13,8 +13,11 @@ namespace reef::search {
 class Matcher {
  public:
   struct Leaf {
+    template <class... Of>
+    explicit Leaf(float worth, Of&&... of) : cursor(std::forward<Of>(of)...), weight(worth) {}
+
     Cursor cursor;
-    float weight = 1;  // of a related form less than of the word itself
+    float weight;  // of a related form less than of the word itself
   };
 
   // `weight` is the clause's idf times its own weight.
@@ -47,6 +50,9 @@ class Matcher {
       });
     }
   }
+
+  // The same where `norms` know the documents; for many of them.
+  void visit(std::uint32_t from, std::uint32_t to, const Norms& norms, float* scores);
 
  private:
   bool phrase_ = false;

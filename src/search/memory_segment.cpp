@@ -16,6 +16,7 @@ namespace {
 // A piece ends with the place of the next one.
 constexpr std::uint32_t kLinkBytes = 4;
 constexpr std::uint32_t kPieceBytesMin = 16;
+constexpr std::uint32_t kVarintBytesMax = 5;  // of 32 bits
 constexpr std::uint32_t kPieceBytesMax = 4096;
 static_assert(kTermBytesMax <= UINT8_MAX);
 
@@ -27,10 +28,14 @@ std::uint32_t hash_of(std::string_view text) {
 
 MemorySegment::MemorySegment() : slots_(1024) {}
 
+void MemorySegment::expect(std::size_t bytes) {
+  pool_.reserve(bytes);
+}
+
 std::size_t MemorySegment::memory_bytes() const {
   return rows_.capacity() * sizeof(DocumentRow) + lengths_.capacity() * 8 + vocabulary_.capacity() +
          terms_.capacity() * (sizeof(Term) + 4) + slots_.capacity() * 4 + stems_.size() * 96 +
-         pool_.capacity();
+         pool_.size();
 }
 
 std::uint32_t MemorySegment::find(std::string_view text) const {
@@ -43,8 +48,20 @@ std::uint32_t MemorySegment::find(std::string_view text) const {
   }
 }
 
-std::uint32_t MemorySegment::find_or_add(std::string_view text) {
-  const auto hash = hash_of(text);
+// A vocabulary is larger than any cache: what the words of a text will need is asked for together.
+void MemorySegment::hash_tokens(const Tokenizer& tokenizer, std::span<const Token> tokens) {
+  hashes_.resize(tokens.size());
+  const auto mask = slots_.size() - 1;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    hashes_[i] = hash_of(tokenizer.term(tokens[i]));
+    __builtin_prefetch(&slots_[hashes_[i] & mask]);
+  }
+  for (const auto hash : hashes_)
+    if (const auto entry = slots_[hash & mask]; entry.term != 0)
+      __builtin_prefetch(&terms_[entry.term - 1], 1);
+}
+
+std::uint32_t MemorySegment::find_or_add(std::string_view text, std::uint32_t hash) {
   const auto mask = slots_.size() - 1;
   std::size_t slot = hash & mask;
   for (;; slot = (slot + 1) & mask) {
@@ -150,9 +167,11 @@ std::uint32_t MemorySegment::add(const DocumentRow& row, std::span<const FieldTe
     REEF_ASSERT(order[i]->field < kFieldsMax && (mask >> order[i]->field) == 0);
     mask |= 1U << order[i]->field;
     begins[i] = base;
-    for (const auto& token : tokenizer.tokenize(order[i]->text)) {
-      const auto id = find_or_add(tokenizer.term(token));
-      occurrences_.push_back({id, base + token.position});
+    const auto& tokens = tokenizer.tokenize(order[i]->text);
+    hash_tokens(tokenizer, tokens);
+    for (std::size_t t = 0; t < tokens.size(); ++t) {
+      const auto id = find_or_add(tokenizer.term(tokens[t]), hashes_[t]);
+      occurrences_.push_back({id, base + tokens[t].position});
       if (terms_[id].pending++ == 0) touched_.push_back(id);
     }
     words[i] = tokenizer.words();
@@ -215,18 +234,22 @@ std::uint32_t MemorySegment::add(const DocumentRow& row, std::span<const FieldTe
 
 void MemorySegment::write_posting(std::uint32_t document, Term& term, std::uint32_t payload,
                                   std::span<const std::uint32_t> positions) {
-  posting_.clear();
-  const auto gap = term.df == 0 ? document : document - term.last_document - 1;
-  put_varint(posting_, gap);
-  put_varint(posting_, payload);
+  const auto count = term.positions ? positions.size() : 0;
+  if (posting_.size() < (count + 2) * kVarintBytesMax)
+    posting_.resize((count + 2) * kVarintBytesMax);
+  auto* at = posting_.data();
+  const auto put = [&at](std::uint32_t value) {
+    for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
+    *at++ = static_cast<char>(value);
+  };
+  put(term.df == 0 ? document : document - term.last_document - 1);
+  put(payload);
   std::uint32_t before = 0;
-  if (term.positions) {
-    for (const auto position : positions) {
-      put_varint(posting_, position - before);
-      before = position;
-    }
+  for (std::size_t i = 0; i < count; ++i) {
+    put(positions[i] - before);
+    before = positions[i];
   }
-  append(term, posting_);
+  append(term, {posting_.data(), static_cast<std::size_t>(at - posting_.data())});
   term.last_document = document;
   ++term.df;
 }
@@ -253,7 +276,9 @@ void MemorySegment::append(Term& term, std::string_view bytes) {
       term.piece = static_cast<std::uint16_t>(size);
     }
     const auto part = std::min<std::size_t>(bytes.size(), term.end - term.at);
-    std::memcpy(pool_.data() + term.at, bytes.data(), part);
+    // A few bytes: not worth a call.
+    auto* to = pool_.data() + term.at;
+    for (std::size_t i = 0; i < part; ++i) to[i] = static_cast<std::uint8_t>(bytes[i]);
     term.at += static_cast<std::uint32_t>(part);
     bytes.remove_prefix(part);
   }
@@ -282,6 +307,16 @@ std::uint8_t MemorySegment::Reader::byte() {
 
 std::uint32_t MemorySegment::Reader::varint() {
   std::uint32_t value = 0;
+  if (end_ - at_ >= kVarintBytesMax) {
+    const auto* from = segment_->pool_.data() + at_;
+    for (unsigned shift = 0;; shift += 7) {
+      const auto next = *from++;
+      value |= static_cast<std::uint32_t>(next & 0x7F) << shift;
+      if (next < 0x80) break;
+    }
+    at_ = static_cast<std::uint32_t>(from - segment_->pool_.data());
+    return value;
+  }
   for (unsigned shift = 0;; shift += 7) {
     const auto next = byte();
     value |= static_cast<std::uint32_t>(next & 0x7F) << shift;
@@ -308,14 +343,9 @@ bool MemorySegment::Reader::next() {
   return true;
 }
 
-void MemorySegment::Reader::take_positions(std::string& out) {
-  for (; positions_ > 0; --positions_) {
-    std::uint8_t next = 0;
-    do {
-      next = byte();
-      out.push_back(static_cast<char>(next));
-    } while (next >= 0x80);
-  }
+void MemorySegment::Reader::take_positions(std::vector<std::uint32_t>& out) {
+  std::uint32_t position = 0;
+  for (; positions_ > 0; --positions_) out.push_back(position += varint());
 }
 
 }  // namespace reef::search

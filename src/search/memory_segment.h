@@ -62,8 +62,8 @@ class MemorySegment {
     bool next();
     std::uint32_t document() const { return document_; }
     std::uint32_t payload() const { return payload_; }
-    // The positions of the current posting, as delta-coded bytes. Once per posting.
-    void take_positions(std::string& out);
+    // The positions of the current posting, behind what is in `out`. Once per posting.
+    void take_positions(std::vector<std::uint32_t>& out);
 
    private:
     std::uint8_t byte();
@@ -82,6 +82,8 @@ class MemorySegment {
 
   MemorySegment();
 
+  // So much will come: it need not be moved when it does.
+  void expect(std::size_t bytes);
   // At most one text per field and kFieldsPerDocumentMax texts. Returns the document's number.
   std::uint32_t add(const DocumentRow& row, std::span<const FieldText> fields,
                     Tokenizer& tokenizer);
@@ -121,7 +123,8 @@ class MemorySegment {
     std::uint32_t term = 0;  // its number and 1; 0 is free
   };
 
-  std::uint32_t find_or_add(std::string_view text);
+  std::uint32_t find_or_add(std::string_view text, std::uint32_t hash);
+  void hash_tokens(const Tokenizer& tokenizer, std::span<const Token> tokens);
   void grow_slots();
   void write_posting(std::uint32_t document, Term& term, std::uint32_t payload,
                      std::span<const std::uint32_t> positions);
@@ -144,6 +147,7 @@ class MemorySegment {
   std::vector<std::uint8_t> pool_;  // pieces of chains
 
   // Of the document being added.
+  std::vector<std::uint32_t> hashes_;
   std::vector<Occurrence> occurrences_;
   std::vector<std::uint32_t> touched_;
   std::vector<std::uint32_t> positions_;

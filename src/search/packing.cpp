@@ -17,16 +17,20 @@ constexpr std::size_t packed_bytes(std::size_t bits) {
 void pack_bits(std::string& out, const std::uint64_t* values, std::size_t count, unsigned bits) {
   std::uint64_t pending = 0;
   unsigned filled = 0;
+  const auto begin = out.size();
+  const auto bytes = (count * bits + 7) / 8;
+  out.resize(begin + bytes);
+  auto* at = out.data() + begin;
   for (std::size_t i = 0; i < count; ++i) {
     pending |= values[i] << filled;
     filled += bits;
     while (filled >= 8) {
-      out.push_back(static_cast<char>(pending));
+      *at++ = static_cast<char>(pending);
       pending >>= 8;
       filled -= 8;
     }
   }
-  if (filled > 0) out.push_back(static_cast<char>(pending));
+  if (filled > 0) *at = static_cast<char>(pending);
 }
 
 // Eight values are exactly Bits bytes, so every shift below is a constant.

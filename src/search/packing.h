@@ -1,6 +1,7 @@
 // Numbers in few bytes. Readers never leave the bytes they are given, whatever these say.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -92,7 +93,10 @@ class BitWriter {
   void put(std::uint32_t value, unsigned bits) {
     pending_ |= std::uint64_t{value} << filled_;
     filled_ += bits;
-    for (; filled_ >= 8; filled_ -= 8, pending_ >>= 8) out_.push_back(static_cast<char>(pending_));
+    if (filled_ < 32) return;
+    put_fixed(out_, static_cast<std::uint32_t>(pending_));
+    pending_ >>= 32;
+    filled_ -= 32;
   }
   // So many zeros, and a one.
   void put_unary(std::uint32_t zeros) {
@@ -101,9 +105,9 @@ class BitWriter {
   }
   // To the end of the byte.
   void finish() {
-    if (filled_ > 0) out_.push_back(static_cast<char>(pending_));
+    for (; filled_ > 0; filled_ -= std::min(filled_, 8U), pending_ >>= 8)
+      out_.push_back(static_cast<char>(pending_));
     pending_ = 0;
-    filled_ = 0;
   }
 
  private:
@@ -143,6 +147,17 @@ class BitReader {
 
  private:
   bool fill(unsigned bits) {
+    if (filled_ >= bits) return true;
+    if (end_ - at_ >= 8) {
+      // As many whole bytes as there is room for.
+      std::uint64_t word = 0;
+      std::memcpy(&word, at_, sizeof word);
+      const auto bytes = (63 - filled_) / 8;
+      pending_ |= (word & ((std::uint64_t{1} << (bytes * 8)) - 1)) << filled_;
+      at_ += bytes;
+      filled_ += bytes * 8;
+      return true;
+    }
     while (filled_ < bits) {
       if (at_ == end_) return ok_ = false;
       pending_ |= std::uint64_t{*at_++} << filled_;

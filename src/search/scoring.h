@@ -96,6 +96,14 @@ class FieldScales {
   float weight(std::size_t field) const { return fields_[field].gain / (kK1 + 1); }
   float average(std::size_t field) const { return fields_[field].average; }
 
+  // The two numbers a document's impacts follow from: gain * count / (count + norm). Not for
+  // documents of several fields.
+  float gain(std::uint32_t length) const { return fields_[(length >> 16) % kFieldsMax].gain; }
+  float norm(std::uint32_t length) const {
+    return kK1 * (1 - kB) +
+           fields_[(length >> 16) % kFieldsMax].per_word * static_cast<float>(length & 0xFFFF);
+  }
+
  private:
   struct Scale {
     float gain = kK1 + 1;
@@ -104,12 +112,43 @@ class FieldScales {
   };
   float one(std::size_t field, float words, float count) const {
     const auto& scale = fields_[field];
-    return scale.gain * count / (count + kK1 * (1 - kB) + scale.per_word * words);
+    return scale.gain * count / (count + (kK1 * (1 - kB) + scale.per_word * words));
   }
   float many(const Lengths& lengths, std::uint32_t document, std::uint32_t payload) const;
 
   std::array<Scale, kFieldsMax> fields_{};
   float impact_max_ = 0;
+};
+
+// What impacts of the documents in a window follow from, worked out once for all terms. Gives the
+// very numbers FieldScales gives.
+class Norms {
+ public:
+  static constexpr std::uint32_t kMost = 512;
+
+  Norms(const FieldScales& scales, Lengths lengths) : scales_(&scales), lengths_(lengths) {}
+
+  // For [from, to), at most kMost documents.
+  void fill(std::uint32_t from, std::uint32_t to);
+  // Every place at once: scores[i] becomes weight times the impact of payloads[i], where that is
+  // more. 0: the place has no posting.
+  void raise(const std::array<std::uint32_t, kMost>& payloads, float weight, float* scores) const;
+  // Of the document at this place of the window.
+  float impact(std::uint32_t place, std::uint32_t document, std::uint32_t payload) const {
+    const float gain = gains_[place];
+    if (gain == 0) [[unlikely]]
+      return scales_->impact(lengths_, document, payload);
+    const auto count = static_cast<float>(payload);
+    return gain * count / (count + norms_[place]);
+  }
+
+ private:
+  const FieldScales* scales_;
+  Lengths lengths_;
+  std::uint32_t from_ = 0;
+  std::vector<std::uint32_t> many_;  // places of documents with several fields
+  std::array<float, kMost> gains_{};
+  std::array<float, kMost> norms_{};
 };
 
 }  // namespace reef::search

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -18,7 +19,10 @@ constexpr std::size_t kPrefixTermsMax = 128;
 // How many words of a segment are compared with a misspelt one.
 constexpr std::size_t kNearTermsRead = 100'000;
 // Documents scored together.
-constexpr std::uint32_t kWindow = 512;
+constexpr std::uint32_t kWindow = Norms::kMost;
+// From so many postings in a window on, all its places are added up.
+constexpr std::uint64_t kDensePostings = 96;
+constexpr float kMost = std::numeric_limits<float>::max();
 // Bounds are computed in another order than scores: nothing within this of the worst hit is passed
 // over.
 constexpr float kSlackFactor = 1.00001F;
@@ -39,51 +43,98 @@ bool better(const Hit& a, const Hit& b) {
          std::tie(a.score, a.row.time_ms, b.row.group, b.row.key, b.document);
 }
 
-// The best hits so far; the worst of them is the price of entry.
+// The best hits so far, and some that may be among them. Nothing below the threshold is wanted any
+// more. Rows are looked at only where scores are equal, and at the end.
 class Searcher::Top {
  public:
-  Top(std::size_t limit, std::size_t per_group_max)
-      : limit_(limit), per_group_max_(per_group_max) {}
+  Top(std::span<const Unit> units, std::size_t limit, std::size_t per_group_max)
+      : units_(units),
+        limit_(limit),
+        room_(limit + std::max(limit / 2, kRoomMin)),
+        per_group_max_(per_group_max) {}
 
-  float threshold() const { return hits_.size() < limit_ ? 0 : hits_.front().score; }
+  float threshold() const { return threshold_; }
 
-  void offer(Hit hit) {
-    if (per_group_max_ > 0) {
-      auto& count = groups_[hit.row.group];
-      if (count >= per_group_max_) {
-        auto worst = hits_.end();
-        for (auto at = hits_.begin(); at != hits_.end(); ++at)
-          if (at->row.group == hit.row.group && (worst == hits_.end() || better(*worst, *at)))
-            worst = at;
-        if (worst == hits_.end() || !better(hit, *worst)) return;
-        *worst = hit;
-        std::make_heap(hits_.begin(), hits_.end(), better);
-        return;
-      }
-      if (hits_.size() == limit_ && !better(hit, hits_.front())) return;
-      ++count;
-    }
-    if (hits_.size() < limit_) {
-      hits_.push_back(hit);
-      std::push_heap(hits_.begin(), hits_.end(), better);
-      return;
-    }
-    if (!better(hit, hits_.front())) return;
-    std::pop_heap(hits_.begin(), hits_.end(), better);
-    if (per_group_max_ > 0) --groups_[hits_.back().row.group];
-    hits_.back() = hit;
-    std::push_heap(hits_.begin(), hits_.end(), better);
+  void offer(const Hit& hit) {
+    if (hit.score < threshold_) return;
+    if (per_group_max_ > 0) return offer_grouped(with_row(hit));
+    hits_.push_back({hit.score, hit.unit, hit.document, hit.matched});
+    if (hits_.size() >= room_) shrink();
   }
 
   std::vector<Hit> take() {
-    std::sort(hits_.begin(), hits_.end(), better);
-    return std::move(hits_);
+    if (hits_.size() > limit_) shrink();
+    for (const auto& one : hits_) grouped_.push_back(with_row(one));
+    std::sort(grouped_.begin(), grouped_.end(), better);
+    if (grouped_.size() > limit_) grouped_.resize(limit_);
+    return std::move(grouped_);
   }
 
  private:
+  static constexpr std::size_t kRoomMin = 32;
+
+  struct Light {
+    float score;
+    std::uint32_t unit, document, matched;
+  };
+
+  Hit with_row(Hit hit) const {
+    hit.row = units_[hit.unit].source->row(hit.document);
+    return hit;
+  }
+  Hit with_row(const Light& one) const {
+    return with_row(Hit{
+        .unit = one.unit, .document = one.document, .score = one.score, .matched = one.matched});
+  }
+
+  void shrink() {
+    const auto last = hits_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1);
+    std::nth_element(hits_.begin(), last, hits_.end(),
+                     [](const Light& a, const Light& b) { return a.score > b.score; });
+    threshold_ = last->score;
+    std::erase_if(hits_, [this](const Light& one) { return one.score < threshold_; });
+    if (hits_.size() < room_) return;
+    // Many are worth the same.
+    std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1),
+                     hits_.end(), [this](const Light& a, const Light& b) {
+                       return a.score != b.score ? a.score > b.score
+                                                 : better(with_row(a), with_row(b));
+                     });
+    hits_.resize(limit_);
+  }
+
+  // A heap, the worst in front; at most per_group_max_ of each group.
+  void offer_grouped(const Hit& hit) {
+    auto& count = groups_[hit.row.group];
+    if (count >= per_group_max_) {
+      auto worst = grouped_.end();
+      for (auto at = grouped_.begin(); at != grouped_.end(); ++at)
+        if (at->row.group == hit.row.group && (worst == grouped_.end() || better(*worst, *at)))
+          worst = at;
+      if (worst == grouped_.end() || !better(hit, *worst)) return;
+      *worst = hit;
+      std::make_heap(grouped_.begin(), grouped_.end(), better);
+    } else {
+      if (grouped_.size() == limit_) {
+        if (!better(hit, grouped_.front())) return;
+        std::pop_heap(grouped_.begin(), grouped_.end(), better);
+        --groups_[grouped_.back().row.group];
+        grouped_.pop_back();
+      }
+      ++groups_[hit.row.group];
+      grouped_.push_back(hit);
+      std::push_heap(grouped_.begin(), grouped_.end(), better);
+    }
+    if (grouped_.size() == limit_) threshold_ = grouped_.front().score;
+  }
+
+  std::span<const Unit> units_;
   std::size_t limit_;
+  std::size_t room_;
   std::size_t per_group_max_;
-  std::vector<Hit> hits_;  // a heap, the worst in front
+  float threshold_ = 0;
+  std::vector<Light> hits_;
+  std::vector<Hit> grouped_;
   std::unordered_map<std::uint32_t, std::size_t> groups_;
 };
 
@@ -117,7 +168,7 @@ struct Searcher::Plan {
 
 Searcher::Searcher(std::vector<Unit> units, Query query, std::span<const float> weights,
                    Stemmer& stemmer)
-    : units_(std::move(units)), query_(std::move(query)), stemmer_(stemmer) {
+    : units_(std::move(units)), query_(std::move(query)), stemmer_(&stemmer) {
   if (query_.clauses.size() > kClausesMax) query_.clauses.resize(kClausesMax);
   for (auto& clause : query_.clauses)
     if (clause.kind == Clause::Kind::phrase && clause.occur == Clause::Occur::optional)
@@ -152,14 +203,13 @@ std::string nearest_word(std::span<const Unit> units, std::string_view word) {
     std::uint64_t documents = 0;
   };
   std::map<std::string, Near, std::less<>> near;
-  const auto most = mistakes_allowed(word);
-  const auto consider = [&](std::string_view term, std::uint32_t df) {
-    if (!Stemmer::applies(term)) return;
-    if (const auto mistakes = mistakes_between(word, term, most)) {
-      auto& entry = near[std::string(term)];
-      entry.mistakes = *mistakes;
-      entry.documents += df;
-    }
+  Nearness nearness(word, mistakes_allowed(word));
+  const auto consider = [&](std::string_view term, auto df) {
+    const auto mistakes = nearness.of(term);
+    if (!mistakes || !Stemmer::applies(term)) return;
+    auto& entry = near[std::string(term)];
+    entry.mistakes = *mistakes;
+    entry.documents += df();
   };
   // The first letter is hardly ever wrong, and saves looking at all the others.
   const auto first = word.substr(0, 1);
@@ -167,8 +217,14 @@ std::string nearest_word(std::span<const Unit> units, std::string_view word) {
     std::size_t read = 0;
     if (const auto* file = unit.source->file.get()) {
       auto walk = file->vocabulary().walk_from(first);
-      while (read++ < kNearTermsRead && walk.next() && walk.key().starts_with(first))
-        if (const auto entry = file->entry(walk.entry())) consider(walk.key(), entry->df);
+      while (read++ < kNearTermsRead && walk.next() && walk.key().starts_with(first)) {
+        consider(walk.key(), [&] {
+          const auto entry = file->entry(walk.entry());
+          return entry ? entry->df : 0;
+        });
+        if (nearness.hopeless() > 0)
+          walk.pass(std::string_view(walk.key()).substr(0, nearness.hopeless()));
+      }
     } else {
       const auto& memory = *unit.source->memory;
       const auto count = static_cast<std::uint32_t>(memory.term_count());
@@ -176,7 +232,7 @@ std::string nearest_word(std::span<const Unit> units, std::string_view word) {
         const auto text = memory.text(term);
         if (!text.starts_with(first)) continue;
         ++read;
-        consider(text, memory.term(term).df);
+        consider(text, [&] { return memory.term(term).df; });
       }
     }
   }
@@ -234,9 +290,9 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
     return out;
   }
   if (!clause.forms || !Stemmer::applies(term)) return out;
-  const std::string stem(stemmer_.stem(term));
+  const std::string stem(stemmer_->stem(term));
   if (memory) {
-    for (const auto id : memory->with_stem(stem, stemmer_))
+    for (const auto id : memory->with_stem(stem, *stemmer_))
       if (memory->text(id) != term) add_memory(id, kFormWeight, 0);
     return out;
   }
@@ -248,7 +304,7 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
       add_file(file->entry(*entry), kFormWeight, 0);
   }
   // A stem without an entry stands for itself.
-  if (relatives.empty() && stem != term && Stemmer::applies(stem) && stemmer_.stem(stem) == stem)
+  if (relatives.empty() && stem != term && Stemmer::applies(stem) && stemmer_->stem(stem) == stem)
     add_exact(stem, kFormWeight, 0);
   return out;
 }
@@ -258,6 +314,7 @@ std::vector<Matcher> Searcher::matchers(std::size_t u, bool with_excluded) {
   const float growth =
       source.file ? scales_.growth_from(source.file->scales()) * kSlackFactor : 1.0F;
   std::vector<Matcher> out;
+  out.reserve(query_.clauses.size());
   for (std::size_t c = 0; c < query_.clauses.size(); ++c) {
     const auto& clause = query_.clauses[c];
     std::vector<Matcher::Leaf> leaves;
@@ -267,11 +324,13 @@ std::vector<Matcher> Searcher::matchers(std::size_t u, bool with_excluded) {
     // A phrase needs all its words.
     if (wanted && (!phrase || found.size() == clause.terms.size())) {
       leaves.reserve(found.size());
-      for (const auto& term : found)
-        leaves.push_back(
-            {source.file ? Cursor(*source.file, term.entry, growth)
-                         : Cursor(*source.memory, term.memory_term, scales_.impact_max(), phrase),
-             term.weight});
+      for (const auto& term : found) {
+        if (source.file)
+          leaves.emplace_back(term.weight, *source.file, term.entry, growth);
+        else
+          leaves.emplace_back(term.weight, *source.memory, term.memory_term, scales_.impact_max(),
+                              phrase);
+      }
     }
     out.emplace_back(clause, weights_[c], std::move(leaves), scales_, source.lengths());
   }
@@ -281,7 +340,7 @@ std::vector<Matcher> Searcher::matchers(std::size_t u, bool with_excluded) {
 std::vector<Hit> Searcher::best(const Filter& filter, std::size_t limit,
                                 std::size_t per_group_max) {
   if (limit == 0 || query_.clauses.empty()) return {};
-  Top top(limit, per_group_max);
+  Top top(units_, limit, per_group_max);
   // Large segments first: what they find lets most of the small ones be passed over.
   std::vector<std::uint32_t> order(units_.size());
   for (std::uint32_t u = 0; u < order.size(); ++u) order[u] = u;
@@ -340,15 +399,22 @@ void Searcher::run(std::uint32_t u, const Filter& filter, Top& top) {
 void Searcher::run_any(Plan& plan, Top& top) {
   const auto count = plan.optional.size();
   std::vector<float> scores(count * kWindow);
+  std::vector<float> sums(kWindow);
   std::vector<std::uint8_t> seen(kWindow);
   std::vector<std::uint16_t> touched(kWindow + 1);
   std::vector<std::uint16_t> candidates;
   std::vector<float> bounds(count);
   std::vector<std::size_t> order(count);  // by bound, ascending
   std::vector<float> own(count);
+  std::vector<std::uint64_t> postings(count);
+  Norms norms(scales_, plan.where->source->lengths());
   const auto matcher = [&](std::size_t n) -> Matcher& { return plan.matchers[plan.optional[n]]; };
+  const auto scores_of = [&](std::size_t n) { return scores.data() + n * kWindow; };
   float total = 0;
-  for (std::size_t n = 0; n < count; ++n) total += matcher(n).bound();
+  for (std::size_t n = 0; n < count; ++n) {
+    total += matcher(n).bound();
+    for (const auto& found : found_[plan.unit][plan.optional[n]]) postings[n] += found.df;
+  }
 
   for (const auto& [begin, end] : plan.ranges) {
     for (auto from = begin; from < end;) {
@@ -376,28 +442,51 @@ void Searcher::run_any(Plan& plan, Top& top) {
       while (asked + 1 < count && (rest + bounds[order[asked]]) * kSlackFactor < threshold)
         rest += bounds[order[asked++]];
 
-      std::size_t touched_count = 0;
-      for (auto k = asked; k < count; ++k) {
-        const auto n = order[k];
-        if (bounds[n] == 0) continue;
-        matcher(n).visit(from, to, scores.data() + n * kWindow, [&](std::uint32_t place) {
-          touched[touched_count] = static_cast<std::uint16_t>(place);
-          touched_count += 1U - seen[place];
-          seen[place] = 1;
-        });
-      }
+      std::uint64_t expected = 0;
+      for (auto k = asked; k < count; ++k) expected += postings[order[k]];
       candidates.clear();
-      for (std::size_t i = 0; i < touched_count; ++i) {
-        const auto place = touched[i];
-        float score = rest;
-        for (auto k = asked; k < count; ++k) score += scores[order[k] * kWindow + place];
-        if (score * kSlackFactor >= threshold) candidates.push_back(place);
+      std::size_t touched_count = 0;
+      const bool dense = expected * kWindow / plan.where->source->size() >= kDensePostings;
+      if (dense) {
+        // Nearly every document has one: all places are added up without asking which.
+        norms.fill(from, to);
+        std::fill(sums.begin(), sums.end(), rest);
+        for (auto k = asked; k < count; ++k) {
+          const auto n = order[k];
+          if (bounds[n] == 0) continue;
+          auto* here = scores_of(n);
+          matcher(n).visit(from, to, norms, here);
+          for (std::size_t i = 0; i < kWindow; ++i) sums[i] += here[i];
+        }
+        const auto wanted = std::max(threshold / kSlackFactor, std::nextafter(rest, kMost));
+        for (std::size_t i = 0; i < kWindow; ++i) {
+          touched[touched_count] = static_cast<std::uint16_t>(i);
+          touched_count += sums[i] >= wanted ? 1 : 0;
+        }
+        candidates.assign(touched.begin(),
+                          touched.begin() + static_cast<std::ptrdiff_t>(touched_count));
+      } else {
+        for (auto k = asked; k < count; ++k) {
+          const auto n = order[k];
+          if (bounds[n] == 0) continue;
+          matcher(n).visit(from, to, scores_of(n), [&](std::uint32_t place) {
+            touched[touched_count] = static_cast<std::uint16_t>(place);
+            touched_count += 1U - seen[place];
+            seen[place] = 1;
+          });
+        }
+        for (std::size_t i = 0; i < touched_count; ++i) {
+          const auto place = touched[i];
+          float score = rest;
+          for (auto k = asked; k < count; ++k) score += scores_of(order[k])[place];
+          if (score * kSlackFactor >= threshold) candidates.push_back(place);
+        }
+        if (asked > 0 || !plan.excluded.empty()) std::sort(candidates.begin(), candidates.end());
       }
-      if (asked > 0 || !plan.excluded.empty()) std::sort(candidates.begin(), candidates.end());
       for (const auto place : candidates) {
         const auto document = from + place;
         float most = rest;
-        for (std::size_t n = 0; n < count; ++n) own[n] = scores[n * kWindow + place];
+        for (std::size_t n = 0; n < count; ++n) own[n] = scores_of(n)[place];
         for (const auto score : own) most += score;
         if (most * kSlackFactor < top.threshold()) continue;
         Hit hit{.unit = plan.unit, .document = document};
@@ -416,13 +505,16 @@ void Searcher::run_any(Plan& plan, Top& top) {
           if (own[n] > 0) hit.matched |= 1U << plan.optional[n];
         }
         if (hit.score < top.threshold()) continue;
-        hit.row = plan.where->source->row(document);
         top.offer(hit);
       }
-      for (std::size_t i = 0; i < touched_count; ++i) {
-        const auto place = touched[i];
-        seen[place] = 0;
-        for (auto k = asked; k < count; ++k) scores[order[k] * kWindow + place] = 0;
+      if (dense) {
+        for (auto k = asked; k < count; ++k) std::fill_n(scores_of(order[k]), kWindow, 0.0F);
+      } else {
+        for (std::size_t i = 0; i < touched_count; ++i) {
+          const auto place = touched[i];
+          seen[place] = 0;
+          for (auto k = asked; k < count; ++k) scores_of(order[k])[place] = 0;
+        }
       }
       from = to;
     }
@@ -476,7 +568,6 @@ void Searcher::run_all(Plan& plan, Top& top) {
         hit.score += matcher.score();
         hit.matched |= 1U << c;
       }
-      hit.row = plan.where->source->row(document);
       top.offer(hit);
     }
   }

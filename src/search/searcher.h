@@ -89,7 +89,7 @@ class Searcher {
 
   std::vector<Unit> units_;
   Query query_;
-  Stemmer& stemmer_;
+  Stemmer* stemmer_;
   FieldScales scales_;
   std::vector<float> weights_;                          // per clause: idf times weight
   std::vector<std::vector<std::vector<Found>>> found_;  // unit, clause

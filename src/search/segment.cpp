@@ -115,6 +115,7 @@ void put_positions(BitWriter& out, std::uint32_t span, std::span<const std::uint
     out.put(code >> 1, bits);
     return out.put(code & 1, 1);
   }
+  if (positions.empty()) return;
   const auto bits = rice_bits(span, positions.size());
   std::uint32_t before = 0;
   for (const auto position : positions) {
@@ -127,7 +128,6 @@ void put_positions(BitWriter& out, std::uint32_t span, std::span<const std::uint
 
 void get_positions(BitReader& in, std::uint32_t span, std::uint32_t count,
                    std::vector<std::uint32_t>& out) {
-  out.clear();
   if (count == 0) return;
   if (count == 1) {
     const auto [bits, short_codes] = below(span);
@@ -339,7 +339,6 @@ bool Segment::read(const TermEntry& entry, Postings& out) const {
   out.payloads.resize(entry.df);
   out.position_ends.assign(entry.df, 0);
   if (entry.positions.empty()) return true;
-  std::vector<std::uint32_t> positions;
   BitReader in({});
   for (std::size_t i = 0; i < entry.df; ++i) {
     if (i % kBlock == 0) {
@@ -351,13 +350,8 @@ bool Segment::read(const TermEntry& entry, Postings& out) const {
     }
     const auto document = out.documents[i];
     get_positions(in, span_of(lengths_, document),
-                  positions_of(lengths_, document, out.payloads[i]), positions);
+                  positions_of(lengths_, document, out.payloads[i]), out.positions);
     if (!in.ok()) return fail();
-    std::uint32_t before_position = 0;
-    for (const auto position : positions) {
-      put_varint(out.positions, position - before_position);
-      before_position = position;
-    }
     out.position_ends[i] = static_cast<std::uint32_t>(out.positions.size());
   }
   return true;
@@ -410,7 +404,6 @@ Status SegmentWriter::add(std::string_view term, const Postings& postings, Stemm
   infos_.clear();
   positions_.clear();
   BitWriter bits(positions_);
-  ByteReader given(postings.positions);
   float term_impact = 0;
   std::uint32_t before = UINT32_MAX;
   for (std::size_t from = 0; from < df; from += kBlock) {
@@ -440,12 +433,11 @@ Status SegmentWriter::add(std::string_view term, const Postings& postings, Stemm
       }
     }
     if (!postings.positions.empty()) {
-      for (std::size_t i = 0; i < count; ++i) {
-        decoded_.clear();
-        std::uint32_t position = 0;
-        for (auto n = positions_of(lengths, documents[i], payloads[i]); n > 0; --n)
-          decoded_.push_back(position += given.varint32());
-        put_positions(bits, span_of(lengths, documents[i]), decoded_);
+      for (std::size_t i = from; i < from + count; ++i) {
+        const auto begin = i == 0 ? 0 : postings.position_ends[i - 1];
+        put_positions(
+            bits, span_of(lengths, postings.documents[i]),
+            std::span(postings.positions).subspan(begin, postings.position_ends[i] - begin));
       }
       bits.finish();
     }

@@ -41,7 +41,7 @@ struct Postings {
   std::vector<std::uint32_t> documents;
   std::vector<std::uint32_t> payloads;
   std::vector<std::uint32_t> position_ends;  // in `positions`, per document
-  std::string positions;                     // delta-coded per document
+  std::vector<std::uint32_t> positions;      // ascending in each document
 
   void clear();
 };
@@ -112,6 +112,7 @@ struct BlockReader {
 // several are gaps in Rice code. `count` and `span` follow from the document's lengths.
 std::uint32_t span_of(const Lengths& lengths, std::uint32_t document);
 void put_positions(BitWriter& out, std::uint32_t span, std::span<const std::uint32_t> positions);
+// Behind what is in `out`.
 void get_positions(BitReader& in, std::uint32_t span, std::uint32_t count,
                    std::vector<std::uint32_t>& out);
 
@@ -152,7 +153,6 @@ class SegmentWriter {
   std::string buffer_;
   std::string infos_;
   std::string positions_;
-  std::vector<std::uint32_t> decoded_;
   std::string value_;
 };
 

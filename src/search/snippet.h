@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,8 +21,21 @@ struct Snippet {
       matches;  // [begin, end) in `text`, ascending
 };
 
-// At most `bytes_max` bytes around the place where most of the query's words stand together; the
-// start of the text when none does.
+// Cuts texts for one query. Any thread.
+class Snippets {
+ public:
+  explicit Snippets(const Query& query);
+  ~Snippets();
+  // At most `bytes_max` bytes around the place where most of the query's words stand together; the
+  // start of the text when none does.
+  Snippet make(std::string_view text, std::size_t bytes_max) const;
+
+ private:
+  struct Wanted;
+  std::unique_ptr<const Wanted> wanted_;
+};
+
+// For one text.
 Snippet make_snippet(std::string_view text, const Query& query, std::size_t bytes_max);
 
 }  // namespace reef::search

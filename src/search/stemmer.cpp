@@ -27,10 +27,7 @@ constexpr std::string_view kStopWords[] = {
     "whose",  "why",    "will",  "with", "would", "you",   "your",  "yours",
 };
 
-struct Irregular {
-  std::string_view form, base;
-};
-// Forms no rule finds; sorted.
+// Sorted.
 constexpr Irregular kIrregulars[] = {
     {"analyses", "analysis"},
     {"ate", "eat"},
@@ -236,6 +233,10 @@ std::string_view Stemmer::stem(std::string_view term) {
   if (!stemmed) throw std::bad_alloc();
   return {reinterpret_cast<const char*>(stemmed),
           static_cast<std::size_t>(sb_stemmer_length(stemmer_))};
+}
+
+std::span<const Irregular> irregulars() {
+  return kIrregulars;
 }
 
 bool is_stop_word(std::string_view term) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string_view>
 
 struct sb_stemmer;
@@ -29,6 +30,12 @@ class Stemmer {
 };
 
 // Words that carry no meaning of their own in a question, folded as the tokenizer folds.
+// Forms no rule finds, and the word they are forms of.
+struct Irregular {
+  std::string_view form, base;
+};
+std::span<const Irregular> irregulars();
+
 bool is_stop_word(std::string_view term);
 
 }  // namespace reef::search

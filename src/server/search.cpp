@@ -1,6 +1,7 @@
 // Search over all sessions, and paging through one.
 
 #include <algorithm>
+#include <map>
 
 #include "server/server.h"
 
@@ -51,20 +52,36 @@ Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
   ask.filter = [defined](const std::string& text) {
     return organise::row_test(text, defined, SystemClock().now());
   };
-  auto found = co_await node.recall.search(std::move(ask));
-  if (!found) co_return protocol::make_error(found.error());
   protocol::ServerMessage message;
   auto& out = *message.mutable_search_results();
-  for (auto& hit : found->hits) {
-    const auto* row = node.sessions.find(hit.session);
-    if (!row) continue;  // gone while it was read
-    auto& one = *out.add_hits();
-    fill(node, *one.mutable_session(), *row);
+  // Rows while the messages are read; hits of one session share theirs.
+  ask.while_reading = [&](const recall::Answer& answer) {
+    std::map<session::SessionId, int> filled;
+    for (const auto& hit : answer.hits) {
+      auto& one = *out.add_hits();
+      const auto [first, is_new] = filled.try_emplace(hit.session, out.hits_size() - 1);
+      if (!is_new) {
+        *one.mutable_session() = out.hits(first->second).session();
+      } else if (const auto* row = node.sessions.find(hit.session)) {
+        fill(node, *one.mutable_session(), *row);
+      }
+    }
+  };
+  auto found = co_await node.recall.search(std::move(ask));
+  if (!found) co_return protocol::make_error(found.error());
+  int kept = 0;
+  for (std::size_t i = 0; i < found->hits.size(); ++i) {
+    auto& hit = found->hits[i];
+    if (!node.sessions.find(hit.session)) continue;  // gone while it was read
+    const auto at = static_cast<int>(i);
+    if (kept != at) out.mutable_hits()->SwapElements(kept, at);
+    auto& one = *out.mutable_hits(kept++);
     one.set_entry(hit.items[hit.hit].entry);
     one.set_score(hit.score);
     one.set_hit(static_cast<std::uint32_t>(hit.hit));
     for (auto& item : hit.items) fill(*one.add_items(), std::move(item));
   }
+  out.mutable_hits()->DeleteSubrange(kept, out.hits_size() - kept);
   out.set_more(found->more);
   const auto took = std::chrono::steady_clock::now() - began;
   out.set_microseconds(static_cast<std::uint64_t>(

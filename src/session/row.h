@@ -72,7 +72,7 @@ void fold(Row& row, const Entry& entry);
 Row make_row(SessionId id, std::string_view bytes);
 
 // Everything known of a session, for clients; the names are those of metadata.h.
-json::object details_of(const Row& row);
+json::object details_of(const Row& row, boost::json::storage_ptr storage = {});
 
 // The catalog's record. nullopt when it is not one.
 json::object to_json(const Row& row);

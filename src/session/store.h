@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,13 @@ class Store {
 
   // Many pieces, each at most as long as asked; answers in the order asked.
   virtual Task<std::vector<Result<std::string>>> read_ranges(std::vector<Range> ranges) = 0;
+
+  // As read_ranges; each piece is given to `use`, with its number, as soon as it has been read: on
+  // several threads at once, in any order, and only for the time of the call. `meanwhile` is called
+  // here while they are being read.
+  using UsePiece = std::function<void(std::size_t, const Result<std::string_view>&)>;
+  virtual Task<void> read_each(std::vector<Range> ranges, UsePiece use,
+                               std::function<void()> meanwhile) = 0;
 
   // Prepares for appends and reads what a model needs: a torn last line is set aside, a last entry
   // without newline gets it.

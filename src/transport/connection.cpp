@@ -32,7 +32,12 @@ bool same_token(const std::string& a, const std::string& b) {
 // The answer as a frame; one that does not fit becomes an error that says so.
 std::string frame_of(const protocol::ServerMessage& message) {
   const auto bytes = message.ByteSizeLong();
-  if (bytes <= kFramePayloadBytesMax) return make_frame(message.SerializeAsString());
+  if (bytes <= kFramePayloadBytesMax) {
+    auto frame = start_frame(bytes);
+    message.SerializeWithCachedSizesToArray(
+        reinterpret_cast<std::uint8_t*>(frame.data() + kFrameHeaderBytes));
+    return frame;
+  }
   auto error = protocol::make_error(
       Error(Errc::too_large, fmt::format("the answer has {} bytes, a frame holds at most {}", bytes,
                                          kFramePayloadBytesMax)));
@@ -222,15 +227,16 @@ Task<void> Connection::write_frames() {
       co_await changed_.wait();
       continue;
     }
-    // Small frames go out together.
+    // Small frames go out together; a large one as it is.
     std::string batch;
     std::size_t frames = 0;
     for (const auto& frame : send_queue_) {
-      if (frames > 0 && batch.size() + frame.size() > kReadBytes) break;
+      if (batch.size() + frame.size() > kReadBytes) break;
       batch += frame;
       ++frames;
     }
-    std::string_view rest = batch;
+    const std::string large = frames == 0 ? std::move(send_queue_.front()) : std::string();
+    std::string_view rest = frames == 0 ? large : batch;
     while (!rest.empty()) {
       boost::system::error_code failed;
       const auto sent =
@@ -242,6 +248,10 @@ Task<void> Connection::write_frames() {
       }
       progress_ = std::chrono::steady_clock::now();
       rest.remove_prefix(sent);
+    }
+    if (frames == 0) {
+      send_bytes_ -= large.size();
+      send_queue_.pop_front();
     }
     for (; frames > 0; --frames) {
       send_bytes_ -= send_queue_.front().size();

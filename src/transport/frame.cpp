@@ -1,5 +1,7 @@
 #include "transport/frame.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/assert.h"
@@ -19,13 +21,17 @@ std::uint32_t read_u32(std::string_view bytes) {
 
 }  // namespace
 
+std::string start_frame(std::size_t payload_bytes) {
+  REEF_ASSERT(payload_bytes <= kFramePayloadBytesMax);
+  std::string frame(kFrameHeaderBytes + payload_bytes, '\0');
+  for (std::size_t i = 0; i < kFrameHeaderBytes; ++i)
+    frame[i] = static_cast<char>(payload_bytes >> (8 * (kFrameHeaderBytes - 1 - i)) & 0xFFU);
+  return frame;
+}
+
 std::string make_frame(std::string_view payload) {
-  REEF_ASSERT(payload.size() <= kFramePayloadBytesMax);
-  std::string frame;
-  frame.reserve(kFrameHeaderBytes + payload.size());
-  for (int shift = 24; shift >= 0; shift -= 8)
-    frame.push_back(static_cast<char>(payload.size() >> shift & 0xFFU));
-  frame += payload;
+  auto frame = start_frame(payload.size());
+  payload.copy(frame.data() + kFrameHeaderBytes, payload.size());
   return frame;
 }
 
@@ -46,6 +52,11 @@ Result<std::optional<std::string>> FrameReader::next() {
                  fmt::format("a frame holds at most {} bytes, this one announces {}",
                              payload_bytes_max_, length));
   if (rest.size() - kFrameHeaderBytes < length) return std::optional<std::string>();
+  if (used_ == 0 && buffer_.size() == kFrameHeaderBytes + length && length > kKeptBytesMax) {
+    // All there is, and large: given away as it is.
+    buffer_.erase(0, kFrameHeaderBytes);
+    return std::optional<std::string>(std::exchange(buffer_, {}));
+  }
   std::optional<std::string> payload(rest.substr(kFrameHeaderBytes, length));
   used_ += kFrameHeaderBytes + length;
   if (used_ == buffer_.size()) {

@@ -19,6 +19,9 @@ inline constexpr std::size_t kFramePayloadBytesMax = 16U << 20;
 // payload must not be larger than kFramePayloadBytesMax.
 std::string make_frame(std::string_view payload);
 
+// Room for a payload of so many bytes behind its header.
+std::string start_frame(std::size_t payload_bytes);
+
 // Takes bytes as they arrive and gives back payloads. Holds no more memory than has arrived.
 class FrameReader {
  public:

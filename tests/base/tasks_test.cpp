@@ -117,6 +117,44 @@ TEST(Pool, RunsWorkElsewhereAndComesBackToTheLoop) {
   EXPECT_EQ(test::run(io, count_on_pool(pool, 200)), 200);
 }
 
+Task<int> count_in_shares(Pool& pool, std::size_t shares) {
+  const auto loop_thread = std::this_thread::get_id();
+  std::atomic<int> count = 0;
+  bool here = false;
+  auto work = [&](std::size_t share) {
+    EXPECT_NE(std::this_thread::get_id(), loop_thread);
+    count += static_cast<int>(share) + 1;
+  };
+  co_await pool.run_each(shares, work, [&] { here = std::this_thread::get_id() == loop_thread; });
+  EXPECT_EQ(std::this_thread::get_id(), loop_thread);
+  EXPECT_TRUE(here);
+  co_return count;
+}
+
+Task<bool> share_fails(Pool& pool) {
+  std::atomic<int> ended = 0;
+  auto work = [&](std::size_t share) {
+    if (share == 1) throw std::runtime_error("one of them");
+    ++ended;
+  };
+  try {
+    co_await pool.run_each(4, work, [] {});
+  } catch (const std::runtime_error&) {
+    co_return ended == 3;  // the others were waited for
+  }
+  co_return false;
+}
+
+TEST(Pool, SharesRunElsewhereWhileTheLoopDoesItsOwn) {
+  asio::io_context io(1);
+  Pool pool(4);
+  for (int round = 0; round < 100; ++round) {
+    EXPECT_EQ(test::run(io, count_in_shares(pool, 0)), 0);
+    EXPECT_EQ(test::run(io, count_in_shares(pool, 6)), 21);
+    EXPECT_TRUE(test::run(io, share_fails(pool)));
+  }
+}
+
 TEST(Pool, FinishesQueuedWorkBeforeItIsGone) {
   std::atomic<int> done = 0;
   {

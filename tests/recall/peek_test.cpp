@@ -53,5 +53,41 @@ TEST(Peek, LeavesTheRestToReading) {
   EXPECT_FALSE(peek(std::string(100'000, '['), 100));
 }
 
+TEST(Peek, ReadsEscapesAsTheyAreMeant) {
+  const auto text = line(
+      R"({"role":"user","content":"a\"b\\c\/d\b\f\n\r\te\u0041\u00e9\u20ac\ud83d\ude42 caf\u00E9 \u0000 end"})");
+  const auto peeked = peek(text, 1000);
+  const auto read = read_line(text, 0);
+  ASSERT_TRUE(peeked && read);
+  EXPECT_EQ(peeked->text, read->said.text());
+}
+
+TEST(Peek, LeavesCallsAndBrokenCharactersToReading) {
+  EXPECT_FALSE(peek(
+      line(
+          R"({"role":"assistant","content":[{"type":"text","text":"so"},{"type":"toolCall","id":"c","name":"bash","arguments":{}}]})"),
+      100));
+  for (const std::string_view content :
+       {R"("half \ud83d of a pair")", R"("\ude42")", R"("\ud83dx")", R"("\u12g4")", R"("\x")",
+        "\"\xff\"", "\"\xc3\"", "\"a\tb\"", "\"open", "\"open\\"})
+    EXPECT_FALSE(peek(line(R"({"role":"user","content":)" + std::string(content) + "}"), 100))
+        << content;
+}
+
+// Wherever it is cut, the beginning is given or nothing is.
+TEST(Peek, NeverLeavesWhatWasRead) {
+  const auto text = line(
+      R"({"role":"assistant","content":[{"type":"thinking","thinking":"h\"m"},{"type":"text","text":"é\u00e9 one"},{"type":"text","text":"two"}],"usage":{"a":[1,{"b":"]"}]}})");
+  const auto whole = peek(text, 1000);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->text, "éé one\ntwo");
+  for (std::size_t bytes = 0; bytes <= text.size(); ++bytes)
+    for (const std::size_t most : {1U, 3U, 5U, 8U, 100U}) {
+      const std::string copy = text.substr(0, bytes);  // so that reading on is noticed
+      if (const auto peeked = peek(copy, most))
+        EXPECT_EQ(peeked->text, whole->text.substr(0, most + 1)) << bytes << " " << most;
+    }
+}
+
 }  // namespace
 }  // namespace reef::recall

@@ -1,5 +1,7 @@
 // The index against a slow reference, through adds, deletes, flushes, merges and reopening.
+#include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -316,6 +318,59 @@ TEST(Index, FindsNeighboursAcrossSegmentsInOrder) {
   EXPECT_EQ(keys(index->neighbours(hits[0], 2, 2)), (std::vector<std::uint64_t>{2, 3, 6, 7}));
   EXPECT_EQ(keys(index->neighbours(hits[0], 0, 9)), (std::vector<std::uint64_t>{6, 7, 8, 9}));
   EXPECT_EQ(keys(index->documents_of(group)), (std::vector<std::uint64_t>{1, 2, 3, 5, 6, 7, 8, 9}));
+}
+
+TEST(Index, WhatStandsAroundHitsIsFoundOnceWhereverItLies) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  for (const char* name : {"a", "b", "c"}) {
+    const auto group = index->group(name);
+    for (std::uint64_t key = 1; key <= 30; ++key) {
+      const FieldText field{0, key % 7 < 2 ? "needle" : "hay"};
+      index->add({.group = group, .key = key}, {&field, 1});
+      // The last group lies in several segments.
+      if (name[0] == 'c' && key % 11 == 0) ASSERT_TRUE(index->flush().ok());
+    }
+    if (name[0] == 'a') ASSERT_TRUE(index->flush().ok());
+  }
+  index->remove(*index->find_group("a"), 9);
+  index->remove(*index->find_group("c"), 9);
+  const auto hits = find(*index, "needle", 100);
+  ASSERT_GT(hits.size(), 20U);
+  for (const std::size_t reach : {1U, 2U, 5U}) {
+    std::set<std::pair<std::uint32_t, std::uint64_t>> expected;
+    for (const auto& hit : hits)
+      for (const auto& one : index->neighbours(hit, reach, reach))
+        expected.emplace(one.row.group, one.row.key);
+    for (const auto& hit : hits) expected.erase({hit.row.group, hit.row.key});
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> found;
+    for (const auto& one : index->around(hits, reach))
+      found.emplace_back(one.row.group, one.row.key);
+    EXPECT_EQ(found, std::vector(expected.begin(), expected.end())) << reach;
+  }
+}
+
+// More of one score than there is room for: the newest are kept.
+TEST(Index, EqualScoresAreDecidedByTime) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  const auto group = index->group("g");
+  for (std::uint64_t key = 0; key < 3000; ++key) {
+    const FieldText field{0, "same words"};
+    index->add(
+        {.group = group, .key = key, .time_ms = static_cast<std::int64_t>(key * 7919 % 3001)},
+        {&field, 1});
+    if (key == 1700) ASSERT_TRUE(index->flush().ok());
+  }
+  const auto hits = find(*index, "same", 50);
+  ASSERT_EQ(hits.size(), 50U);
+  std::vector<std::int64_t> times;
+  for (std::uint64_t key = 0; key < 3000; ++key)
+    times.push_back(static_cast<std::int64_t>(key * 7919 % 3001));
+  std::sort(times.rbegin(), times.rend());
+  for (std::size_t i = 0; i < hits.size(); ++i) EXPECT_EQ(hits[i].row.time_ms, times[i]) << i;
 }
 
 TEST(Index, QuestionsPhrasesAndIdentifiersFindWhatTheyShould) {

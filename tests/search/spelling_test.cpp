@@ -1,5 +1,7 @@
 #include "search/spelling.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "search/index.h"
@@ -20,6 +22,28 @@ TEST(Spelling, MistakesAreCounted) {
   EXPECT_EQ(mistakes_between("abc", "abcdef", 2), std::nullopt);
   EXPECT_EQ(mistakes_between("", "ab", 2), 2U);
   EXPECT_EQ(mistakes_between(std::string(200, 'a'), "a", 2), std::nullopt);
+}
+
+TEST(Spelling, WordsOneAfterTheOtherAreComparedLikeEachAlone) {
+  std::vector<std::string> words;
+  for (const char* start : {"st", "sta", "harb", "hab", "star", ""})
+    for (const char* middle : {"", "a", "bo", "our", "boar"})
+      for (const char* end : {"", "d", "s", "rds", "ard", "board"})
+        words.push_back(std::string(start) + middle + end);
+  std::sort(words.begin(), words.end());
+  for (const std::string_view word : {"starboard", "harbour", "starbaords", "stars"})
+    for (const std::size_t most : {1U, 2U}) {
+      Nearness nearness(word, most);
+      for (const auto& candidate : words) {
+        const auto together = nearness.of(candidate);
+        const auto hopeless = nearness.hopeless();
+        EXPECT_EQ(together, Nearness(word, most).of(candidate)) << word << " " << candidate;
+        if (hopeless == 0) continue;
+        for (const auto& other : words)
+          if (other.starts_with(std::string_view(candidate).substr(0, hopeless)))
+            EXPECT_FALSE(Nearness(word, most).of(other)) << word << " " << other;
+      }
+    }
 }
 
 TEST(Spelling, ShortWordsMustBeRight) {

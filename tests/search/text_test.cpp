@@ -1,6 +1,9 @@
 // Text to terms, queries to clauses, snippets.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "base/utf8.h"
 #include "search/search.h"
 
@@ -171,6 +174,86 @@ TEST(Snippet, MarksWordsFormsPrefixesAndParts) {
   EXPECT_EQ(show("testing testers", "test*"), "[testing] [testers]");
   EXPECT_EQ(show("新しい東京の", "東京"), "新しい[東京]の");
   EXPECT_EQ(show("nothing here", "elsewhere"), "nothing here");
+}
+
+// Only stretches that may have a word are taken apart: the others must have none.
+TEST(Snippet, MarksWhatTakingTheWholeTextApartFinds) {
+  const char* words[] = {"painting",
+                         "Painted",
+                         "fooBar_baz",
+                         "src/io\\bar.cpp",
+                         "C++",
+                         "c",
+                         "don't",
+                         "dont",
+                         "dying",
+                         "die",
+                         "lies",
+                         "lying",
+                         "mice",
+                         "mouse",
+                         "went",
+                         "go",
+                         "Café",
+                         "cafe",
+                         "東京都",
+                         "sha256",
+                         "a@b.org",
+                         "1.2.3",
+                         "x_y",
+                         "__init__",
+                         "men",
+                         "man",
+                         "built",
+                         "building",
+                         "3",
+                         "std::vector",
+                         "skies",
+                         "sky",
+                         "2025-01-02T10:00:00",
+                         "IO",
+                         "l'io"};
+  const char* spaces[] = {" ", "\n", "\t", "  ", ", ", ". ", "\u00a0", "-", "/"};
+  SeededRandom random(7);
+  for (int round = 0; round < 400; ++round) {
+    std::string text;
+    for (auto n = random.below(12); n > 0; --n) {
+      text += words[random.below(std::size(words))];
+      text += spaces[random.below(std::size(spaces))];
+    }
+    std::string asked;
+    for (auto n = 1 + random.below(3); n > 0; --n)
+      asked +=
+          std::string(words[random.below(std::size(words))]) + (random.below(6) == 0 ? "* " : " ");
+    const auto query = parse_query(asked);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> expected;
+    Tokenizer tokenizer;
+    Stemmer stemmer;
+    for (const auto& token : tokenizer.tokenize(text)) {
+      const std::string term(tokenizer.term(token));
+      bool found = false;
+      for (const auto& clause : query.clauses)
+        for (const auto& wanted : clause.terms) {
+          const bool prefix = clause.kind == Clause::Kind::prefix;
+          found = found || term == wanted || (prefix && term.starts_with(wanted));
+          if (prefix || !clause.forms || !Stemmer::applies(wanted) || !Stemmer::applies(term))
+            continue;
+          const std::string stem(stemmer.stem(wanted));
+          found = found || (term.front() == stem.front() && stemmer.stem(term) == stem);
+        }
+      if (found) expected.emplace_back(token.begin, token.end);
+    }
+    std::sort(expected.begin(), expected.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> joined;
+    for (const auto& [begin, end] : expected) {
+      if (!joined.empty() && begin < joined.back().second)
+        joined.back().second = std::max(joined.back().second, end);
+      else
+        joined.emplace_back(begin, end);
+    }
+    EXPECT_EQ(make_snippet(text, query, 10'000).matches, joined) << text << " | " << asked;
+  }
 }
 
 TEST(Snippet, IsCutAroundTheDensestPlaceOnCharacters) {

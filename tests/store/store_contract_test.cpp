@@ -70,6 +70,34 @@ TYPED_TEST(StoreContract, WhatWasCreatedIsListedAndRead) {
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id, 7))), "");
 }
 
+TYPED_TEST(StoreContract, PiecesAreGivenOneByOne) {
+  ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "0123456789\n")));
+  const auto other = test::value_of(session::SessionId::parse("260101-no-such"));
+  std::vector<session::Range> ranges;
+  for (std::uint64_t i = 0; i < 12; ++i) ranges.push_back(session::Range{this->id, i, 3});
+  ranges.push_back(session::Range{this->id, 2, 1U << 30});
+  ranges.push_back(session::Range{other, 0, 3});
+  std::vector<std::string> found(ranges.size());
+  int meanwhile = 0;
+  const auto read = [&]() -> Task<bool> {
+    co_await this->store.read_each(
+        ranges,
+        [&](std::size_t i, const Result<std::string_view>& bytes) {
+          found[i] = bytes ? std::string(*bytes) : "error";
+        },
+        [&] { ++meanwhile; });
+    co_return true;
+  };
+  ASSERT_TRUE(test::run(this->io, read()));
+  EXPECT_EQ(meanwhile, 1);
+  EXPECT_EQ(found[0], "012");
+  EXPECT_EQ(found[7], "789");
+  EXPECT_EQ(found[9], "9\n");
+  EXPECT_EQ(found[11], "");
+  EXPECT_EQ(found[12], "23456789\n");
+  EXPECT_EQ(found[13], "error");
+}
+
 TYPED_TEST(StoreContract, CreateRefusesATakenIdAndChangesNothing) {
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   const auto again = test::run(this->io, this->store.create(this->id, "y\n"));

@@ -21,6 +21,10 @@ class WrappedStore : public session::Store {
   Task<std::vector<Result<std::string>>> read_ranges(std::vector<session::Range> ranges) override {
     return real.read_ranges(std::move(ranges));
   }
+  Task<void> read_each(std::vector<session::Range> ranges, UsePiece use,
+                       std::function<void()> meanwhile) override {
+    return real.read_each(std::move(ranges), std::move(use), std::move(meanwhile));
+  }
   Task<Result<session::Tail>> open(session::SessionId id) override {
     return real.open(std::move(id));
   }

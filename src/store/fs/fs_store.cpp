@@ -1,5 +1,6 @@
 #include "store/fs/fs_store.h"
 
+#include <atomic>
 #include <thread>
 
 #include <boost/asio/this_coro.hpp>
@@ -24,6 +25,11 @@ constexpr std::size_t kDirectMax = 4;
 // While one batch waits for the disk, another is written and a third is made ready.
 constexpr std::size_t kBatchesMax = 2;
 constexpr std::size_t kBatchMax = 32;
+// Pieces read one after the other, and on how many threads.
+constexpr std::size_t kRangesPerShare = 4;
+constexpr std::size_t kSharesMax = 2;
+// Before more is read, the file is asked how long it is.
+constexpr std::uint64_t kUnaskedBytesMax = 256U << 10;
 
 std::string parent_of(const std::string& path) {
   const auto slash = path.find_last_of('/');
@@ -335,6 +341,37 @@ Task<std::vector<Result<std::string>>> FsStore::read_ranges(std::vector<session:
   };
   static_cast<void>(co_await pool_.run(work));
   co_return out;
+}
+
+Result<std::string_view> FsStore::read_piece(const session::Range& range, std::string& buffer) {
+  REEF_TRY(const Fd fd, files_.open(file(range.id), Files::Open::read));
+  auto size = range.size;
+  if (size > kUnaskedBytesMax) {
+    REEF_TRY(const auto stat, files_.stat(fd.get()));
+    size = std::min(size, stat.size - std::min(stat.size, range.from));
+  }
+  if (buffer.size() < size) buffer.resize(size);
+  std::size_t have = 0;
+  while (have < size) {
+    const auto got = files_.read(fd.get(), range.from + have, buffer.data() + have, size - have);
+    if (!got && got.error().sys == EINTR) continue;
+    if (!got) return got.error();
+    if (*got == 0) break;
+    have += *got;
+  }
+  return std::string_view(buffer).substr(0, have);
+}
+
+Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
+                              std::function<void()> meanwhile) {
+  std::atomic<std::size_t> next = 0;
+  auto work = [&](std::size_t) {
+    std::string buffer;
+    for (std::size_t i = next++; i < ranges.size(); i = next++)
+      use(i, read_piece(ranges[i], buffer));
+  };
+  const auto shares = (ranges.size() + kRangesPerShare - 1) / kRangesPerShare;
+  co_await pool_.run_each(std::min(shares, kSharesMax), work, std::move(meanwhile));
 }
 
 Task<Result<session::Tail>> FsStore::open(session::SessionId id) {

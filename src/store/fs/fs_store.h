@@ -29,6 +29,8 @@ class FsStore final : public session::Store {
   Task<Result<std::string>> read(session::SessionId id, std::uint64_t from,
                                  std::uint64_t size) override;
   Task<std::vector<Result<std::string>>> read_ranges(std::vector<session::Range> ranges) override;
+  Task<void> read_each(std::vector<session::Range> ranges, UsePiece use,
+                       std::function<void()> meanwhile) override;
   Task<Result<session::Tail>> open(session::SessionId id) override;
   Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override;
   Task<std::vector<Result<session::Row>>> refresh(std::vector<session::Refresh> requests) override;
@@ -55,6 +57,7 @@ class FsStore final : public session::Store {
   std::string catalog() const;
 
   Result<std::string> read_piece(const session::Range& range);
+  Result<std::string_view> read_piece(const session::Range& range, std::string& buffer);
   struct Batch;
   Task<Status> append_in_batch(session::SessionId id, std::uint64_t at, std::string bytes);
   Task<void> run_batch(std::shared_ptr<Batch> batch);

@@ -77,6 +77,18 @@ Task<std::vector<Result<std::string>>> MemStore::read_ranges(std::vector<session
   co_return out;
 }
 
+Task<void> MemStore::read_each(std::vector<session::Range> ranges, UsePiece use,
+                               std::function<void()> meanwhile) {
+  meanwhile();
+  const auto pieces = co_await read_ranges(std::move(ranges));
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i])
+      use(i, std::string_view(*pieces[i]));
+    else
+      use(i, pieces[i].error());
+  }
+}
+
 Task<Result<session::Tail>> MemStore::open(session::SessionId id) {
   const auto found = transcripts_.find(id);
   if (found == transcripts_.end()) co_return missing(id);

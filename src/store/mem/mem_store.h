@@ -15,6 +15,8 @@ class MemStore final : public session::Store {
   Task<Result<std::string>> read(session::SessionId id, std::uint64_t from,
                                  std::uint64_t size) override;
   Task<std::vector<Result<std::string>>> read_ranges(std::vector<session::Range> ranges) override;
+  Task<void> read_each(std::vector<session::Range> ranges, UsePiece use,
+                       std::function<void()> meanwhile) override;
   Task<Result<session::Tail>> open(session::SessionId id) override;
   Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override;
   Task<std::vector<Result<session::Row>>> refresh(std::vector<session::Refresh> requests) override;

@@ -1,0 +1,43 @@
+// What is shown of entries that were found, read from the transcripts where they stand.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "recall/document.h"
+#include "search/memory_segment.h"
+#include "search/query.h"
+#include "session/store.h"
+
+namespace reef::recall {
+
+struct Item {
+  std::string entry;
+  Role role = Role::user;
+  std::string tool;
+  std::uint32_t index = 0;  // number of the message in its session
+  std::string snippet;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> matches;  // byte ranges of the snippet
+  bool truncated = false;
+  TimePoint time;
+};
+
+// Where an item stands.
+struct ItemLine {
+  session::SessionId id;
+  search::DocumentRow row;
+  bool hit = false;  // shown around what matches; the others from their beginning
+};
+
+// In the order of `lines`; lines of one session that follow each other ascend. What stands together
+// is read together, and of long messages around a hit only as much as is shown. `meanwhile` runs
+// here while they are read.
+Task<std::vector<Item>> read_items(session::Store& store, const std::vector<ItemLine>& lines,
+                                   const search::Query& query, std::size_t bytes_max,
+                                   std::function<void()> meanwhile);
+
+}  // namespace reef::recall
