@@ -1,5 +1,7 @@
 // Search as people have it: transcripts on disk, the daemon, 20 hits with their windows.
 #include <filesystem>
+#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -66,9 +68,23 @@ Task<Result<Nanos>> search(client::Client& client, std::string query) {
 
 double mib_below(const std::string& directory) {
   std::uintmax_t bytes = 0;
+  std::error_code gone;  // a file may be, by now
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory))
-    if (entry.is_regular_file()) bytes += entry.file_size();
+    if (const auto size = entry.file_size(gone); !gone) bytes += size;
   return static_cast<double>(bytes) / kMiB;
+}
+
+// Until the segments of a rebuild have become one: nothing is written any more.
+Status wait_for_merges(const std::string& index) {
+  constexpr std::chrono::milliseconds kLook{250};
+  constexpr int kLooks = 8;
+  auto size = mib_below(index);
+  for (int same = 0; same < kLooks; ++same) {
+    REEF_CHECK(check_interrupted());
+    std::this_thread::sleep_for(kLook);
+    if (const auto now = mib_below(index); now != std::exchange(size, now)) same = -1;
+  }
+  return Ok{};
 }
 
 Task<Status> ask_all(Executor loop, const daemon::Home& home,
@@ -122,6 +138,7 @@ Result<DaemonSearches> measure_daemon(const Corpus& corpus, const std::string& s
   {
     std::optional<RunningDaemon> daemon;
     REEF_TRY(out.rebuild, start_and_ask(home, queries.front(), daemon));
+    REEF_CHECK(wait_for_merges(home.index()));
     REEF_CHECK(run_on_loop([&](Executor loop) { return ask_all(loop, home, queries, out); }));
     REEF_TRY(const auto used, resident(daemon->process.pid()));
     out.resident_mib = used.all_mib;
