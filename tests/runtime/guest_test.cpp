@@ -80,9 +80,6 @@ class NotingHook final : public Hook {
       heard += fmt::format("start({},{},{}) ", scene.agent, scene.key, scene.guest);
     if (std::holds_alternative<End>(event)) heard += "end ";
   }
-  Intent intent(const std::string& tool, const json::object&, const Caller&) const override {
-    return Intent{Intent::Effect::reads, tool, tool, {}};
-  }
   Task<ToolAnswer> call(std::string tool, json::object, Caller) override {
     ++called;
     co_return ToolAnswer{tool + " done"};

@@ -90,7 +90,9 @@ class DispatchTest : public testing::Test {
   int reloads = 0;
   int shutdowns = 0;
   Status reload_result = Ok{};
+  runtime::Compactions compactions{io.get_executor(), sessions, memories};
   Node node{runtime,
+            compactions,
             sessions,
             store,
             attachments,
