@@ -135,10 +135,15 @@ std::string_view name_of(Fact::Kind kind) {
   return "user";
 }
 
+std::string line_for(const Fact& fact) {
+  return fmt::format("- {}: {}\n", name_of(fact.kind), fact.text);
+}
+
 }  // namespace
 
-std::vector<Fact> find_facts(const std::vector<session::MessagePtr>& messages, const Files& files) {
-  std::vector<Fact> out;
+std::vector<Fact> find_facts(const std::vector<session::MessagePtr>& messages, const Files& files,
+                             std::vector<Fact> known_before) {
+  auto out = std::move(known_before);
   const auto known = [&](Fact::Kind kind, std::string_view text) {
     return std::find_if(out.begin(), out.end(),
                         [&](const Fact& fact) { return fact.kind == kind && fact.text == text; });
@@ -183,35 +188,48 @@ bool says(std::string_view summary, const Fact& fact) {
 
 std::string with_missing(std::string summary, const std::vector<Fact>& facts,
                          std::size_t bytes_max) {
-  std::vector<std::string> lines;
-  std::size_t bytes = kFactsHeading.size() + 3;
-  for (auto fact = facts.rbegin(); fact != facts.rend(); ++fact) {
-    if (says(summary, *fact)) continue;
-    auto line = fmt::format("- {}: {}\n", name_of(fact->kind), fact->text);
-    if (bytes + line.size() > bytes_max) continue;
-    bytes += line.size();
-    lines.push_back(std::move(line));
+  std::vector<const Fact*> missing;
+  for (const auto& fact : facts)
+    if (!says(summary, fact)) missing.push_back(&fact);
+  auto wanted = missing;
+  const auto rest = std::stable_partition(wanted.begin(), wanted.end(), [](const Fact* fact) {
+    return fact->kind == Fact::Kind::rule;
+  });
+  std::reverse(rest, wanted.end());
+
+  std::set<const Fact*> chosen;
+  std::size_t bytes = kFactsHeading.size() + 4;
+  for (const auto* fact : wanted) {
+    const auto size = line_for(*fact).size();
+    if (bytes + size > bytes_max) continue;
+    bytes += size;
+    chosen.insert(fact);
   }
-  if (lines.empty()) return summary;
+  if (chosen.empty()) return summary;
   while (!summary.empty() && summary.back() == '\n') summary.pop_back();
   summary += fmt::format("\n\n{}\n", kFactsHeading);
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) summary += *line;
+  for (const auto* fact : missing)
+    if (chosen.contains(fact)) summary += line_for(*fact);
   return summary;
 }
 
-std::vector<Fact> listed_facts(std::string_view summary) {
+json::array to_json(const std::vector<Fact>& facts) {
+  json::array out;
+  for (const auto& fact : facts)
+    out.push_back(json::object{{"kind", name_of(fact.kind)}, {"text", fact.text}});
+  return out;
+}
+
+std::vector<Fact> facts_from_json(const json::array& in) {
   std::vector<Fact> out;
-  const auto at = summary.find(kFactsHeading);
-  if (at == std::string_view::npos) return out;
-  bool inside = true;
-  each_line(summary.substr(at + kFactsHeading.size()), [&](std::string_view line) {
-    if (line.starts_with("#")) inside = false;
-    if (!inside || !line.starts_with("- ")) return;
-    for (const auto kind : {Fact::Kind::task, Fact::Kind::file, Fact::Kind::rule}) {
-      const auto mark = fmt::format("- {}: ", name_of(kind));
-      if (line.starts_with(mark)) out.push_back(Fact{kind, std::string(line.substr(mark.size()))});
-    }
-  });
+  for (const auto& value : in) {
+    const auto* object = value.if_object();
+    const auto text = object ? json::find_string(*object, "text") : std::nullopt;
+    if (!text || text->empty() || out.size() == kFactsMax) continue;
+    const auto named = json::find_string(*object, "kind").value_or("");
+    for (const auto kind : {Fact::Kind::task, Fact::Kind::file, Fact::Kind::rule})
+      if (named == name_of(kind)) out.push_back(Fact{kind, line_of(*text)});
+  }
   return out;
 }
 

@@ -17,20 +17,23 @@ struct Fact {
   std::string text;  // one line, as it was said
 };
 
-// Those of one stretch of messages, oldest first, each once. A task that is ticked off later
-// ("- [x] ...") is no longer one.
-std::vector<Fact> find_facts(const std::vector<session::MessagePtr>& messages, const Files& files);
+// Those known before and those of one stretch of messages, oldest first, each once. A task that is
+// ticked off later ("- [x] ...") is no longer one.
+std::vector<Fact> find_facts(const std::vector<session::MessagePtr>& messages, const Files& files,
+                             std::vector<Fact> known = {});
+
+// As the `details` of a compaction keep them: a later summary may leave out what this one said.
+json::array to_json(const std::vector<Fact>& facts);
+std::vector<Fact> facts_from_json(const json::array& in);
 
 // Does the summary still say it? Every number, path and name of it, and most of its other words.
 bool says(std::string_view summary, const Fact& fact);
 
 // The heading under which what a summary left out is appended to it.
 inline constexpr std::string_view kFactsHeading = "## Kept word for word";
-// The summary with what it does not say; what an earlier list held is in `known`. At most
-// `bytes_max` bytes are added: the newest go first when there is no room for all.
+// The summary with what it does not say. At most `bytes_max` bytes are added: when there is no room
+// for all, the rules come first, oldest first, then the newest of the rest.
 std::string with_missing(std::string summary, const std::vector<Fact>& facts,
                          std::size_t bytes_max);
-// What stands under that heading in an earlier summary.
-std::vector<Fact> listed_facts(std::string_view summary);
 
 }  // namespace reef::context

@@ -66,6 +66,12 @@ const Entry* last_compaction(std::span<const Entry* const> branch) {
   return nullptr;
 }
 
+std::vector<context::Fact> known_facts(const Entry* compaction) {
+  const auto* details = compaction ? json::find_object(compaction->body, "details") : nullptr;
+  const auto* facts = details ? json::find_array(*details, "facts") : nullptr;
+  return facts ? context::facts_from_json(*facts) : std::vector<context::Fact>();
+}
+
 std::string without_facts(std::string_view summary) {
   auto end = summary.find(context::kFactsHeading);
   if (end == std::string_view::npos) end = summary.size();
@@ -214,8 +220,7 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
   if (before) context::add_known(files, *before);
   auto replaced_messages = history;
   replaced_messages.insert(replaced_messages.end(), prefix.begin(), prefix.end());
-  auto facts = context::listed_facts(previous);
-  for (auto& fact : context::find_facts(replaced_messages, files)) facts.push_back(std::move(fact));
+  const auto facts = context::find_facts(replaced_messages, files, known_facts(before));
   session::SummaryMessage old;
   old.summary = previous;
   const auto replaced = tokens_of(replaced_messages) + context::estimate(session::Message(old));
@@ -254,7 +259,8 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
                        {{"summary", out.summary},
                         {"tokensBefore", out.tokens_before},
                         {"details", json::object{{"readFiles", std::move(read_files)},
-                                                 {"modifiedFiles", std::move(modified_files)}}}}};
+                                                 {"modifiedFiles", std::move(modified_files)},
+                                                 {"facts", context::to_json(facts)}}}}};
   // Without it nothing is kept, here and in pi.
   if (cut->first_kept < branch.size())
     draft.fields["firstKeptEntryId"] = branch[cut->first_kept]->id.text;

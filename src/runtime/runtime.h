@@ -197,7 +197,9 @@ class Runtime {
   Task<Step> ask_model(Turn& turn);
   // Runs the calls side by side; each result is durable as it comes.
   Task<void> call_tools(Turn& turn, std::vector<session::ToolCallBlock> calls);
-  Task<void> call_tool(Turn& turn, const session::ToolCallBlock& call, bool& answered);
+  Task<void> call_tool(Turn& turn, const session::ToolCallBlock& call, bool& answered,
+                       TaskGroup& keeping);
+  Task<void> keep_result(Turn& turn, session::Message result);
   Caller caller_for(Turn& turn, const session::ToolCallBlock& call);
   Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run, Questions::Origin origin,
                                              Ask ask);

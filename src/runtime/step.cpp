@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "base/notify.h"
-#include "base/shield.h"
 #include "runtime/guest.h"
 #include "runtime/segments.h"
 #include "runtime/turn.h"
@@ -166,13 +165,15 @@ Task<void> Runtime::call_tools(Turn& turn, std::vector<session::ToolCallBlock> c
   events.push(std::move(start));
 
   std::deque<bool> answered(calls.size());
+  TaskGroup keeping(loop_, "results");
   TaskGroup tasks(loop_, "tools");
   turn.run.tools_ = &tasks;
   if (!turn.run.cancelled_)
     for (std::size_t i = 0; i < calls.size(); ++i)
-      tasks.spawn(call_tool(turn, calls[i], answered[i]));
+      tasks.spawn(call_tool(turn, calls[i], answered[i], keeping));
   co_await tasks.join();
   turn.run.tools_ = nullptr;
+  co_await keeping.join();
 
   // What was cancelled has no result yet, and every call must have one.
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -184,7 +185,8 @@ Task<void> Runtime::call_tools(Turn& turn, std::vector<session::ToolCallBlock> c
   events.push(ToolsComplete{});
 }
 
-Task<void> Runtime::call_tool(Turn& turn, const session::ToolCallBlock& call, bool& answered) {
+Task<void> Runtime::call_tool(Turn& turn, const session::ToolCallBlock& call, bool& answered,
+                              TaskGroup& keeping) {
   // Spawned from the middle of a step: the others start first.
   co_await yield_to_loop();
   const auto began = std::chrono::steady_clock::now();
@@ -197,8 +199,13 @@ Task<void> Runtime::call_tool(Turn& turn, const session::ToolCallBlock& call, bo
       std::chrono::steady_clock::now() - began);
   answered = true;
   turn.run.events_.push(ToolResult{call.id, answer.text, took, answer.is_error});
-  const auto result = result_message(call, std::move(answer), clock_.now());
-  co_await shielded(save(turn, result, "tool's result"));
+  // A task of its own: a kill that came just now would end this one at its next step.
+  keeping.spawn(keep_result(turn, result_message(call, std::move(answer), clock_.now())));
+}
+
+Task<void> Runtime::keep_result(Turn& turn, session::Message result) {
+  co_await yield_to_loop();
+  co_await save(turn, result, "tool's result");
 }
 
 Caller Runtime::caller_for(Turn& turn, const session::ToolCallBlock& call) {

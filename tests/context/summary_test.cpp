@@ -63,7 +63,7 @@ TEST(Facts, ASummaryThatSaysItInOtherWordsSaysIt) {
   EXPECT_FALSE(says("Port 8443 and release-2.", fact)) << "the rule is missing";
 }
 
-TEST(Facts, WhatIsMissingIsAppendedAndFoundAgain) {
+TEST(Facts, WhatIsMissingIsAppended) {
   const std::vector<Fact> facts = {{Fact::Kind::rule, "Never use tabs."},
                                    {Fact::Kind::task, "write the parser"},
                                    {Fact::Kind::file, "src/a.cpp"}};
@@ -71,11 +71,28 @@ TEST(Facts, WhatIsMissingIsAppendedAndFoundAgain) {
   EXPECT_EQ(summary,
             "## Goal\nwrite the parser\n\n## Kept word for word\n- user: Never use tabs.\n"
             "- changed file: src/a.cpp\n");
-  const auto again = listed_facts(summary);
-  ASSERT_EQ(again.size(), 2U);
-  EXPECT_EQ(again[0].text, "Never use tabs.");
-  EXPECT_EQ(again[1].kind, Fact::Kind::file);
   EXPECT_EQ(with_missing(summary, facts, 4096), summary) << "nothing is said twice";
+}
+
+TEST(Facts, AreCarriedFromOneCompactionToTheNext) {
+  const auto first = find_facts({user("Never use tabs."), agent("- [ ] write the parser")}, {});
+  const auto kept = facts_from_json(to_json(first));
+  ASSERT_EQ(kept.size(), 2U);
+  EXPECT_EQ(kept[0].text, "Never use tabs.");
+  EXPECT_EQ(kept[1].kind, Fact::Kind::task);
+  const auto second = find_facts({agent("- [x] write the parser"), user("Call me Ada.")}, {}, kept);
+  ASSERT_EQ(second.size(), 2U) << "the task is done";
+  EXPECT_EQ(second[1].text, "Call me Ada.");
+  EXPECT_TRUE(facts_from_json({1, "x", json::object{{"text", 5}}, json::object{}}).empty());
+}
+
+TEST(Facts, WhenThereIsNoRoomTheOldestRuleStays) {
+  std::vector<Fact> facts{{Fact::Kind::rule, "Never deploy on Fridays."}};
+  for (int i = 0; i < 500; ++i) {
+    facts.push_back({Fact::Kind::rule, fmt::format("Always number {}", i)});
+    facts.push_back({Fact::Kind::file, fmt::format("src/file{}.cpp", i)});
+  }
+  EXPECT_NE(with_missing("short", facts, 1000).find("Fridays"), std::string::npos);
 }
 
 TEST(Facts, TheListIsBounded) {

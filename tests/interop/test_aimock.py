@@ -29,7 +29,7 @@ FIXTURES = [
     {"match": {"userMessage": "think"}, "response": {"content": "42", "reasoning": "Let me think about it."}},
     {"match": {"userMessage": "use two tools", "hasToolResult": True}, "response": {"content": "I have looked."}},
     {"match": {"userMessage": "use two tools", "hasToolResult": False}, "response": {"content": "Looking.", "toolCalls": [
-        {"name": "recall", "arguments": {"query": "a b", "limit": 3}}, {"name": "read", "arguments": {"file": "c"}}]}},
+        {"name": "recall", "arguments": {"query": "a b", "limit": 3}}, {"name": "paint", "arguments": {"file": "c"}}]}},
     {"match": {"userMessage": "fail 401"}, "response": {
         "error": {"message": "Bad key says the mock", "type": "authentication_error"}, "status": 401}},
     {"match": {"userMessage": "fail 429"}, "response": {
@@ -145,11 +145,11 @@ class AimockTest(unittest.TestCase):
                 lines = read_lines(self.home.file(f"sessions/{id_}/session.jsonl"))
                 messages = [line["message"] for line in lines if line["type"] == "message"]
                 calls = [(b["name"], b["arguments"]) for b in messages[1]["content"] if b["type"] == "toolCall"]
-                self.assertEqual(calls, [("recall", {"query": "a b", "limit": 3}), ("read", {"file": "c"})])
+                self.assertEqual(calls, [("recall", {"query": "a b", "limit": 3}), ("paint", {"file": "c"})])
                 self.assertEqual(messages[1]["stopReason"], "toolUse")
                 results = {m["toolName"]: (m["content"][0]["text"], m["isError"]) for m in messages[2:4]}
                 self.assertEqual(results, {"recall": ("no memories found", False),
-                                           "read": ("tool not registered: read", True)})
+                                           "paint": ("tool not registered: paint", True)})
                 done, _ = self.ask(backend, "say hello", "tools")
                 self.assertEqual(done.out.strip(), HELLO, "the calls are in the history now")
 
