@@ -87,7 +87,7 @@ std::string shown_result(const protocol::ToolResult& result) {
                          utf8::excerpt(first, kShownBytes));
   if (first.size() < text.size()) {
     const auto lines = std::count(text.begin(), text.end(), '\n') + (text.ends_with('\n') ? 0 : 1);
-    out += fmt::format(" ({} lines)", lines);
+    if (lines > 1) out += fmt::format(" ({} lines)", lines);
   }
   if (result.duration_ms() >= 1000)
     out += fmt::format(" {:.1f} s", double(result.duration_ms()) / 1000);

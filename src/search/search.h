@@ -1,17 +1,20 @@
 // Table of contents of search/: full-text search over documents with weighted fields. It knows
 // nothing of sessions.
 //
-//   index.h           Index, Job                        the library's door: add, search, flush,
-//   merge query.h           parse_query, Query                any text is a query searcher.h
-//   Searcher, Filter, Hit             top documents by block-max pruning snippet.h make_snippet the
-//   part that shows why tokenizer.h       Tokenizer                         text to terms stemmer.h
-//   Stemmer, is_stop_word             English word forms scoring.h         FieldScales, idf BM25
-//   over fields, defined exactly memory_segment.h  MemorySegment                     the newest
-//   documents segment.h         Segment, SegmentWriter            an immutable file of documents
-//   build.h           Build, Tombstones                 one segment out of others
-//   manifest.h        Manifest                          which files count
-//   matcher.h, cursor.h                                 clauses and postings during a search
-//   dictionary.h, packing.h, checked_file.h             bytes
+//   index.h           Index, Job               the library's door: add, search, flush, merge
+//   query.h           parse_query, Query       any text is a query
+//   searcher.h        Searcher, Filter, Hit    top documents by block-max pruning
+//   snippet.h         make_snippet             the part that shows why
+//   tokenizer.h       Tokenizer                text to terms
+//   stemmer.h         Stemmer, is_stop_word    English word forms
+//   spelling.h        mend_spelling            words that are nearly in the index
+//   scoring.h         FieldScales, idf         BM25 over fields, defined exactly
+//   memory_segment.h  MemorySegment            the newest documents
+//   segment.h         Segment, SegmentWriter   an immutable file of documents
+//   build.h           Build, Tombstones        one segment out of others
+//   manifest.h        Manifest                 which files count
+//   matcher.h, cursor.h                        clauses and postings during a search
+//   dictionary.h, packing.h, checked_file.h    bytes
 //
 // docs/search.md has the design and the formats.
 #pragma once

@@ -92,7 +92,7 @@ class Os(unittest.TestCase):
         (message,) = self.stored(home, turn.session)
         self.assertEqual([b["type"] for b in message["content"]], ["text", "image"])
 
-    def test_a_file_changed_by_somebody_else_is_not_overwritten(self):
+    def test_U5_a_file_changed_by_somebody_else_is_not_overwritten(self):
         change = "printf theirs > a.txt"
         home = self.home(("edit", {"path": "a.txt", "old_string": "x", "new_string": "y"}), ("read", {"path": "a.txt"}),
                          ("bash", {"command": change}), ("edit", {"path": "a.txt", "old_string": "x", "new_string": "y"}))
@@ -124,7 +124,7 @@ class Os(unittest.TestCase):
         self.assertIn("WANTED=yes", turn.results[0])
         self.assertEqual(turn.errors, [False, True])
 
-    def test_a_timeout_kills_the_whole_group(self):
+    def test_S4_a_timeout_kills_the_whole_group(self):
         home = self.home(("bash", {"command": "echo $$ > pid; sleep 1000 & echo $! > child; sleep 1000", "timeout": 1}))
         turn = self.say(home)
         self.assertEqual(turn.errors, [True])
@@ -262,7 +262,7 @@ class Os(unittest.TestCase):
         self.assertNotEqual(home.reef("mode", session, "wild").code, 0)
         self.assertNotEqual(home.reef("mode", "261115-no-such", "safe").code, 0)
 
-    def test_senders_behind_a_gateway(self):
+    def test_S3_senders_behind_a_gateway(self):
         calls = [("bash", {"command": "ls"}), ("write", {"path": "a", "content": "x"}), ("read", {"path": "/etc/passwd"}),
                  ("ls", {})]
         home = self.home(*calls, mode="allow-all")
