@@ -74,10 +74,11 @@ double mib_below(const std::string& directory) {
   return static_cast<double>(bytes) / kMiB;
 }
 
-// Until the segments of a rebuild have become one: nothing is written any more.
+// Until the segments of a rebuild have become one: nothing is written any more, for longer than the
+// daemon waits before it tidies up.
 Status wait_for_merges(const std::string& index) {
   constexpr std::chrono::milliseconds kLook{250};
-  constexpr int kLooks = 8;
+  constexpr int kLooks = 48;
   auto size = mib_below(index);
   for (int same = 0; same < kLooks; ++same) {
     REEF_CHECK(check_interrupted());
