@@ -7,30 +7,12 @@
 #include "base/utf8.h"
 #include "daemon/config.h"
 #include "daemon/toml_json.h"
+#include "daemon/toml_lines.h"
 #include "daemon/toml_table.h"
 #include "session/ids.h"
 
 namespace reef::daemon {
 namespace {
-
-using Lines = std::vector<std::string>;
-
-Lines split(std::string_view text) {
-  Lines lines;
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    lines.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return lines;
-}
-
-std::string join(const Lines& lines) {
-  std::string out;
-  for (const auto& line : lines) out += line + "\n";
-  return out;
-}
 
 bool is_header(std::string_view line) {
   const auto first = line.find_first_not_of(" \t");
@@ -74,7 +56,7 @@ std::size_t end_of_top(const Lines& lines, const toml::table& root) {
 // tables with a header.
 std::string with_key(std::string_view text, const toml::table& root, std::string_view key,
                      const std::optional<std::string>& value) {
-  auto lines = split(text);
+  auto lines = split_lines(text);
   const auto at = [&](std::size_t i) { return lines.begin() + static_cast<std::ptrdiff_t>(i); };
   auto place = end_of_top(lines, root);
   if (const auto found = root.find(key); found != root.end()) {
@@ -94,12 +76,12 @@ std::string with_key(std::string_view text, const toml::table& root, std::string
   } else if (value) {
     lines.insert(at(place), fmt::format("{} = {}", toml_key(key), *value));
   }
-  return join(lines);
+  return join_lines(lines);
 }
 
 // A table or list of tables with headers: each header goes with the lines up to the next one.
 std::string without_section(std::string_view text, std::string_view key) {
-  auto lines = split(text);
+  auto lines = split_lines(text);
   const auto is_its = [&](std::string_view line) {
     auto rest = line.substr(line.find_first_not_of(" \t[\"'"));
     if (!rest.starts_with(key)) return false;
@@ -118,7 +100,7 @@ std::string without_section(std::string_view text, std::string_view key) {
     lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(i),
                 lines.begin() + static_cast<std::ptrdiff_t>(end));
   }
-  return join(lines);
+  return join_lines(lines);
 }
 
 bool is_secret_name(std::string_view name) {
@@ -305,7 +287,7 @@ Result<std::string> with_agent_patch(std::string_view name, std::string_view tex
     // What the line by line way does not understand is written anew below.
     auto root = parse_toml(out, file);
     if (!root) break;
-    if (const auto* node = root->get(key); node && has_header(*node, split(out))) {
+    if (const auto* node = root->get(key); node && has_header(*node, split_lines(out))) {
       out = without_section(out, key);
       root = parse_toml(out, file);
       if (!root) break;

@@ -4,49 +4,15 @@
 #include <fmt/ranges.h>
 
 #include "daemon/config.h"
+#include "daemon/toml_lines.h"
 #include "daemon/toml_table.h"
 
 namespace reef::daemon {
 namespace {
 
-using Lines = std::vector<std::string>;
-
-Lines split(std::string_view text) {
-  Lines lines;
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    lines.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return lines;
-}
-
-std::string join(const Lines& lines) {
-  std::string out;
-  for (const auto& line : lines) out += line + "\n";
-  return out;
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\u{:04X}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-std::string quoted(const std::vector<std::string>& list) {
+std::string quoted_list(const std::vector<std::string>& list) {
   std::vector<std::string> items;
-  for (const auto& item : list) items.push_back(quoted(item));
+  for (const auto& item : list) items.push_back(toml_quoted(item));
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 
@@ -86,13 +52,13 @@ constexpr std::string_view kDefinition[] = {"kind",          "base_url",    "key
                                             "default_model", "api_version", "auth", "region"};
 
 std::vector<std::pair<std::string, std::string>> fields_of(const model::ProviderSpec& spec) {
-  std::vector<std::pair<std::string, std::string>> fields{{"kind", quoted(spec.kind)}};
+  std::vector<std::pair<std::string, std::string>> fields{{"kind", toml_quoted(spec.kind)}};
   const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) fields.emplace_back(name, quoted(value));
+    if (!value.empty()) fields.emplace_back(name, toml_quoted(value));
   };
   add("base_url", spec.base_url);
   add("key", spec.key);
-  if (!spec.models.empty()) fields.emplace_back("models", quoted(spec.models));
+  if (!spec.models.empty()) fields.emplace_back("models", quoted_list(spec.models));
   add("default_model", spec.default_model);
   add("api_version", spec.api_version);
   add("auth", spec.auth);
@@ -125,10 +91,10 @@ std::optional<std::size_t> header_of(const Lines& lines, const toml::table& tabl
 Result<std::string> with_default_model(std::string_view text, std::string_view file,
                                        const std::string& model) {
   REEF_TRY(const auto root, parse_toml(text, file));
-  auto lines = split(text);
+  auto lines = split_lines(text);
   // Before the first table, whose keys would be meant otherwise; after the comments of the top.
-  set_key(lines, root, "default_model", quoted(model), 0);
-  auto out = join(lines);
+  set_key(lines, root, "default_model", toml_quoted(model), 0);
+  auto out = join_lines(lines);
   REEF_TRY(const auto loaded, parse_config(out, file));
   if (loaded.config.default_model != model) return by_hand(file, "default_model");
   return out;
@@ -137,9 +103,9 @@ Result<std::string> with_default_model(std::string_view text, std::string_view f
 Result<std::string> with_default_agent(std::string_view text, std::string_view file,
                                        const std::string& agent) {
   REEF_TRY(const auto root, parse_toml(text, file));
-  auto lines = split(text);
-  set_key(lines, root, "default_agent", quoted(agent), 0);
-  auto out = join(lines);
+  auto lines = split_lines(text);
+  set_key(lines, root, "default_agent", toml_quoted(agent), 0);
+  auto out = join_lines(lines);
   REEF_TRY(const auto loaded, parse_config(out, file));
   if (loaded.config.default_agent != agent) return by_hand(file, "default_agent");
   return out;
@@ -153,15 +119,16 @@ Result<std::string> with_provider(std::string_view text, std::string_view file,
   if (!provider_table(root, spec.name)) {
     if (!out.empty() && !out.ends_with('\n')) out += '\n';
     if (!out.empty()) out += '\n';
-    out += fmt::format("[providers.{}]\n",
-                       spec.name.find('.') == std::string::npos ? spec.name : quoted(spec.name));
+    out +=
+        fmt::format("[providers.{}]\n",
+                    spec.name.find('.') == std::string::npos ? spec.name : toml_quoted(spec.name));
     for (const auto& [key, value] : fields) out += fmt::format("{} = {}\n", key, value);
   } else {
     // One key at a time, read again in between: lines move.
     for (const auto key : kDefinition) {
       REEF_TRY(const auto now, parse_toml(out, file));
       const auto* table = provider_table(now, spec.name);
-      auto lines = split(out);
+      auto lines = split_lines(out);
       const auto header = table ? header_of(lines, *table) : std::nullopt;
       if (!header) return by_hand(file, "providers." + spec.name);
       const auto given = std::find_if(fields.begin(), fields.end(),
@@ -172,7 +139,7 @@ Result<std::string> with_provider(std::string_view text, std::string_view file,
         lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(range->first),
                     lines.begin() + static_cast<std::ptrdiff_t>(range->last + 1));
       }
-      out = join(lines);
+      out = join_lines(lines);
     }
   }
   auto loaded = parse_config(out, file);
@@ -189,7 +156,7 @@ Result<std::string> without_provider(std::string_view text, std::string_view fil
   REEF_TRY(const auto root, parse_toml(out, file));
   const auto* table = provider_table(root, name);
   if (!table) return Error(Errc::not_found, fmt::format("there is no provider '{}'", name));
-  auto lines = split(out);
+  auto lines = split_lines(out);
   // Every header whose table is this one or inside it, with the lines up to the next header.
   std::vector<std::size_t> headers;
   const auto collect = [&](auto&& self, const toml::table& in) -> void {
@@ -211,7 +178,7 @@ Result<std::string> without_provider(std::string_view text, std::string_view fil
     lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(header),
                 lines.begin() + static_cast<std::ptrdiff_t>(end));
   }
-  out = join(lines);
+  out = join_lines(lines);
   REEF_TRY(const auto loaded, parse_config(out, file));
   if (loaded.config.providers.contains(name)) return by_hand(file, "providers." + name);
   return out;

@@ -8,30 +8,9 @@
 #include <fmt/ranges.h>
 
 #include "base/utf8.h"
+#include "daemon/toml_lines.h"
 
 namespace reef::daemon {
-namespace {
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\u{:04X}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-}  // namespace
-
 json::value to_json(const toml::node& node) {
   if (const auto* table = node.as_table()) {
     json::object out;
@@ -61,13 +40,13 @@ std::string toml_key(std::string_view key) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '_';
   });
-  return bare ? std::string(key) : quoted(key);
+  return bare ? std::string(key) : toml_quoted(key);
 }
 
 Result<std::string> toml_value(const json::value& value) {
   if (const auto* text = value.if_string()) {
     if (!utf8::valid(*text)) return Error(Errc::invalid, "a text must be UTF-8");
-    return quoted(*text);
+    return toml_quoted(*text);
   }
   if (value.is_bool()) return std::string(value.get_bool() ? "true" : "false");
   if (value.is_int64()) return fmt::format("{}", value.get_int64());
