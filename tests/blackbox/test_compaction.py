@@ -79,6 +79,31 @@ class Compaction(unittest.TestCase):
             for fact in ("release-7", "8443", "Ada Vale"):
                 self.assertIn(fact, json.loads(done.out)["summary"], round_)
 
+    def test_a_model_that_fails_changes_nothing_and_one_that_works_is_checked(self):
+        config = 'default_model = "demo"\n[providers.demo]\nkind = "scripted"\nscript = "script.json"\n'
+        home = self.home(config=config, files={"script.json": json.dumps(
+            {"replies": [{"fail": "invalid_request", "message": "not today"}]})})
+        size = os.path.getsize(home.file("sessions/260101-bulk-one/session.jsonl"))
+        failed = home.reef("compact", "260101-bulk-one")
+        self.assertNotEqual(failed.code, 0)
+        self.assertIn("not today", failed.err)
+        self.assertEqual(os.path.getsize(home.file("sessions/260101-bulk-one/session.jsonl")), size)
+        for text, reason in (("", "empty"), ("x" * 2_000_000, "not make the context smaller")):
+            self.say_this(home, text)
+            refused = home.reef("compact", "260101-bulk-one")
+            self.assertNotEqual(refused.code, 0, text[:10])
+            self.assertIn(reason, refused.err)
+        self.say_this(home, "## Goal\nKeep the harbour.")
+        done = home.reef("compact", "260101-bulk-one", "mind the tides", "--json")
+        self.assertEqual(done.code, 0, done.err)
+        for fact in ("Keep the harbour", "release-7", "8443", "Ada Vale"):
+            self.assertIn(fact, done.json["summary"])
+
+    def say_this(self, home, text):
+        with open(home.file("script.json"), "w") as out:
+            json.dump({"replies": [{"text": text}]}, out)
+        self.assertEqual(home.reef("reload").code, 0)
+
     def test_two_at_once_are_one(self):
         home = self.home()
         results = []
