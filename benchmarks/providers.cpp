@@ -176,7 +176,7 @@ Result<Cost> by_reef(int tokens, bool paced) {
   Pool pool(1);
   SystemClock clock;
   SystemRandom random;
-  model::http::Client client(io.get_executor());
+  http::Client client(io.get_executor());
   const auto url = fmt::format("http://127.0.0.1:{}", backend.port);
   model::HttpProvider provider(
       {client, pool, clock, random},

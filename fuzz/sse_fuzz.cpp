@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "model/sse/sse.h"
+#include "http/sse.h"
 
 namespace {
 
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* input, std::size_t siz
   const std::size_t step = 1 + input[0] % 64U;
   const std::string_view bytes(reinterpret_cast<const char*>(input) + 1, size - 1);
 
-  reef::model::sse::Parser parser(kBytesMax);
+  reef::http::sse::Parser parser(kBytesMax);
   Events events;
   bool refused = false;
   for (std::size_t at = 0; at < bytes.size() && !refused; at += step) {

@@ -19,17 +19,18 @@ ALLOWED = {
     "memory": "search base",
     "process": "base",
     "shell": "base",
-    "mcp": "process base",
+    "http": "base",
+    "mcp": "http process base",
     "context": "session base",
-    "model": "search session base",
-    "runtime": "context model mcp memory search session base",
-    "hooks": "runtime model mcp memory recall search session process shell base",
+    "model": "http search session base",
+    "runtime": "context model http mcp memory search session base",
+    "hooks": "runtime model mcp http memory recall search session process shell base",
     "protocol": "base",
     "transport": "protocol base",
-    "server": "context process hooks runtime model mcp memory recall search exchange organise session protocol base",
+    "server": "context process hooks runtime model mcp http memory recall search exchange organise session protocol base",
     "client": "transport protocol base",
     "policy": "client protocol base",
-    "daemon": "policy client server transport protocol hooks runtime model mcp memory recall search exchange organise "
+    "daemon": "policy client server transport protocol hooks runtime model mcp http memory recall search exchange organise "
     "process shell store session base",
 }
 
@@ -42,7 +43,7 @@ RESTRICTED = {
     "iostream": ("apps/", "tests/", "benchmarks/", "fuzz/"),
     "CLI/CLI.hpp": ("apps/", "benchmarks/main.cpp"),
     "toml++/toml.h": ("src/daemon/", "src/organise/", "src/exchange/", "tests/exchange/definitions_test.cpp"),
-    "curl/": ("src/model/http/",),
+    "curl/": ("src/http/",),
     "spdlog/": ("src/base/log.cpp",),
 }
 

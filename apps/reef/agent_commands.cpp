@@ -1,5 +1,3 @@
-#include "agent_commands.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -12,17 +10,27 @@
 
 #include "base/files.h"
 #include "base/utf8.h"
+#include "command_group.h"
 
 namespace reef::cli {
 
-struct AgentCommands::Options {
-  CLI::App* group = nullptr;
-  CLI::App *ls = nullptr, *show = nullptr, *create = nullptr, *set = nullptr, *rename = nullptr,
-           *rm = nullptr;
-  std::string name, to, config;
-  std::vector<std::string> fields;
-  std::optional<std::string> prompt;
-  std::string prompt_file;
+class AgentCommands final : public CommandGroup {
+ public:
+  AgentCommands(CLI::App& app, bool& json);
+  bool parsed() const override;
+  int run(const Context& context) const override;
+
+ private:
+  struct Options {
+    CLI::App* group = nullptr;
+    CLI::App *ls = nullptr, *show = nullptr, *create = nullptr, *set = nullptr, *rename = nullptr,
+             *rm = nullptr;
+    std::string name, to, config;
+    std::vector<std::string> fields;
+    std::optional<std::string> prompt;
+    std::string prompt_file;
+  };
+  Options options_;
 };
 
 namespace {
@@ -215,8 +223,8 @@ Result<std::string> read_text(const std::string& path) {
 
 }  // namespace
 
-AgentCommands::AgentCommands(CLI::App& app, bool& json) : options_(std::make_unique<Options>()) {
-  auto& o = *options_;
+AgentCommands::AgentCommands(CLI::App& app, bool& json) {
+  auto& o = options_;
   const auto add = [&](CLI::App& parent, const char* name, const char* what,
                        const std::string& example) {
     auto* command = parent.add_subcommand(name, what);
@@ -250,14 +258,12 @@ AgentCommands::AgentCommands(CLI::App& app, bool& json) : options_(std::make_uni
   }
 }
 
-AgentCommands::~AgentCommands() = default;
-
 bool AgentCommands::parsed() const {
-  return options_->group->parsed();
+  return options_.group->parsed();
 }
 
 int AgentCommands::run(const Context& context) const {
-  const auto& o = *options_;
+  const auto& o = options_;
   const auto with = [&](const std::function<Task<Status>(Client&)>& body) {
     return with_client(context, "agents", Start::if_needed, body);
   };
@@ -316,6 +322,10 @@ int AgentCommands::run(const Context& context) const {
   message.mutable_update_agent()->set_config(config);
   message.mutable_update_agent()->set_prompt(prompt);
   return with([&](Client& c) { return change(context, c, message, shown(o.name) + " changed"); });
+}
+
+std::unique_ptr<CommandGroup> agent_commands(CLI::App& app, bool& json) {
+  return std::make_unique<AgentCommands>(app, json);
 }
 
 }  // namespace reef::cli

@@ -1,19 +1,27 @@
-#include "event_commands.h"
-
 #include <cstdio>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "command_group.h"
 
 namespace reef::cli {
 
-struct EventCommands::Options {
-  CLI::App* group = nullptr;
-  CLI::App* watch = nullptr;
-  std::string agent, sender, key;
-  std::vector<std::string> kinds;
+class EventCommands final : public CommandGroup {
+ public:
+  EventCommands(CLI::App& app, bool& json);
+  bool parsed() const override;
+  int run(const Context& context) const override;
+
+ private:
+  struct Options {
+    CLI::App* group = nullptr;
+    CLI::App* watch = nullptr;
+    std::string agent, sender, key;
+    std::vector<std::string> kinds;
+  };
+  Options options_;
 };
 
 namespace {
@@ -95,8 +103,8 @@ Task<Status> watch(const Context& context, client::Client& client,
 
 }  // namespace
 
-EventCommands::EventCommands(CLI::App& app, bool& json) : options_(std::make_unique<Options>()) {
-  auto& o = *options_;
+EventCommands::EventCommands(CLI::App& app, bool& json) {
+  auto& o = options_;
   o.group = app.add_subcommand("events", "What happens in all conversations");
   o.group->require_subcommand(1);
   o.group->footer("Example:\n  reef events watch --kind done\n");
@@ -117,14 +125,12 @@ EventCommands::EventCommands(CLI::App& app, bool& json) : options_(std::make_uni
       ->check(CLI::IsMember(names));
 }
 
-EventCommands::~EventCommands() = default;
-
 bool EventCommands::parsed() const {
-  return options_->group->parsed();
+  return options_.group->parsed();
 }
 
 int EventCommands::run(const Context& context) const {
-  const auto& o = *options_;
+  const auto& o = options_;
   protocol::SubscribeEvents request;
   for (const auto* text : {&o.agent, &o.sender, &o.key})
     if (!utf8::valid(*text)) {
@@ -138,6 +144,10 @@ int EventCommands::run(const Context& context) const {
     if (std::find(o.kinds.begin(), o.kinds.end(), name) != o.kinds.end()) request.add_kinds(kind);
   return with_client(context, "events", Start::if_needed,
                      [&](client::Client& client) { return watch(context, client, request); });
+}
+
+std::unique_ptr<CommandGroup> event_commands(CLI::App& app, bool& json) {
+  return std::make_unique<EventCommands>(app, json);
 }
 
 }  // namespace reef::cli

@@ -3,14 +3,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "agent_commands.h"
+#include "command_group.h"
 #include "commands.h"
-#include "event_commands.h"
-#include "memory_commands.h"
-#include "model_commands.h"
-#include "permission_commands.h"
 #include "protocol/protocol.h"
-#include "run_commands.h"
 
 namespace {
 
@@ -408,12 +403,10 @@ int main(int argc, char** argv) {
   auto* stop =
       add(app, flags, "stop", "Stop the daemon; running turns are finished first", "reef stop");
 
-  const RunCommands runs(app, flags.json);
-  const MemoryCommands memory(app, flags.json);
-  const ModelCommands models(app, flags.json);
-  const AgentCommands agents(app, flags.json);
-  const EventCommands events(app, flags.json);
-  const PermissionCommands permissions(app, flags.json);
+  std::vector<std::unique_ptr<CommandGroup>> groups;
+  for (auto* make : {run_commands, memory_commands, model_commands, agent_commands, event_commands,
+                     permission_commands})
+    groups.push_back(make(app, flags.json));
 
   try {
     app.parse(argc, argv);
@@ -514,12 +507,8 @@ int main(int argc, char** argv) {
     }
     return run_import(context, importing);
   }
-  if (runs.parsed()) return runs.run(context);
-  if (memory.parsed()) return memory.run(context);
-  if (models.parsed()) return models.run(context);
-  if (agents.parsed()) return agents.run(context);
-  if (events.parsed()) return events.run(context);
-  if (permissions.parsed()) return permissions.run(context);
+  for (const auto& group : groups)
+    if (group->parsed()) return group->run(context);
   if (search->parsed()) {
     for (const auto& word : search_words)
       searching.query += (searching.query.empty() ? "" : " ") + word;

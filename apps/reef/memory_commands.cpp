@@ -1,5 +1,3 @@
-#include "memory_commands.h"
-
 #include <cstdio>
 #include <unistd.h>
 
@@ -9,20 +7,31 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "command_group.h"
 #include "memory/dump.h"
 #include "memory/operations.h"
 
 namespace reef::cli {
 
-struct MemoryCommands::Options {
-  CLI::App* group = nullptr;
-  CLI::App *ls = nullptr, *show = nullptr, *recall = nullptr, *remember = nullptr,
-           *forget = nullptr, *rename = nullptr, *alias = nullptr, *dump = nullptr, *load = nullptr;
-  std::string agent, kind, name, to, folder;
-  std::optional<std::string> content;
-  std::vector<std::string> words, aliases;
-  std::uint32_t limit = 0;
-  bool remove = false;
+class MemoryCommands final : public CommandGroup {
+ public:
+  MemoryCommands(CLI::App& app, bool& json);
+  bool parsed() const override;
+  int run(const Context& context) const override;
+
+ private:
+  struct Options {
+    CLI::App* group = nullptr;
+    CLI::App *ls = nullptr, *show = nullptr, *recall = nullptr, *remember = nullptr,
+             *forget = nullptr, *rename = nullptr, *alias = nullptr, *dump = nullptr,
+             *load = nullptr;
+    std::string agent, kind, name, to, folder;
+    std::optional<std::string> content;
+    std::vector<std::string> words, aliases;
+    std::uint32_t limit = 0;
+    bool remove = false;
+  };
+  Options options_;
 };
 
 namespace {
@@ -220,8 +229,8 @@ Result<std::string> content_from(const std::optional<std::string>& given) {
 
 }  // namespace
 
-MemoryCommands::MemoryCommands(CLI::App& app, bool& json) : options_(std::make_unique<Options>()) {
-  auto& o = *options_;
+MemoryCommands::MemoryCommands(CLI::App& app, bool& json) {
+  auto& o = options_;
   o.group = app.add_subcommand("memory", "What agents remember");
   o.group->require_subcommand(1);
   o.group->footer(
@@ -268,14 +277,12 @@ MemoryCommands::MemoryCommands(CLI::App& app, bool& json) : options_(std::make_u
   o.load->add_option("DIR", o.folder, "Folder a dump made")->required();
 }
 
-MemoryCommands::~MemoryCommands() = default;
-
 bool MemoryCommands::parsed() const {
-  return options_->group->parsed();
+  return options_.group->parsed();
 }
 
 int MemoryCommands::run(const Context& context) const {
-  const auto& o = *options_;
+  const auto& o = options_;
   const auto ask = [&](std::string_view command,
                        const std::function<Task<Status>(client::Client&)>& body) {
     return with_client(context, fmt::format("memory {}", command), Start::if_needed, body);
@@ -350,6 +357,10 @@ int MemoryCommands::run(const Context& context) const {
                [&](client::Client& client) { return dump(context, client, o.agent, o.folder); });
   return ask("load",
              [&](client::Client& client) { return load(context, client, o.agent, o.folder); });
+}
+
+std::unique_ptr<CommandGroup> memory_commands(CLI::App& app, bool& json) {
+  return std::make_unique<MemoryCommands>(app, json);
 }
 
 }  // namespace reef::cli

@@ -1,10 +1,10 @@
-#include "model_commands.h"
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/utf8.h"
+#include "command_group.h"
+#include "setup_command.h"
 
 namespace reef::cli {
 namespace {
@@ -199,18 +199,27 @@ std::string describe(const protocol::ProviderVerdict& verdict) {
   return out;
 }
 
-struct ModelCommands::Options {
-  CLI::App* models = nullptr;
-  CLI::App* providers = nullptr;
-  CLI::App* test = nullptr;
-  CLI::App* rm = nullptr;
-  CLI::App* setup = nullptr;
-  std::string provider, use, name, model;
-  SetupOptions setting_up;
+class ModelCommands final : public CommandGroup {
+ public:
+  ModelCommands(CLI::App& app, bool& json);
+  bool parsed() const override;
+  int run(const Context& context) const override;
+
+ private:
+  struct Options {
+    CLI::App* models = nullptr;
+    CLI::App* providers = nullptr;
+    CLI::App* test = nullptr;
+    CLI::App* rm = nullptr;
+    CLI::App* setup = nullptr;
+    std::string provider, use, name, model;
+    SetupOptions setting_up;
+  };
+  Options options_;
 };
 
-ModelCommands::ModelCommands(CLI::App& app, bool& json) : options_(std::make_unique<Options>()) {
-  auto& o = *options_;
+ModelCommands::ModelCommands(CLI::App& app, bool& json) {
+  auto& o = options_;
   const auto add = [&](CLI::App& parent, const char* name, const char* what,
                        const std::string& example) {
     auto* command = parent.add_subcommand(name, what);
@@ -251,14 +260,12 @@ ModelCommands::ModelCommands(CLI::App& app, bool& json) : options_(std::make_uni
   o.setup->add_flag("--keep-default", s.keep_default, "Leave the default model as it is");
 }
 
-ModelCommands::~ModelCommands() = default;
-
 bool ModelCommands::parsed() const {
-  return options_->models->parsed() || options_->providers->parsed() || options_->setup->parsed();
+  return options_.models->parsed() || options_.providers->parsed() || options_.setup->parsed();
 }
 
 int ModelCommands::run(const Context& context) const {
-  const auto& o = *options_;
+  const auto& o = options_;
   const auto ask = [&](std::string_view command, const std::function<Task<Status>(Client&)>& body) {
     return with_client(context, command, Start::if_needed, body);
   };
@@ -279,6 +286,10 @@ int ModelCommands::run(const Context& context) const {
   if (o.rm->parsed())
     return ask("providers rm", [&](Client& client) { return remove(context, client, o.name); });
   return ask("providers", [&](Client& client) { return providers(context, client); });
+}
+
+std::unique_ptr<CommandGroup> model_commands(CLI::App& app, bool& json) {
+  return std::make_unique<ModelCommands>(app, json);
 }
 
 }  // namespace reef::cli

@@ -1,5 +1,3 @@
-#include "permission_commands.h"
-
 #include <cstdio>
 #include <unistd.h>
 
@@ -7,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "command_group.h"
 
 namespace reef::cli {
 namespace {
@@ -122,17 +121,25 @@ Task<Status> accept(const Context& context, Client& client, protocol::ClientMess
 
 }  // namespace
 
-struct PermissionCommands::Options {
-  CLI::App* permissions = nullptr;
-  CLI::App* mode = nullptr;
-  CLI::App* plans = nullptr;
-  CLI::App* accept = nullptr;
-  std::string id, wanted_mode, plan, plan_mode, revoke, tool;
+class PermissionCommands final : public CommandGroup {
+ public:
+  PermissionCommands(CLI::App& app, bool& json);
+  bool parsed() const override;
+  int run(const Context& context) const override;
+
+ private:
+  struct Options {
+    CLI::App* permissions = nullptr;
+    CLI::App* mode = nullptr;
+    CLI::App* plans = nullptr;
+    CLI::App* accept = nullptr;
+    std::string id, wanted_mode, plan, plan_mode, revoke, tool;
+  };
+  Options options_;
 };
 
-PermissionCommands::PermissionCommands(CLI::App& app, bool& json)
-    : options_(std::make_unique<Options>()) {
-  auto& o = *options_;
+PermissionCommands::PermissionCommands(CLI::App& app, bool& json) {
+  auto& o = options_;
   const auto add = [&](CLI::App& parent, const char* name, const char* what, const char* example) {
     auto* command = parent.add_subcommand(name, what);
     command->add_flag("--json", json, "Print JSON (docs/cli.md tells the shape)");
@@ -165,15 +172,13 @@ PermissionCommands::PermissionCommands(CLI::App& app, bool& json)
       ->check(CLI::IsMember({"ask", "allow-all"}));
 }
 
-PermissionCommands::~PermissionCommands() = default;
-
 bool PermissionCommands::parsed() const {
-  const auto& o = *options_;
+  const auto& o = options_;
   return o.permissions->parsed() || o.mode->parsed() || o.plans->parsed() || o.accept->parsed();
 }
 
 int PermissionCommands::run(const Context& context) const {
-  const auto& o = *options_;
+  const auto& o = options_;
   protocol::ClientMessage message;
   if (o.mode->parsed())
     return with_client(context, "mode", Start::if_needed, [&](Client& client) {
@@ -200,6 +205,10 @@ int PermissionCommands::run(const Context& context) const {
   }
   return with_client(context, "permissions", Start::if_needed,
                      [&](Client& client) { return permissions(context, client, message); });
+}
+
+std::unique_ptr<CommandGroup> permission_commands(CLI::App& app, bool& json) {
+  return std::make_unique<PermissionCommands>(app, json);
 }
 
 }  // namespace reef::cli

@@ -1,18 +1,26 @@
-#include "run_commands.h"
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "command_group.h"
 #include "turn_view.h"
 
 namespace reef::cli {
 
-struct RunCommands::Options {
-  CLI::App *questions = nullptr, *answer = nullptr, *steer = nullptr, *kill = nullptr;
-  std::string agent, sender, text;
-  std::vector<std::string> words;
-  std::optional<std::string> key;
+class RunCommands final : public CommandGroup {
+ public:
+  RunCommands(CLI::App& app, bool& json);
+  bool parsed() const override;
+  int run(const Context& context) const override;
+
+ private:
+  struct Options {
+    CLI::App *questions = nullptr, *answer = nullptr, *steer = nullptr, *kill = nullptr;
+    std::string agent, sender, text;
+    std::vector<std::string> words;
+    std::optional<std::string> key;
+  };
+  Options options_;
 };
 
 namespace {
@@ -129,8 +137,8 @@ CLI::App* add(CLI::App& app, bool& json, const char* name, const char* what,
 
 }  // namespace
 
-RunCommands::RunCommands(CLI::App& app, bool& json) : options_(std::make_unique<Options>()) {
-  auto& o = *options_;
+RunCommands::RunCommands(CLI::App& app, bool& json) {
+  auto& o = options_;
   o.questions = add(app, json, "questions", "What agents wait for an answer to",
                     "reef questions --json | jq -r '.[0].id'");
   o.answer = add(app, json, "answer", "Answer a question of an agent",
@@ -164,15 +172,13 @@ RunCommands::RunCommands(CLI::App& app, bool& json) : options_(std::make_unique<
   }
 }
 
-RunCommands::~RunCommands() = default;
-
 bool RunCommands::parsed() const {
-  const auto& o = *options_;
+  const auto& o = options_;
   return o.questions->parsed() || o.answer->parsed() || o.steer->parsed() || o.kill->parsed();
 }
 
 int RunCommands::run(const Context& context) const {
-  const auto& o = *options_;
+  const auto& o = options_;
   const auto ask = [&](const char* name, const std::function<Task<Status>(client::Client&)>& body) {
     return with_client(context, name, Start::never, body);
   };
@@ -203,6 +209,10 @@ int RunCommands::run(const Context& context) const {
   return ask("kill", [&](client::Client& client) {
     return expect_pong(context, client, message, "cancelled");
   });
+}
+
+std::unique_ptr<CommandGroup> run_commands(CLI::App& app, bool& json) {
+  return std::make_unique<RunCommands>(app, json);
 }
 
 }  // namespace reef::cli

@@ -1,4 +1,6 @@
 // reef setup: a few questions, a try, and config.toml is written by the daemon.
+#include "setup_command.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -8,7 +10,6 @@
 #include <termios.h>
 
 #include "base/utf8.h"
-#include "model_commands.h"
 
 namespace reef::cli {
 namespace {

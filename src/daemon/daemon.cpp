@@ -255,7 +255,7 @@ class Daemon {
   }
 
   model::HttpHouse house() {
-    if (!http_) http_ = std::make_unique<model::http::Client>(io_.get_executor());
+    if (!http_) http_ = std::make_unique<http::Client>(io_.get_executor());
     return {*http_, pool_, clock_, random_};
   }
 
@@ -542,7 +542,7 @@ class Daemon {
   runtime::Compactions compactions_;
   exchange::Importer importer_;
   recall::Recall recall_;
-  std::unique_ptr<model::http::Client> http_;  // once a provider needs it
+  std::unique_ptr<http::Client> http_;  // once a provider needs it
   model::ModelLists model_lists_;
   server::Node node_;
   AgentChanges agent_changes_;

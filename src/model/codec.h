@@ -9,18 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "http/http.h"
 #include "model/provider.h"
 
 namespace reef::model {
 
-using Headers = std::vector<std::pair<std::string, std::string>>;
-
-struct HttpRequest {
-  std::string method = "POST";
-  std::string url;
-  Headers headers;
-  std::string body;
-};
+using http::Headers;
+using HttpRequest = http::Request;
 
 // What is known of a model, from the built-in table, config.toml, or a backend's own list.
 struct ModelFacts {

@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/random.h"
+#include "http/http.h"
 #include "model/codec.h"
-#include "model/http/http.h"
 #include "model/key.h"
 #include "model/model.h"
 

@@ -8,8 +8,6 @@
 //   overflow.h       says_too_long                       words for what does not fit
 //   claude.h         lengths, prepare                    what is peculiar to the Claude models
 //   http_provider.h  HttpProvider                        a codec, bytes, retries
-//   http/http.h      http::Client                        HTTP on the loop
-//   sse/sse.h        sse::Parser                         server-sent events
 //   key.h            KeySource                           where a key comes from
 //   anthropic/ azure/ bedrock/ google/ openai/           one folder for each wire format
 //   local/           LocalProvider                       the default: no key, no network

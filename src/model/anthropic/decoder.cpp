@@ -1,10 +1,10 @@
 #include <algorithm>
 
+#include "http/sse.h"
 #include "model/anthropic/anthropic.h"
 #include "model/anthropic/wire.h"
 #include "model/claude.h"
 #include "model/reply_builder.h"
-#include "model/sse/sse.h"
 
 namespace reef::model::anthropic {
 namespace {
@@ -47,7 +47,7 @@ class AnthropicDecoder final : public Decoder {
   }
 
  private:
-  std::optional<Failure> take_event(const sse::Event& event, const DeltaSink& sink) {
+  std::optional<Failure> take_event(const http::sse::Event& event, const DeltaSink& sink) {
     auto parsed = json::parse_lenient(event.data);
     if (!parsed || !parsed->is_object()) return garbled("an event of the stream is no JSON object");
     const auto& data = parsed->as_object();
@@ -126,7 +126,7 @@ class AnthropicDecoder final : public Decoder {
     if (reason == "refusal") refused_ = true;
   }
 
-  sse::Parser parser_;
+  http::sse::Parser parser_;
   ReplyBuilder builder_;
   session::StopReason reason_ = session::StopReason::stop;
   bool refused_ = false;

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "http/url.h"
 #include "model/bedrock/wire.h"
 #include "model/overflow.h"
 #include "model/reply_builder.h"
-#include "model/url.h"
 
 namespace reef::model {
 namespace bedrock {
@@ -109,7 +109,7 @@ HttpRequest BedrockCodec::encode(const Request& request, const ModelFacts& facts
                         ? fmt::format("https://bedrock-runtime.{}.amazonaws.com", options_.region)
                         : options_.base_url;
   HttpRequest out;
-  out.url = fmt::format("{}/model/{}/converse-stream", base, percent_encoded(request.model));
+  out.url = fmt::format("{}/model/{}/converse-stream", base, http::percent_encoded(request.model));
   out.headers = {{"content-type", "application/json"},
                  {"accept", "application/vnd.amazon.eventstream"}};
   out.body = json::write(bedrock::request_body(request, facts));

@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 #include "base/utf8.h"
-#include "model/url.h"
+#include "http/url.h"
 
 namespace reef::model::bedrock {
 namespace {
@@ -71,7 +71,7 @@ std::string canonical_path(std::string_view path) {
   std::string out;
   while (!path.empty()) {
     const auto slash = std::min(path.find('/'), path.size());
-    out += percent_encoded(path.substr(0, slash));
+    out += http::percent_encoded(path.substr(0, slash));
     path.remove_prefix(slash);
     if (!path.empty()) {
       out += '/';

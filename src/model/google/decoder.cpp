@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "http/sse.h"
 #include "model/google/schema.h"
 #include "model/google/wire.h"
 #include "model/reply_builder.h"
-#include "model/sse/sse.h"
 
 namespace reef::model::google {
 namespace {
@@ -159,7 +159,7 @@ class GoogleDecoder final : public Decoder {
   }
 
   std::vector<Tool> tools_;
-  sse::Parser parser_;
+  http::sse::Parser parser_;
   ReplyBuilder builder_;
   const DeltaSink* sink_ = nullptr;
   Last last_ = Last::nothing;

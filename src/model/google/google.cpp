@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "http/url.h"
 #include "model/google/wire.h"
 #include "model/overflow.h"
 #include "model/reply_builder.h"
-#include "model/url.h"
 
 namespace reef::model {
 namespace google {
@@ -89,7 +89,7 @@ HttpRequest GoogleCodec::encode(const Request& request, const ModelFacts& facts,
   if (model.starts_with("models/")) model.remove_prefix(7);
   HttpRequest out;
   out.url = fmt::format("{}/models/{}:streamGenerateContent?alt=sse", options_.base_url,
-                        percent_encoded(model));
+                        http::percent_encoded(model));
   out.headers = headers();
   out.headers.emplace_back("content-type", "application/json");
   out.body = json::write(google::request_body(request, facts));

@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "http/sse.h"
 #include "model/codec.h"
 #include "model/reply_builder.h"
-#include "model/sse/sse.h"
 
 namespace reef::model::openai {
 
@@ -44,7 +44,7 @@ class EventDecoder : public Decoder {
 
   Form form_ = Form::unknown;
   bool marked_ = false;  // [DONE] came
-  sse::Parser parser_;
+  http::sse::Parser parser_;
   std::string answer_;
   std::size_t depth_ = 0;
   bool in_string_ = false;

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace reef::model {
+namespace reef::http {
 
 // By RFC 3986: everything but letters, digits and -._~ as %XX.
 std::string percent_encoded(std::string_view text);
 
-}  // namespace reef::model
+}  // namespace reef::http

@@ -5,9 +5,9 @@
 
 #include "base/assert.h"
 #include "base/utf8.h"
-#include "model/http/multi.h"
+#include "http/multi.h"
 
-namespace reef::model::http {
+namespace reef::http {
 namespace {
 
 constexpr std::size_t kHeaderBytesMax = 256U << 10;
@@ -69,7 +69,7 @@ bool is_here(const std::string& host) {
 
 }  // namespace
 
-Exchange::Exchange(std::shared_ptr<Multi> owner, HttpRequest what)
+Exchange::Exchange(std::shared_ptr<Multi> owner, Request what)
     : multi(std::move(owner)), request(std::move(what)), changed(multi->loop) {
   multi->live.insert(this);
 }
@@ -196,4 +196,4 @@ void Exchange::resume() {
   curl().easy_pause(easy, CURLPAUSE_CONT);
 }
 
-}  // namespace reef::model::http
+}  // namespace reef::http

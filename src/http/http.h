@@ -1,3 +1,11 @@
+// Table of contents of http/, and its face.
+//
+//   http.h      Client, Answer   this file
+//   sse.h       Parser           server-sent events
+//   url.h                        text in URLs
+//   library.h                    libcurl, loaded when it is first needed
+//   multi.h                      its transfers on our loop
+//
 // Outbound HTTP on libcurl's multi interface, driven by the loop: nothing here blocks it, names are
 // resolved on libcurl's own threads. HTTP/2 where TLS offers it, connections kept alive and shared,
 // proxies from the environment, the system's CA store, compressed answers. Redirects are never
@@ -7,12 +15,23 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "base/task_group.h"
-#include "model/codec.h"
 
-namespace reef::model::http {
+namespace reef::http {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+struct Request {
+  std::string method = "POST";
+  std::string url;
+  Headers headers;
+  std::string body;
+};
 
 struct Timeouts {
   std::chrono::milliseconds connect{15'000};      // name, TCP and TLS together
@@ -61,7 +80,7 @@ class Client {
   // `unavailable` (no connection, or lost), `invalid` (a request that cannot be sent). Cancelling
   // the task closes the connection and unwinds with operation_aborted. `ca_file` is trusted instead
   // of the system's store.
-  Task<Result<Answer>> send(HttpRequest request, Timeouts timeouts, std::string ca_file = {});
+  Task<Result<Answer>> send(Request request, Timeouts timeouts, std::string ca_file = {});
 
   // Reads what is left of an answer nobody needs any more, for a moment, so that its connection can
   // serve the next request.
@@ -81,4 +100,4 @@ class Client {
   TaskGroup drains_;
 };
 
-}  // namespace reef::model::http
+}  // namespace reef::http

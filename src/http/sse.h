@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace reef::model::sse {
+namespace reef::http::sse {
 
 struct Event {
   std::string type;  // empty: not named, which the standard calls "message"
@@ -47,4 +47,4 @@ class Parser {
   Event event_;
 };
 
-}  // namespace reef::model::sse
+}  // namespace reef::http::sse

@@ -11,15 +11,15 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/notify.h"
-#include "model/http/http.h"
-#include "model/http/library.h"
+#include "http/http.h"
+#include "http/library.h"
 
-namespace reef::model::http {
+namespace reef::http {
 
 // One request and its answer. The callbacks only fill it and wake its reader; they never resume
 // anybody from inside libcurl.
 struct Exchange {
-  Exchange(std::shared_ptr<Multi> owner, HttpRequest what);
+  Exchange(std::shared_ptr<Multi> owner, Request what);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -34,7 +34,7 @@ struct Exchange {
   void resume();
 
   std::shared_ptr<Multi> multi;
-  HttpRequest request;
+  Request request;
   Timeouts timeouts;
   CURL* easy = nullptr;
   curl_slist* lines = nullptr;
@@ -85,4 +85,4 @@ struct Multi : std::enable_shared_from_this<Multi> {
   void wait(curl_socket_t socket, const std::shared_ptr<Watch>& watch, bool write);
 };
 
-}  // namespace reef::model::http
+}  // namespace reef::http

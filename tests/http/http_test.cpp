@@ -1,4 +1,4 @@
-#include "model/http/http.h"
+#include "http/http.h"
 
 #include <cstdlib>
 
@@ -8,7 +8,7 @@
 #include "support/fake_http.h"
 #include "support/run.h"
 
-namespace reef::model::http {
+namespace reef::http {
 namespace {
 
 using namespace std::chrono_literals;
@@ -28,7 +28,7 @@ class HttpTest : public testing::Test {
     std::optional<Error> error;
   };
 
-  Task<Got> fetch(HttpRequest request, Timeouts timeouts) {
+  Task<Got> fetch(Request request, Timeouts timeouts) {
     Got got;
     auto answer = co_await client_.send(std::move(request), timeouts);
     if (!answer) {
@@ -48,11 +48,11 @@ class HttpTest : public testing::Test {
     }
   }
 
-  Got get(HttpRequest request, Timeouts timeouts = {}) {
+  Got get(Request request, Timeouts timeouts = {}) {
     return test::run(io_, fetch(std::move(request), timeouts));
   }
 
-  HttpRequest post(std::string body = "{}") const {
+  Request post(std::string body = "{}") const {
     return {"POST", server_.url() + "/v1/x", {{"X-One", "1"}, {"X-Empty", ""}}, std::move(body)};
   }
 
@@ -250,7 +250,7 @@ TEST_P(Cancel, ClosesTheSocketAtOnce) {
   if (phase == "connect") request.url = "https://" + server_.url().substr(7);
 
   TaskGroup group(io_.get_executor(), "test");
-  const auto task = [this](HttpRequest what) -> Task<void> {
+  const auto task = [this](Request what) -> Task<void> {
     co_await yield_to_loop();
     static_cast<void>(co_await fetch(std::move(what), {}));
     ADD_FAILURE() << "was not cancelled";
@@ -309,4 +309,4 @@ TEST_F(HttpTest, ManyAtOnceShareNothingButTheLoop) {
 }
 
 }  // namespace
-}  // namespace reef::model::http
+}  // namespace reef::http

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "model/http/multi.h"
+#include "http/multi.h"
 
-namespace reef::model::http {
+namespace reef::http {
 namespace {
 
 using std::chrono::steady_clock;
@@ -70,7 +70,7 @@ Client::Client(Executor loop) : loop_(loop), drains_(loop, "http drains") {}
 
 Client::~Client() = default;
 
-Task<Result<Answer>> Client::send(HttpRequest request, Timeouts timeouts, std::string ca_file) {
+Task<Result<Answer>> Client::send(Request request, Timeouts timeouts, std::string ca_file) {
   if (stopping_) co_return Error(Errc::unavailable, "the daemon is shutting down");
   if (!multi_) {
     REEF_CO_CHECK(load_library());
@@ -121,4 +121,4 @@ std::size_t Client::in_flight() const {
   return multi_ ? multi_->live.size() : 0;
 }
 
-}  // namespace reef::model::http
+}  // namespace reef::http

@@ -1,30 +1,11 @@
-// `reef models`, `reef providers`, `reef setup`: who answers. The group brings its own options.
+// `reef setup`: a provider, step by step.
 #pragma once
 
-#include <memory>
+#include <string>
 
 #include "context.h"
 
-namespace CLI {
-class App;
-}
-
 namespace reef::cli {
-
-class ModelCommands {
- public:
-  // Adds the commands; `json` is set when asked for.
-  ModelCommands(CLI::App& app, bool& json);
-  ~ModelCommands();
-
-  // One of them was asked for.
-  bool parsed() const;
-  int run(const Context& context) const;
-
- private:
-  struct Options;
-  std::unique_ptr<Options> options_;
-};
 
 // What `reef setup` was told on the command line; what is empty is asked for.
 struct SetupOptions {

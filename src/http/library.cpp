@@ -1,11 +1,11 @@
-#include "model/http/library.h"
+#include "http/library.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "base/assert.h"
 
-namespace reef::model::http {
+namespace reef::http {
 namespace {
 
 // Debian's libcurl4, the one with OpenSSL; the number is that of its interface.
@@ -59,4 +59,4 @@ const Library& curl() {
   return loaded;
 }
 
-}  // namespace reef::model::http
+}  // namespace reef::http

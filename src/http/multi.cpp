@@ -1,8 +1,8 @@
-#include "model/http/multi.h"
+#include "http/multi.h"
 
 #include "base/assert.h"
 
-namespace reef::model::http {
+namespace reef::http {
 namespace asio = boost::asio;
 namespace {
 
@@ -115,4 +115,4 @@ void Multi::act(curl_socket_t socket, int events) {
   }
 }
 
-}  // namespace reef::model::http
+}  // namespace reef::http

@@ -1,6 +1,6 @@
-#include "model/url.h"
+#include "http/url.h"
 
-namespace reef::model {
+namespace reef::http {
 
 std::string percent_encoded(std::string_view text) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
@@ -20,4 +20,4 @@ std::string percent_encoded(std::string_view text) {
   return out;
 }
 
-}  // namespace reef::model
+}  // namespace reef::http

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace reef::model::http {
+namespace reef::http {
 
 struct Library {
   decltype(&::curl_global_init) global_init = nullptr;
@@ -33,4 +33,4 @@ Status load_library();
 // What was loaded.
 const Library& curl();
 
-}  // namespace reef::model::http
+}  // namespace reef::http

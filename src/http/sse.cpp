@@ -1,8 +1,8 @@
-#include "model/sse/sse.h"
+#include "http/sse.h"
 
 #include <fmt/format.h>
 
-namespace reef::model::sse {
+namespace reef::http::sse {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -81,4 +81,4 @@ std::optional<Event> Parser::dispatch() {
   return event;
 }
 
-}  // namespace reef::model::sse
+}  // namespace reef::http::sse

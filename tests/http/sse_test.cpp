@@ -1,8 +1,8 @@
-#include "model/sse/sse.h"
+#include "http/sse.h"
 
 #include <gtest/gtest.h>
 
-namespace reef::model::sse {
+namespace reef::http::sse {
 namespace {
 
 using Events = std::vector<std::pair<std::string, std::string>>;
@@ -95,4 +95,4 @@ TEST(Sse, SizesAreBounded) {
 }
 
 }  // namespace
-}  // namespace reef::model::sse
+}  // namespace reef::http::sse

@@ -1,0 +1,34 @@
+// Commands that belong together and bring their own options, so that main stays a table of
+// contents.
+#pragma once
+
+#include <memory>
+
+#include "context.h"
+
+namespace CLI {
+class App;
+}
+
+namespace reef::cli {
+
+class CommandGroup {
+ public:
+  virtual ~CommandGroup() = default;
+
+  // One of its commands was asked for.
+  virtual bool parsed() const = 0;
+  virtual int run(const Context& context) const = 0;
+};
+
+// Each adds its commands to `app`; `json` is set when asked for.
+using MakeCommands = std::unique_ptr<CommandGroup>(CLI::App& app, bool& json);
+MakeCommands agent_commands;       // `reef agents ...`: who answers
+MakeCommands event_commands;       // `reef events ...`: what happens in all conversations
+MakeCommands memory_commands;      // `reef memory ...`: what agents remember
+MakeCommands model_commands;       // `reef models`, `providers`, `setup`: which models there are
+MakeCommands permission_commands;  // `reef permissions`, `mode`, `plans`, `plan`: what agents may
+                                   // do, and would like to
+MakeCommands run_commands;         // `reef questions`, `answer`, `steer`, `kill`: turns that run
+
+}  // namespace reef::cli
