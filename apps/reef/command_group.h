@@ -29,6 +29,7 @@ MakeCommands memory_commands;      // `reef memory ...`: what agents remember
 MakeCommands model_commands;       // `reef models`, `providers`, `setup`: which models there are
 MakeCommands permission_commands;  // `reef permissions`, `mode`, `plans`, `plan`: what agents may
                                    // do, and would like to
+MakeCommands policy_commands;      // `reef policy ...`: what happens by itself, and why
 MakeCommands run_commands;         // `reef questions`, `answer`, `steer`, `kill`: turns that run
 
 }  // namespace reef::cli

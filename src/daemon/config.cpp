@@ -99,6 +99,17 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     table.read("reserve_tokens", 0, 10'000'000, config.compaction.reserve_tokens);
     REEF_CHECK(table.finish(out.warnings));
   }
+  if (const auto* section = root.sub("policy")) {
+    auto rules = to_json(*section).as_object();
+    if (const auto* enabled = rules.if_contains("enabled")) {
+      if (!enabled->is_bool())
+        return Error(Errc::invalid, fmt::format("{}: policy.enabled: must be true or false", file));
+      config.policy_enabled = enabled->get_bool();
+      rules.erase("enabled");
+    }
+    if (auto applied = policy::override_with(config.policy, rules); !applied)
+      return std::move(applied).error().with(std::string(file));
+  }
   if (const auto* section = root.sub("session")) {
     Table table(*section, file, "session.");
     table.read("attachment_bytes_max", 1, std::int64_t{1} << 40, config.attachment_bytes_max);
@@ -193,6 +204,11 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   read_mode("remote_permission_mode", agent.remote_permission_mode);
   root.read("remote_bash", agent.remote_bash);
   root.read("pass_env", agent.pass_env);
+  if (const auto* own = root.sub("policy")) {
+    policy::Rules rules;
+    if (auto applied = policy::override_with(rules, to_json(*own).as_object()); !applied)
+      return std::move(applied).error().with(std::string(file));
+  }
   REEF_CHECK(root.finish(warnings));
   agent.config = masked(to_json(parsed).as_object());
   return agent;

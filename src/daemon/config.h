@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "hooks/instructions/instructions.h"
 #include "model/registry.h"
+#include "policy/rules.h"
 #include "runtime/agent.h"
 #include "session/attachments.h"
 #include "transport/connection.h"
@@ -46,6 +47,8 @@ struct Config {
   std::chrono::seconds ask_timeout{300};  // 0: none
 
   runtime::Compaction compaction;
+  policy::Rules policy;
+  bool policy_enabled = true;
   runtime::Expiry expiry;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;
 

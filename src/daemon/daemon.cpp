@@ -34,6 +34,7 @@
 #include "model/local/local.h"
 #include "model/scripted/scripted.h"
 #include "organise/organise.h"
+#include "policy/policy.h"
 #include "server/server.h"
 #include "store/store.h"
 #include "transport/listener.h"
@@ -173,8 +174,17 @@ class Daemon {
     co_return Ok{};
   }
 
+  // From now on: clients can come, and this is one of them.
+  void start_policy() {
+    policy_ = std::make_unique<policy::Policy>(
+        io_.get_executor(), clock_, client::Endpoint{.unix_path = home_.socket()},
+        [this] { return config_.policy_enabled ? config_.policy : policy::Rules::none(); });
+    policy_->start();
+  }
+
   Task<void> run() {
     while (!stopping_) co_await stopped_.wait();
+    if (policy_) co_await policy_->stop();
     log::info("stopping: {} conversation(s) running", runtime_.active());
     notify_systemd("STOPPING=1");
     for (const auto& listener : listeners_) listener->stop_accepting();
@@ -557,9 +567,10 @@ class Daemon {
   Notify config_changed_;
   Notify stopped_;
   TaskGroup tasks_;
+  std::unique_ptr<policy::Policy> policy_;
 };
 
-Task<void> live(Daemon& daemon, const Config& config, int ready_fd, Status& outcome) {
+Task<void> live(Daemon& daemon, const Config& config, const Options& options, Status& outcome) {
   const auto started = co_await daemon.start(config);
   if (!started) {
     co_await daemon.abandon();
@@ -568,20 +579,21 @@ Task<void> live(Daemon& daemon, const Config& config, int ready_fd, Status& outc
   }
   log::info("ready: reefd {} pid {}", REEF_VERSION, ::getpid());
   notify_systemd("READY=1");
-  if (ready_fd >= 0) {
-    static_cast<void>(::write(ready_fd, "ready\n", 6) == 6);
-    ::close(ready_fd);
+  if (options.ready_fd >= 0) {
+    static_cast<void>(::write(options.ready_fd, "ready\n", 6) == 6);
+    ::close(options.ready_fd);
     // Whoever started us reads no further; from here on the log file speaks.
     if (const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nothing >= 0) {
       ::dup2(nothing, STDERR_FILENO);
       ::close(nothing);
     }
   }
+  if (!options.no_policy) daemon.start_policy();
   co_await daemon.run();
   outcome = Ok{};
 }
 
-Status run_in(const Home& home, int ready_fd, mode_t users_umask) {
+Status run_in(const Home& home, const Options& options, mode_t users_umask) {
   PosixFiles files;
   REEF_CHECK(prepare_home(files, home));
   REEF_TRY(const Fd lock, lock_home(home));
@@ -598,7 +610,7 @@ Status run_in(const Home& home, int ready_fd, mode_t users_umask) {
   {
     Daemon daemon(io, home, users_umask);
     TaskGroup main(io.get_executor(), "main");
-    main.spawn(live(daemon, config, ready_fd, outcome));
+    main.spawn(live(daemon, config, options, outcome));
     io.run();
   }
   log::close();
@@ -622,7 +634,7 @@ int run_daemon(const Options& options) {
   raise_descriptor_limit();
   Status outcome = Ok{};
   if (auto home = find_home(options.home)) {
-    outcome = run_in(*home, options.ready_fd, users_umask);
+    outcome = run_in(*home, options, users_umask);
   } else {
     outcome = std::move(home).error();
   }

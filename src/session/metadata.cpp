@@ -33,6 +33,7 @@ constexpr MetaField kFields[] = {
     {"space", T::text, "", ""},
     {"displayName", T::text, "", ""},
     {"sendPolicy", T::choice, "allow|deny", ""},
+    {"policy", T::texts, "", "rules of its own, for example compact=off"},
     {"memoryFlushAt", T::number, "", "Unix milliseconds"},
     {"memoryFlushCompactionCount", T::number, "", ""},
 };
