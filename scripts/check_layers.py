@@ -20,6 +20,7 @@ ALLOWED = {
     "process": "base",
     "shell": "base",
     "http": "base",
+    "component": "base",
     "mcp": "http process base",
     "context": "session base",
     "model": "http search session base",

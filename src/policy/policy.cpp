@@ -150,8 +150,7 @@ Task<Status> Policy::look(std::string session) {
 Task<Status> Policy::title(const Survey& survey, std::string why) {
   protocol::ClientMessage message;
   message.mutable_generate_title()->set_id(survey.id);
-  REEF_CO_CHECK(
-      co_await client_.request(std::move(message), Client::Repeat::safe, kWorkPatience));
+  REEF_CO_CHECK(co_await client_.request(std::move(message), Client::Repeat::safe, kWorkPatience));
   log::info("policy: session {}: title: {}", survey.id, why);
   co_return Ok{};
 }
