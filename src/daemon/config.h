@@ -46,6 +46,7 @@ struct Config {
   std::chrono::seconds ask_timeout{300};  // 0: none
 
   runtime::Compaction compaction;
+  context::PruneRules pruning;
   runtime::Expiry expiry;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;
 
