@@ -24,6 +24,7 @@ class CommandGroup {
 // Each adds its commands to `app`; `json` is set when asked for.
 using MakeCommands = std::unique_ptr<CommandGroup>(CLI::App& app, bool& json);
 MakeCommands agent_commands;       // `reef agents ...`: who answers
+MakeCommands context_commands;     // `reef context`, `title`, `archives`: what a model is given
 MakeCommands event_commands;       // `reef events ...`: what happens in all conversations
 MakeCommands memory_commands;      // `reef memory ...`: what agents remember
 MakeCommands model_commands;       // `reef models`, `providers`, `setup`: which models there are

@@ -49,6 +49,7 @@ struct Config {
   runtime::Compaction compaction;
   policy::Rules policy;
   bool policy_enabled = true;
+  context::PruneRules pruning;
   runtime::Expiry expiry;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;
 

@@ -137,6 +137,7 @@ class Daemon {
     runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::House{
         io.get_executor(), pool_, clock_, sessions_, home_.root, user_home(), users_umask,
         [this](const runtime::Caller& caller) { return context_window(caller); }}));
+    runtime_.use_compactions(compactions_);
     runtime_.on_words([this](const session::SessionId& id, const std::string& words) {
       changes_.take_words(id, words);
     });
@@ -221,9 +222,7 @@ class Daemon {
  private:
   // Of the model that speaks in the caller's session; 0: not known.
   std::int64_t context_window(const runtime::Caller& caller) {
-    const auto* row = sessions_.find(caller.session);
-    const std::string model(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
-                                                                       : caller.agent.model);
+    const auto model = runtime::model_for(sessions_.find(caller.session), caller.agent);
     const auto route = runtime_.setup().providers.route(model);
     return route ? route->facts.context_window : 0;
   }
@@ -292,6 +291,12 @@ class Daemon {
     if (!text) return Error(text.error()).with(config.script_place);
     auto script = model::parse_script(*text);
     if (!script) return std::move(script).error().with(path).with(config.script_place);
+    entry.facts = [window = script->window](std::string_view model) {
+      model::ModelFacts facts;
+      facts.id = model;
+      facts.context_window = window;
+      return facts;
+    };
     entry.provider = std::make_shared<model::ScriptedProvider>(*std::move(script));
     return entry;
   }
@@ -410,6 +415,7 @@ class Daemon {
     setup->expiry = config.expiry;
     setup->ask_patience = config.ask_timeout;
     setup->compaction = config.compaction;
+    setup->pruning = config.pruning;
     setup->idle_minutes_by_key = config.idle_minutes_by_key;
     setup->default_model = config.default_model;
     setup->providers.add("local", std::make_shared<model::LocalProvider>());
