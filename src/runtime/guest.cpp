@@ -95,14 +95,15 @@ std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Run& run) {
   const auto make = [&] {
     return std::make_shared<const Offer>(Offer{hooks_.toolbox(agent), hooks_.prompt(agent)});
   };
-  if (run.setup_ != setup_) return make();
+  if (run.setup_ != setup_ || run.message_.as) return make();
   auto& offer = offers_[agent.name];
   if (!offer) offer = make();
   return offer;
 }
 
 void Runtime::observe(const session::Key& key, Run& run, const std::string& session_id) {
-  Scene scene{run.agent_.name, run.message_.sender, key.text(), session_id, run.guest()};
+  Scene scene{run.agent_.name, run.message_.sender, key.text(), session_id, run.guest(),
+              run.message_.lineage};
   run.events_.observe([this, scene = std::move(scene)](const Event& event) {
     hooks_.on_event(scene, event);
     if (broadcast_.subscribers() > 0) broadcast_.publish(scene, event, clock_.now());

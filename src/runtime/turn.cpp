@@ -33,15 +33,16 @@ Result<std::vector<Candidate>> candidates(const model::Providers& providers, con
 
 Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Key key,
                                                                      const Run& run,
-                                                                     std::vector<std::string> words,
+                                                                     std::vector<Words> words,
                                                                      bool fresh) {
   const auto now = clock_.now();
   std::vector<session::Draft> drafts;
-  for (auto& text : words) {
+  for (auto& said : words) {
     session::UserMessage message;
-    message.content.push_back(session::TextBlock{std::move(text)});
+    message.content.push_back(session::TextBlock{std::move(said.text)});
     message.time = now;
     drafts.push_back(session::draft_message(message));
+    for (auto& beside : said.beside) drafts.push_back(std::move(beside));
   }
 
   const auto current = sessions_.current(key);
@@ -105,8 +106,9 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   }
   std::vector<std::string> words = {rest ? *rest : run.message_.content};
   for (const auto& joined : run.joined_) words.push_back(joined->message_.content);
-  std::vector<std::string> kept;
-  for (const auto& text : words) kept.push_back(hooks_.preprocess(agent, text));
+  std::vector<Words> kept;
+  for (const auto& text : words)
+    kept.push_back(co_await hooks_.preprocess(agent, key.text(), text));
   auto recorded = co_await record_user(key, run, std::move(kept), rest.has_value());
   if (!recorded) {
     log::error("conversation {}: the message could not be saved: {}", key.text(),
@@ -182,10 +184,14 @@ Task<void> Runtime::take_steers(Turn& turn) {
     steers.pop_front();
     forget(*steer);
     const auto& words = steer->message_.content;
+    auto kept = co_await hooks_.preprocess(turn.run.agent_, turn.key.text(), words);
     session::UserMessage message;
-    message.content.push_back(session::TextBlock{hooks_.preprocess(turn.run.agent_, words)});
+    message.content.push_back(session::TextBlock{std::move(kept.text)});
     message.time = clock_.now();
-    if (!co_await save(turn, message, "message")) {
+    bool saved = co_await save(turn, message, "message");
+    for (std::size_t i = 0; saved && i < kept.beside.size(); ++i)
+      saved = co_await save_draft(turn, std::move(kept.beside[i]), "message");
+    if (!saved) {
       steer->events_.fail(Error(turn.end.code, turn.end.error));
       co_return;
     }
