@@ -56,13 +56,13 @@ TaskGroup::~TaskGroup() {
 TaskGroup::Id TaskGroup::spawn(Task<void> task) {
   auto it = state_->live.emplace(state_->live.end());
   const auto id = it->id = ++state_->last;
-  asio::co_spawn(
-      state_->loop, std::move(task),
-      asio::bind_cancellation_slot(it->stop.slot(), [state = state_, it](std::exception_ptr failure) {
-        report(state->name, failure);
-        state->live.erase(it);
-        if (state->live.empty()) state->idle.notify_all();
-      }));
+  asio::co_spawn(state_->loop, std::move(task),
+                 asio::bind_cancellation_slot(it->stop.slot(),
+                                              [state = state_, it](std::exception_ptr failure) {
+                                                report(state->name, failure);
+                                                state->live.erase(it);
+                                                if (state->live.empty()) state->idle.notify_all();
+                                              }));
   return id;
 }
 

@@ -17,8 +17,8 @@ namespace reef::runtime {
 
 // What led to a turn beside a user's words.
 struct Lineage {
-  int events = 0;       // one after the other
-  int delegations = 0;  // one within the other
+  int events = 0;           // one after the other
+  int delegations = 0;      // one within the other
   std::string parent = {};  // the key of the conversation that delegated it
 };
 

@@ -38,6 +38,8 @@ class Compactions {
   // once for one session are one. The error says why: nothing to compact, a model that fails, a
   // summary that would not be shorter.
   Task<Result<Compacted>> compact(Request request);
+  // Gives up what is under way for the session.
+  void cancel(const session::SessionId& session);
   // Gives up what is under way; returns when all of it has ended.
   Task<void> stop();
 
@@ -47,6 +49,7 @@ class Compactions {
     const Request request;
     std::optional<Result<Compacted>> outcome;
     Notify done;
+    TaskGroup::Id task = 0;
   };
 
   // A task of its own: whoever asked may go away, and others may be waiting for the same.

@@ -102,8 +102,8 @@ std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Run& run) {
 }
 
 void Runtime::observe(const session::Key& key, Run& run, const std::string& session_id) {
-  Scene scene{run.agent_.name, run.message_.sender, key.text(), session_id, run.guest(),
-              run.message_.lineage};
+  Scene scene{run.agent_.name, run.message_.sender, key.text(),
+              session_id,      run.guest(),         run.message_.lineage};
   run.events_.observe([this, scene = std::move(scene)](const Event& event) {
     hooks_.on_event(scene, event);
     if (broadcast_.subscribers() > 0) broadcast_.publish(scene, event, clock_.now());

@@ -13,6 +13,7 @@
 //   broadcast.h   Broadcast          the events of all turns, for subscribers
 //   event_log.h   EventLog           the events of one turn, for any number of readers
 //   segments.h    Segments           what a model says, as events
+//   tasks.h       Tasks              everything that runs, for lists
 //   runtime.h     Runtime, Run       this file
 //   turn.cpp                         one turn, from the user's words to `end`
 //   step.cpp                         one model call and the tool calls it asked for
@@ -93,7 +94,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, in the order they came
   bool cancelled_ = false;
   boost::asio::cancellation_signal stop_provider_;
-  TaskGroup* tools_ = nullptr;  // those running now
+  TaskGroup* tools_ = nullptr;                  // those running now
   std::map<std::string, TaskGroup::Id> calls_;  // the same, by the id of the call
 };
 
@@ -183,8 +184,7 @@ class Runtime {
   Task<void> take_turn(Conversation& conversation, Run& run);
   // Makes the user's words durable, in a new session when `fresh` or when the old one has expired.
   Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run,
-                                                              std::vector<Words> words,
-                                                              bool fresh);
+                                                              std::vector<Words> words, bool fresh);
   Task<void> start_over(session::Key key, Run& run);
   struct Turn;
   // What an agent can call and is told: the same in all its turns until the configuration changes.

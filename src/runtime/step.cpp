@@ -174,8 +174,7 @@ Task<void> Runtime::call_tools(Turn& turn, std::vector<session::ToolCallBlock> c
   turn.run.tools_ = &tasks;
   if (!turn.run.cancelled_)
     for (std::size_t i = 0; i < calls.size(); ++i)
-      turn.run.calls_[calls[i].id] =
-          tasks.spawn(call_tool(turn, calls[i], answered[i], keeping));
+      turn.run.calls_[calls[i].id] = tasks.spawn(call_tool(turn, calls[i], answered[i], keeping));
   co_await tasks.join();
   turn.run.tools_ = nullptr;
   turn.run.calls_.clear();

@@ -12,7 +12,7 @@ constexpr std::size_t kItemsMax = 256;
 struct Item {
   std::string tool;  // lower case
   std::string beginning;
-  bool open = false;       // anything may follow the beginning
+  bool open = false;  // anything may follow the beginning
   bool has_pattern = false;
   bool good = true;
 };

@@ -2,12 +2,12 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <linux/openat2.h>
 
 #include "base/utf8.h"
 
@@ -28,10 +28,8 @@ Result<Fd> open_beneath(const std::string& folder, const std::string& path) {
   open_how how = {};
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // a pipe must not make us wait
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  Fd file(static_cast<int>(
-      ::syscall(SYS_openat2, base.get(), path.c_str(), &how, sizeof how)));
-  if (!file && (errno == EXDEV || errno == ELOOP))
-    return denied(path, "leads out of its folder");
+  Fd file(static_cast<int>(::syscall(SYS_openat2, base.get(), path.c_str(), &how, sizeof how)));
+  if (!file && (errno == EXDEV || errno == ELOOP)) return denied(path, "leads out of its folder");
   if (!file) return sys_error(errno, fmt::format("open {}", utf8::excerpt(path, 200)));
   struct ::stat info = {};
   if (::fstat(file.get(), &info) != 0) return sys_error(errno, "stat");

@@ -224,8 +224,8 @@ class Reader {
       field.items.push_back(inline_text(trim(text.substr(1)), field.name));
     }
     if (at_ < lines_.size() && indent_of(lines_[at_]) > 0)
-      return wrong(fmt::format("'{}' is no item of '{}'", shown(trim(lines_[at_])),
-                               shown(field.name)));
+      return wrong(
+          fmt::format("'{}' is no item of '{}'", shown(trim(lines_[at_])), shown(field.name)));
     return Ok{};
   }
 
@@ -249,8 +249,8 @@ class Reader {
       if (!without_comment(pair->second).empty()) {
         REEF_TRY(value, read_text(pair->second, indent, pair->first));
       } else if (next_inside(indent)) {
-        warn(here, fmt::format("what stands below '{}' goes deeper than is read",
-                               shown(pair->first)));
+        warn(here,
+             fmt::format("what stands below '{}' goes deeper than is read", shown(pair->first)));
         while (at_ < lines_.size() && (is_blank(lines_[at_]) || indent_of(lines_[at_]) > indent))
           ++at_;
       }

@@ -130,9 +130,10 @@ void Shelf::visit(Walk& walk, const std::string& folder, std::size_t depth) {
     const auto real = real_path(path);
     if (!real) continue;
     if (!within(walk.real, *real)) {
-      walk.problem(fmt::format("{}: is a link that leads out of {}; name the folder it leads to "
-                               "under [skills] paths",
-                               shown(path), shown(walk.root)));
+      walk.problem(
+          fmt::format("{}: is a link that leads out of {}; name the folder it leads to "
+                      "under [skills] paths",
+                      shown(path), shown(walk.root)));
     } else if (depth + 1 > kDepthMax) {
       walk.problem(fmt::format("{}: lies more than {} folders deep; it is not looked at",
                                shown(path), kDepthMax));

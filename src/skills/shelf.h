@@ -33,8 +33,8 @@ std::vector<const Found*> look_for(const Catalogue& catalogue, std::string_view 
 class Shelf {
  public:
   static constexpr std::size_t kDepthMax = 6;
-  static constexpr std::size_t kFoldersMax = 2000;     // below one root
-  static constexpr std::size_t kBundledMax = 200;      // files that are listed
+  static constexpr std::size_t kFoldersMax = 2000;             // below one root
+  static constexpr std::size_t kBundledMax = 200;              // files that are listed
   static constexpr std::size_t kBundledBytesMax = 256U << 10;  // of one that is read
 
   explicit Shelf(Files& files) : files_(files) {}

@@ -16,16 +16,17 @@ namespace {
 constexpr std::size_t kNameBytesMax = 200;
 
 std::size_t chars_in(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  }));
 }
 
 // The same name written differently is one name.
 std::string nfkc(const std::string& text) {
   utf8proc_uint8_t* normal = nullptr;
   const auto size = utf8proc_map(
-      reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
-      &normal,
+      reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+      static_cast<utf8proc_ssize_t>(text.size()), &normal,
       static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT));
   if (size < 0) return text;
   std::string out(reinterpret_cast<const char*>(normal), static_cast<std::size_t>(size));
@@ -66,7 +67,8 @@ class Fields {
   }
 
   void warn(const Field& field, std::string_view why) {
-    warnings_.push_back(fmt::format("line {}: '{}' {}", field.line, utf8::excerpt(field.name), why));
+    warnings_.push_back(
+        fmt::format("line {}: '{}' {}", field.line, utf8::excerpt(field.name), why));
   }
 
   void warn_of_unknown() {

@@ -5,9 +5,11 @@
 //   skill.h          Skill, parse_skill  one SKILL.md, its rules and limits
 //   allowed_tools.h  allows              what allowed-tools lets through
 //   shelf.h          Shelf               all skills of the configured folders
+//   library.h        Library             the same for the loop
 #pragma once
 
 #include "skills/allowed_tools.h"
 #include "skills/front_matter.h"
+#include "skills/library.h"
 #include "skills/shelf.h"
 #include "skills/skill.h"
