@@ -21,6 +21,7 @@ ALLOWED = {
     "shell": "base",
     "skills": "base",
     "http": "base",
+    "component": "base",
     "mcp": "http process base",
     "context": "session base",
     "model": "http search session base",

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "command_group.h"
+#include "session_view.h"
 
 namespace reef::cli {
 
@@ -74,6 +75,11 @@ json::object to_json(const AgentEvent& event) {
   if (event.kind() == protocol::AGENT_EVENT_KIND_TOOL_RESULT) {
     out["output"] = event.tool_output();
     out["isError"] = event.tool_is_error();
+  }
+  if (event.kind() == protocol::AGENT_EVENT_KIND_DONE) {
+    out["failed"] = event.failed();
+    out["hidden"] = event.hidden();
+    if (event.has_context()) out["context"] = to_json(event.context());
   }
   return out;
 }

@@ -32,6 +32,8 @@ void DoneHook::on_event(const runtime::Scene& scene, const runtime::Event& event
                  [&](const runtime::End& end) {
                    auto node = said_.extract(scene.key);
                    auto text = node.empty() ? std::string() : std::move(node.mapped());
+                   // A program's own business, or nothing to say.
+                   if (end.hidden || end.silent) return;
                    const bool failed = !end.error.empty();
                    auto source = "agent:" + scene.agent + (failed ? ":failed" : ":done");
                    if (!bus_.is_awaited(source)) return;

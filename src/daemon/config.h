@@ -15,6 +15,7 @@
 #include "hooks/delegate/delegate_hook.h"
 #include "hooks/instructions/instructions.h"
 #include "model/registry.h"
+#include "policy/rules.h"
 #include "runtime/agent.h"
 #include "session/attachments.h"
 #include "transport/connection.h"
@@ -48,6 +49,9 @@ struct Config {
   std::chrono::seconds ask_timeout{300};  // 0: none
 
   runtime::Compaction compaction;
+  policy::Rules policy;
+  bool policy_enabled = true;
+  context::PruneRules pruning;
   runtime::Expiry expiry;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;
 

@@ -35,6 +35,7 @@
 #include "model/local/local.h"
 #include "model/scripted/scripted.h"
 #include "organise/organise.h"
+#include "policy/policy.h"
 #include "server/server.h"
 #include "store/store.h"
 #include "transport/listener.h"
@@ -149,6 +150,7 @@ class Daemon {
     runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::House{
         io.get_executor(), pool_, clock_, sessions_, home_.root, user_home(), users_umask,
         [this](const runtime::Caller& caller) { return context_window(caller); }}));
+    runtime_.use_compactions(compactions_);
     runtime_.on_words([this](const session::SessionId& id, const std::string& words) {
       changes_.take_words(id, words);
     });
@@ -191,8 +193,17 @@ class Daemon {
     co_return Ok{};
   }
 
+  // From now on: clients can come, and this is one of them.
+  void start_policy() {
+    policy_ = std::make_unique<policy::Policy>(
+        io_.get_executor(), clock_, client::Endpoint{.unix_path = home_.socket()},
+        [this] { return config_.policy_enabled ? config_.policy : policy::Rules::none(); });
+    policy_->start();
+  }
+
   Task<void> run() {
     while (!stopping_) co_await stopped_.wait();
+    if (policy_) co_await policy_->stop();
     log::info("stopping: {} conversation(s) running", runtime_.active());
     notify_systemd("STOPPING=1");
     for (const auto& listener : listeners_) listener->stop_accepting();
@@ -250,9 +261,7 @@ class Daemon {
 
   // Of the model that speaks in the caller's session; 0: not known.
   std::int64_t context_window(const runtime::Caller& caller) {
-    const auto* row = sessions_.find(caller.session);
-    const std::string model(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
-                                                                       : caller.agent.model);
+    const auto model = runtime::model_for(sessions_.find(caller.session), caller.agent);
     const auto route = runtime_.setup().providers.route(model);
     return route ? route->facts.context_window : 0;
   }
@@ -321,6 +330,12 @@ class Daemon {
     if (!text) return Error(text.error()).with(config.script_place);
     auto script = model::parse_script(*text);
     if (!script) return std::move(script).error().with(path).with(config.script_place);
+    entry.facts = [window = script->window](std::string_view model) {
+      model::ModelFacts facts;
+      facts.id = model;
+      facts.context_window = window;
+      return facts;
+    };
     entry.provider = std::make_shared<model::ScriptedProvider>(*std::move(script));
     return entry;
   }
@@ -439,6 +454,7 @@ class Daemon {
     setup->expiry = config.expiry;
     setup->ask_patience = config.ask_timeout;
     setup->compaction = config.compaction;
+    setup->pruning = config.pruning;
     setup->idle_minutes_by_key = config.idle_minutes_by_key;
     setup->default_model = config.default_model;
     setup->providers.add("local", std::make_shared<model::LocalProvider>());
@@ -600,9 +616,10 @@ class Daemon {
   Notify config_changed_;
   Notify stopped_;
   TaskGroup tasks_;
+  std::unique_ptr<policy::Policy> policy_;
 };
 
-Task<void> live(Daemon& daemon, const Config& config, int ready_fd, Status& outcome) {
+Task<void> live(Daemon& daemon, const Config& config, const Options& options, Status& outcome) {
   const auto started = co_await daemon.start(config);
   if (!started) {
     co_await daemon.abandon();
@@ -611,20 +628,21 @@ Task<void> live(Daemon& daemon, const Config& config, int ready_fd, Status& outc
   }
   log::info("ready: reefd {} pid {}", REEF_VERSION, ::getpid());
   notify_systemd("READY=1");
-  if (ready_fd >= 0) {
-    static_cast<void>(::write(ready_fd, "ready\n", 6) == 6);
-    ::close(ready_fd);
+  if (options.ready_fd >= 0) {
+    static_cast<void>(::write(options.ready_fd, "ready\n", 6) == 6);
+    ::close(options.ready_fd);
     // Whoever started us reads no further; from here on the log file speaks.
     if (const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nothing >= 0) {
       ::dup2(nothing, STDERR_FILENO);
       ::close(nothing);
     }
   }
+  if (!options.no_policy) daemon.start_policy();
   co_await daemon.run();
   outcome = Ok{};
 }
 
-Status run_in(const Home& home, int ready_fd, mode_t users_umask) {
+Status run_in(const Home& home, const Options& options, mode_t users_umask) {
   PosixFiles files;
   REEF_CHECK(prepare_home(files, home));
   REEF_TRY(const Fd lock, lock_home(home));
@@ -641,7 +659,7 @@ Status run_in(const Home& home, int ready_fd, mode_t users_umask) {
   {
     Daemon daemon(io, home, users_umask);
     TaskGroup main(io.get_executor(), "main");
-    main.spawn(live(daemon, config, ready_fd, outcome));
+    main.spawn(live(daemon, config, options, outcome));
     io.run();
   }
   log::close();
@@ -665,7 +683,7 @@ int run_daemon(const Options& options) {
   raise_descriptor_limit();
   Status outcome = Ok{};
   if (auto home = find_home(options.home)) {
-    outcome = run_in(*home, options.ready_fd, users_umask);
+    outcome = run_in(*home, options, users_umask);
   } else {
     outcome = std::move(home).error();
   }

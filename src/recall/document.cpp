@@ -133,6 +133,7 @@ std::string Said::text() const {
 }
 
 std::optional<Said> said_in(const session::Entry& entry) {
+  if (session::is_hidden(entry)) return std::nullopt;
   Said said;
   if (entry.type == "message") {
     const auto* message = json::find_object(entry.body, "message");

@@ -103,9 +103,7 @@ void Hooks::announce(const Agents& before, const Agents& after) const {
   }
 }
 
-Task<Words> Hooks::preprocess(const Agent& agent, const std::string& key,
-                              std::string content) const {
-  Words words{std::move(content)};
+Task<Words> Hooks::preprocess(const Agent& agent, const std::string& key, Words words) const {
   for (const auto& hook : hooks_) co_await hook->preprocess(agent, key, words);
   co_return words;
 }

@@ -43,6 +43,7 @@ struct Caller {
 // What a user said, and what belongs to it.
 struct Words {
   std::string text;
+  bool hidden = false;  // words of a program
   // Kept behind the text, for the model: the user's own words stay as they are.
   std::vector<session::Draft> beside = {};
 };
@@ -161,7 +162,7 @@ class Hooks {
   using Agents = std::map<std::string, Agent, std::less<>>;
   void announce(const Agents& before, const Agents& after) const;
   // Every hook in turn is given what the one before made of it.
-  Task<Words> preprocess(const Agent& agent, const std::string& key, std::string content) const;
+  Task<Words> preprocess(const Agent& agent, const std::string& key, Words words) const;
   void on_event(const Scene& scene, const Event& event) const;
 
  private:

@@ -124,7 +124,8 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (conversation->queue.size() + conversation->steers.size() >= kQueuedTurnsMax)
     return Error(Errc::busy, fmt::format("{} messages are waiting in conversation {} already",
                                          kQueuedTurnsMax, address.key.text()));
-  const auto mode = mode_of(message, address.key, host ? *host : address.agent);
+  const auto mode =
+      message.queue ? *message.queue : queue_of(address.key, host ? *host : address.agent);
   auto run = std::make_shared<Run>(loop_, std::move(message), std::move(address.agent), setup_,
                                    std::move(host));
   run->queue_ = mode;
@@ -134,9 +135,7 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   return run;
 }
 
-QueueMode Runtime::mode_of(const Message& message, const session::Key& key,
-                           const Agent& host) const {
-  if (message.queue) return *message.queue;
+QueueMode Runtime::queue_of(const session::Key& key, const Agent& host) const {
   const auto current = sessions_.current(key);
   const auto* row = current ? sessions_.find(*current) : nullptr;
   if (row)
@@ -233,6 +232,13 @@ std::vector<session::Key> Runtime::active_keys() const {
   std::vector<session::Key> keys;
   for (const auto& [key, conversation] : conversations_) keys.push_back(key);
   return keys;
+}
+
+Runtime::Activity Runtime::activity(const session::Key& key) const {
+  const auto found = conversations_.find(key);
+  if (found == conversations_.end()) return {};
+  const auto& conversation = *found->second;
+  return {true, conversation.queue.size() + conversation.steers.size()};
 }
 
 void Runtime::forget(const Run& run) {

@@ -139,6 +139,12 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_backup(node);
     case M::kCompact:
       return answer_compact(node, message.compact());
+    case M::kGenerateTitle:
+      return answer_generate_title(node, message.generate_title());
+    case M::kDescribeContext:
+      return answer_describe_context(node, message.describe_context());
+    case M::kDescribeSession:
+      return answer_describe_session(node, message.describe_session());
     case M::kListModels:
       return answer_list_models(node, message.list_models());
     case M::kSetActiveModel:

@@ -3,6 +3,7 @@
 //   server.h             dispatch, Node          this file
 //   turns.cpp            send, stream, steer, kill, attach to a run
 //   compactions.cpp      compact
+//   contexts.cpp         what fills a window, what a session is, its title
 //   questions.cpp        what agents ask: list, reply
 //   permissions.cpp      what was allowed for good, plans
 //   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
@@ -107,6 +108,9 @@ protocol::Answer answer_kill(Node& node, const protocol::Kill& request);
 protocol::Answer answer_steer(Node& node, const protocol::SteerSession& request);
 protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& request);
 protocol::Answer answer_compact(Node& node, const protocol::Compact& request);
+protocol::Answer answer_generate_title(Node& node, const protocol::GenerateTitle& request);
+protocol::Answer answer_describe_context(Node& node, const protocol::DescribeContext& request);
+protocol::Answer answer_describe_session(Node& node, const protocol::DescribeSession& request);
 protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request);
 protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request);
 protocol::Answer answer_list_permissions(Node& node, const protocol::ListPermissions& request);
@@ -192,6 +196,10 @@ protocol::Answer answer_subscribe_tasks(Node& node);
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);
 Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defined,
                                   const protocol::ListSessions& in);
+void fill(protocol::UsageRow& out, const std::string& name, const session::TokenTotals& totals);
+// The answer SessionInfo.
+protocol::ServerMessage session_info(Node& node, const session::SessionId& id);
+void fill(protocol::ContextUsage& out, const runtime::ContextUsage& usage);
 void fill_ask(protocol::AskUser& out, const std::string& id, const std::string& call_id,
               const runtime::Ask& ask);
 // not_found when there is no such session, invalid when it cannot be one.

@@ -415,13 +415,14 @@ class Home:
 
     # daemon
 
-    def start(self):
-        """Start reefd, wait for "ready" on its --ready-fd."""
+    def start(self, policy=False):
+        """Start reefd, wait for "ready" on its --ready-fd. Without policy nothing happens by itself."""
         reading, writing = os.pipe()
         try:
             with open(self.log, "ab") as log:
                 self.process = subprocess.Popen(
-                    [binary("reefd"), "--home", self.path, "--ready-fd", str(writing)], pass_fds=[writing],
+                    [binary("reefd"), "--home", self.path, "--ready-fd", str(writing)] + ([] if policy else ["--no-policy"]),
+                    pass_fds=[writing],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment(), cwd="/")
             os.close(writing)
             writing = None
