@@ -211,7 +211,8 @@ void Runtime::cancel(Conversation& conversation) {
 
 // Delegation is not endless, so neither is this.
 void Runtime::cancel_children(const std::string& key) {
-  for (const auto& [child, conversation] : conversations_) {
+  const auto all = conversations_;  // one that ends leaves it
+  for (const auto& [child, conversation] : all) {
     const auto is_child = [&](const auto& run) {
       return run && run->message_.lineage.parent == key && child.text() != key;
     };

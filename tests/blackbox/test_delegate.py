@@ -67,7 +67,8 @@ class Delegate(unittest.TestCase):
         self.assertIn("] child's answer", progress)
 
     def test_W4_a_worker_has_a_model_and_failures_are_errors(self):
-        home = self.home([delegate({"message": "as a worker"}), {"text": "thanks"}])
+        # A worker plays its caller's script; the limit keeps it from delegating in turn.
+        home = self.home([delegate({"message": "as a worker"}), {"text": "thanks"}], config="[delegate]\ndepth_max = 1\n")
         home.say("go", agent="scripted")
         worker = self.of(home, "worker")
         self.assertEqual(self.texts(home, worker)[0], "as a worker")
@@ -106,7 +107,8 @@ class Delegate(unittest.TestCase):
         self.assertIn("2 deep already", " ".join(" ".join(self.texts(home, s)) for s in scouts))
 
     def test_kill_reaches_the_children(self):
-        home = self.home([delegate({"agent": "scout", "message": "x"}, {"message": "y"}), {"text": "ok"}], [HANG])
+        home = self.home([delegate({"agent": "scout", "message": "x"}, {"agent": "scout", "message": "y"}), {"text": "ok"}],
+                         [HANG])
         with home.connect() as link:
             link.send(request(STREAM, turn("scripted", "go")))
             wait_for(lambda: home.connect().call(GET_STATS).body.int(2) == 3 or None, "children to run")
