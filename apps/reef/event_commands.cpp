@@ -79,7 +79,7 @@ json::object to_json(const AgentEvent& event) {
   if (event.kind() == protocol::AGENT_EVENT_KIND_DONE) {
     out["failed"] = event.failed();
     out["hidden"] = event.hidden();
-    if (event.has_context()) out["context"] = to_json(event.context());
+    if (event.has_context()) out["context"] = cli::to_json(event.context());
   }
   return out;
 }

@@ -13,7 +13,7 @@
 #include "model/local/extract.h"
 #include "model/local/local.h"
 #include "runtime/gauge.h"
-#include "runtime/turn.h"
+#include "runtime/spent.h"
 
 namespace reef::runtime {
 namespace {
@@ -104,7 +104,7 @@ std::string extractive(std::string_view previous, const std::vector<MessagePtr>&
 
 // One call of the model; the error says what it said.
 Task<Result<std::string>> ask(const Candidate& candidate, context::SummaryRequest words,
-                              std::int64_t tokens_max) {
+                              std::int64_t tokens_max, session::Usage& spent) {
   model::Request request;
   request.model = candidate.route.model;
   request.system = context::summary_system();
@@ -119,6 +119,7 @@ Task<Result<std::string>> ask(const Candidate& candidate, context::SummaryReques
                     model::describe(*failure, candidate.model));
   }
   const auto& reply = std::get<model::Reply>(outcome).message;
+  add(spent, reply.usage);
   if (reply.stop_reason == session::StopReason::length)
     co_return Error(Errc::provider, "the summary was cut off: the model ran out of tokens");
   co_return session::text_of(reply.content);
@@ -127,7 +128,8 @@ Task<Result<std::string>> ask(const Candidate& candidate, context::SummaryReques
 // Piece by piece, each time bringing the summary so far up to date.
 Task<Result<std::string>> summarise(const Candidate& candidate, const Compactions::Request& request,
                                     const Budget& budget, std::vector<MessagePtr> messages,
-                                    std::string previous, bool part_of_turn) {
+                                    std::string previous, bool part_of_turn,
+                                    session::Usage& spent) {
   if (messages.empty()) co_return previous;
   const auto replaced = tokens_of(messages) * kTokenBytes;
   if (candidate.route.provider->api() == model::LocalProvider::kApi) {
@@ -145,7 +147,7 @@ Task<Result<std::string>> summarise(const Candidate& candidate, const Compaction
       const auto so_far = *std::move(summary);
       const context::SummaryRequest words{piece, so_far, request.agent.prompt, request.instructions,
                                           part_of_turn};
-      summary = co_await ask(candidate, words, tokens_max);
+      summary = co_await ask(candidate, words, tokens_max, spent);
       if (!summary) break;
     }
     // A window smaller than was thought: smaller pieces fit.
@@ -224,7 +226,9 @@ Task<Result<std::string>> Compactions::rewind(Request request, session::EntryId 
   REEF_CO_TRY(auto route, request.setup->providers.route(name));
   const Candidate candidate{name, std::move(route)};
   const auto budget = budget_of(request.setup->compaction, candidate.route.facts.context_window, 0);
-  auto summary = co_await summarise(candidate, request, budget, std::move(messages), {}, false);
+  session::Usage spent;
+  auto summary =
+      co_await summarise(candidate, request, budget, std::move(messages), {}, false, spent);
   if (!summary) co_return std::move(summary).error().with("the summary could not be made");
   if (const auto good = context::check_summary(*summary, INT64_MAX); !good)
     co_return Error(good.error());
@@ -235,6 +239,7 @@ Task<Result<std::string>> Compactions::rewind(Request request, session::EntryId 
                        {{"fromId", from.back()->id.text},
                         {"summary", *summary},
                         {"details", file_details(context::files_of(left))}}};
+  note_spent(draft, candidate, spent);
   const auto saved = co_await session->append(std::move(draft), std::move(entry));
   if (!saved) co_return Error(saved.error()).with("the summary could not be saved");
   co_return *std::move(summary);
@@ -274,10 +279,11 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
   const auto prefix = messages_of(all.subspan(cut->turn_start, cut->first_kept - cut->turn_start));
   out.messages = history.size() + prefix.size();
 
-  auto summary =
-      co_await summarise(candidate, request, budget, history, without_facts(previous), false);
+  session::Usage spent;
+  auto summary = co_await summarise(candidate, request, budget, history, without_facts(previous),
+                                    false, spent);
   if (!summary) co_return std::move(summary).error().with("the summary could not be made");
-  auto turn = co_await summarise(candidate, request, budget, prefix, {}, true);
+  auto turn = co_await summarise(candidate, request, budget, prefix, {}, true, spent);
   if (!turn) co_return std::move(turn).error().with("the summary could not be made");
   out.summary = context::join_summaries(*std::move(summary), *turn);
   if (const auto good = context::check_summary(out.summary, INT64_MAX); !good)
@@ -329,6 +335,7 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
   if (cut->first_kept < branch.size())
     draft.fields["firstKeptEntryId"] = branch[cut->first_kept]->id.text;
   if (!out.archive.empty()) draft.fields["archive"] = out.archive;
+  note_spent(draft, candidate, spent);
   const auto saved = co_await session->append(std::move(draft));
   if (!saved) co_return Error(saved.error()).with("the compaction could not be saved");
   for (const auto& item : session->context().items)

@@ -13,6 +13,7 @@
 #include "model/local/local.h"
 #include "runtime/guest.h"
 #include "runtime/segments.h"
+#include "runtime/spent.h"
 #include "runtime/turn.h"
 
 namespace reef::runtime {
@@ -43,18 +44,6 @@ Task<model::Outcome> call(Executor loop, model::Provider& provider, const model:
     failure.message = error.what();
   }
   co_return failure;
-}
-
-void add(session::Usage& sum, const session::Usage& usage) {
-  sum.input += usage.input;
-  sum.output += usage.output;
-  sum.cache_read += usage.cache_read;
-  sum.cache_write += usage.cache_write;
-  sum.cost.input += usage.cost.input;
-  sum.cost.output += usage.cost.output;
-  sum.cost.cache_read += usage.cost.cache_read;
-  sum.cost.cache_write += usage.cost.cache_write;
-  sum.cost.total += usage.cost.total;
 }
 
 // A model that must call a tool in every step never comes to its answer.

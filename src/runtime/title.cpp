@@ -9,7 +9,7 @@
 #include "model/complete.h"
 #include "model/local/extract.h"
 #include "model/local/local.h"
-#include "runtime/turn.h"
+#include "runtime/spent.h"
 
 namespace reef::runtime {
 namespace {
@@ -61,7 +61,8 @@ std::string first_words(const std::string& line) {
   return line.substr(0, end);
 }
 
-Task<Result<std::string>> ask(const Candidate& candidate, const std::vector<MessagePtr>& said) {
+Task<Result<std::string>> ask(const Candidate& candidate, const std::vector<MessagePtr>& said,
+                              session::Usage& spent) {
   const auto pieces = context::as_text(said, kReadBytesMax);
   model::Request request;
   request.model = candidate.route.model;
@@ -79,7 +80,9 @@ Task<Result<std::string>> ask(const Candidate& candidate, const std::vector<Mess
   const auto outcome = co_await model::complete(*candidate.route.provider, request);
   if (const auto* failure = std::get_if<model::Failure>(&outcome))
     co_return Error(Errc::provider, model::describe(*failure, candidate.model));
-  co_return session::text_of(std::get<model::Reply>(outcome).message.content);
+  const auto& reply = std::get<model::Reply>(outcome).message;
+  add(spent, reply.usage);
+  co_return session::text_of(reply.content);
 }
 
 }  // namespace
@@ -116,8 +119,9 @@ Task<Result<std::string>> make_title(session::Sessions& sessions, TitleRequest r
   REEF_CO_TRY(auto route, request.setup->providers.route(model));
   const Candidate candidate{model, std::move(route)};
   std::string title;
+  session::Usage spent;
   if (candidate.route.provider->api() != model::LocalProvider::kApi) {
-    auto reply = co_await ask(candidate, said);
+    auto reply = co_await ask(candidate, said, spent);
     if (!reply) co_return std::move(reply).error().with("no title could be made");
     if (const auto good = title_from(first_words(first_line(*reply)))) title = *good;
   }
@@ -127,7 +131,10 @@ Task<Result<std::string>> make_title(session::Sessions& sessions, TitleRequest r
     co_return Error(Errc::unavailable,
                     fmt::format("too little was said in session {} to name it", id.text()));
   if (auto name = named(); !name.empty()) co_return name;
-  REEF_CO_CHECK(co_await sessions.patch(id, json::object{{"name", title}}));
+  session::Draft draft{"session_info", {{"name", title}}};
+  note_spent(draft, candidate, spent);
+  const auto saved = co_await session->append(std::move(draft));
+  if (!saved) co_return Error(saved.error()).with("the title could not be saved");
   co_return title;
 }
 

@@ -153,6 +153,7 @@ Task<bool> Runtime::make_room(Turn& turn) {
   if (window > 0) request.window_max = std::min(request.window_max, window);
   const auto done =
       co_await compact(loop_, *compactions_, std::move(request), run.stop_provider_.slot());
+  if (!done && run.cancelled_) co_return false;
   if (!done) {
     log::warn("session {}: the context is too long and could not be compacted: {}", id.text(),
               done.error().what);

@@ -204,12 +204,15 @@ void fold(Row& row, const Entry& entry) {
     }
   } else if (entry.type == "compaction") {
     ++row.compaction_count;
-  } else if (entry.type == "usage") {
-    if (const auto* usage = json::find_object(entry.body, "usage"))
-      count(row, model_of(entry.body), entry.time, totals_of(usage_from_json(*usage), false));
   } else if (entry.type == "thinking_level_change") {
     row.meta["thinkingLevel"] = json::find_string(entry.body, "thinkingLevel").value_or("off");
   }
+  // Summaries and titles carry what making them cost, of a model that is named.
+  const bool made =
+      entry.type == "compaction" || entry.type == "branch_summary" || entry.type == "session_info";
+  const auto* usage = json::find_object(entry.body, "usage");
+  if (usage && (entry.type == "usage" || (made && json::find_string(entry.body, "model"))))
+    count(row, model_of(entry.body), entry.time, totals_of(usage_from_json(*usage), false));
 }
 
 Row make_row(SessionId id, std::string_view bytes) {

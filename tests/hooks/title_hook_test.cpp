@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/title.h"
 #include "store/mem/mem_store.h"
 #include "support/run.h"
 

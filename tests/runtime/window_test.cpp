@@ -232,7 +232,7 @@ TEST_F(WindowTest, OldResultsArePrunedInRequestsAndTheBeginningStaysTheSame) {
   const auto all = results(kept(), [](const session::Message& m) { return m; });
   const auto given =
       results(model->requests.back().messages, [](const session::MessagePtr& m) { return *m; });
-  EXPECT_GT(all, 240'000U);
+  EXPECT_GE(all, 240'000U);
   EXPECT_LT(given, all / 4);
   EXPECT_GT(changes, 0U);
   EXPECT_LT(changes, 20U) << "a cache of the beginning stays good most of the time";
