@@ -15,6 +15,7 @@ namespace {
 constexpr int kStepsMax = 1000;
 constexpr int kAskSecondsMax = 7 * 24 * 60 * 60;
 constexpr int kIdleMinutesMax = 60 * 24 * 366;
+constexpr std::size_t kSkillPathsMax = 50;
 
 std::optional<int> minutes_of_day(std::string_view text) {
   const auto digit = [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; };
@@ -161,6 +162,29 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     if (!std::all_of(names.begin(), names.end(), hooks::is_instructions_name))
       table.refuse("files", *section->get("files"), "must be names of files, without folders");
     table.read("bytes_max", 0, 1 << 20, config.instructions.bytes_max);
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  if (const auto* section = root.sub("skills")) {
+    Table table(*section, file, "skills.");
+    table.read("paths", config.skill_paths);
+    if (config.skill_paths.size() > kSkillPathsMax)
+      table.refuse("paths", *section->get("paths"),
+                   fmt::format("must be at most {} folders", kSkillPathsMax));
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  if (const auto* section = root.sub("events")) {
+    Table table(*section, file, "events.");
+    table.read("depth_max", 1, 100, config.events.depth_max);
+    table.read("fan_out_max", 1, 1000, config.events.fan_out_max);
+    table.read("turns_max", 1, 10'000, config.events.turns_max);
+    table.read("payload_bytes_max", 1, 8 << 20, config.events.payload_bytes_max);
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  if (const auto* section = root.sub("delegate")) {
+    Table table(*section, file, "delegate.");
+    table.read("depth_max", 0, 20, config.delegate.depth_max);
+    table.read("width_max", 1, 100, config.delegate.width_max);
+    table.read("background_max", 0, 1000, config.delegate.background_max);
     REEF_CHECK(table.finish(out.warnings));
   }
   REEF_CHECK(read_providers(root, file, out));

@@ -11,6 +11,8 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "bus/bus.h"
+#include "hooks/delegate/delegate_hook.h"
 #include "hooks/instructions/instructions.h"
 #include "model/registry.h"
 #include "policy/rules.h"
@@ -54,6 +56,10 @@ struct Config {
   std::map<std::string, int, std::less<>> idle_minutes_by_key;
 
   std::map<std::string, ProviderConfig> providers;
+
+  std::vector<std::string> skill_paths;  // absolute, or ~/..., or relative to the home
+  bus::Limits events;
+  hooks::DelegateLimits delegate;
 };
 
 struct LoadedConfig {

@@ -23,6 +23,7 @@
 #include "base/pool.h"
 #include "base/shield.h"
 #include "base/utf8.h"
+#include "bus/done_hook.h"
 #include "daemon/agent_changes.h"
 #include "daemon/config.h"
 #include "daemon/config_edit.h"
@@ -86,7 +87,10 @@ class Daemon {
         memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
+        skills_(files_, pool_, home_.skills()),
+        running_(io.get_executor(), clock_),
         runtime_(io.get_executor(), sessions_, clock_),
+        bus_(io.get_executor(), files_, pool_, runtime_, home_.subscriptions()),
         compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
             io.get_executor(), files_, pool_, sessions_, store_, random_, home_.root,
@@ -111,7 +115,10 @@ class Daemon {
               [this] { stop(); },
               [this](protocol::Stats& stats) { fill(stats); },
               models(),
-              agents()},
+              agents(),
+              &skills_,
+              &bus_,
+              &running_},
         agent_changes_(AgentHouse{AgentFiles{files_, home_.agents()}, pool_, runtime_, sessions_,
                                   memories_, [this] { return reload_agents(); },
                                   [this](std::string agent) {
@@ -122,6 +129,8 @@ class Daemon {
                                         });
                                   }}),
         instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),
+        delegate_(std::make_shared<hooks::DelegateHook>(hooks::DelegateHook::House{
+            io.get_executor(), pool_, runtime_, sessions_, bus_, random_})),
         signals_(io),
         config_changed_(io.get_executor()),
         stopped_(io.get_executor()),
@@ -134,6 +143,10 @@ class Daemon {
         }));
     runtime_.hooks().add(std::make_shared<hooks::TitleHook>(sessions_));
     runtime_.hooks().add(instructions_);
+    runtime_.hooks().add(std::make_shared<hooks::SkillHook>(skills_));
+    runtime_.hooks().add(delegate_);
+    runtime_.hooks().add(std::make_shared<hooks::TasksHook>(running_, runtime_));
+    runtime_.hooks().add(std::make_shared<bus::DoneHook>(bus_));
     runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::House{
         io.get_executor(), pool_, clock_, sessions_, home_.root, user_home(), users_umask,
         [this](const runtime::Caller& caller) { return context_window(caller); }}));
@@ -151,8 +164,13 @@ class Daemon {
     folders_.clean();
     sessions_.use_folders(folders_);
     attachments_.set_bytes_max(config.attachment_bytes_max);
-    instructions_->configure(config.instructions);
+    configure_hooks(config);
     REEF_CO_CHECK(co_await sessions_.load());
+    // What is subscribed is not worth a daemon that does not start.
+    if (const auto loaded = co_await bus_.load(); !loaded)
+      log::error("events: {}; nobody is subscribed until it is put right", loaded.error().what);
+    recall_.set_on_work(
+        [this](std::string what) -> std::shared_ptr<void> { return index_task(std::move(what)); });
     static_cast<void>(co_await definitions_.look());
     sessions_.set_on_change(
         [this](const session::SessionId& id, bool rewritten) { recall_.changed(id, rewritten); });
@@ -193,6 +211,8 @@ class Daemon {
     ::unlink(home_.tcp_address().c_str());
     importer_.cancel();
     co_await runtime_.drain(kDrainGrace);
+    co_await delegate_->stop();
+    co_await bus_.stop();
     co_await compactions_.stop();
     co_await model_lists_.stop();
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
@@ -220,6 +240,25 @@ class Daemon {
   }
 
  private:
+  void configure_hooks(const Config& config) {
+    instructions_->configure(config.instructions);
+    std::vector<std::string> folders;
+    for (const auto& path : config.skill_paths)
+      folders.push_back(path.starts_with('/')    ? path
+                        : path.starts_with("~/") ? user_home() + path.substr(1)
+                                                 : home_.root + "/" + path);
+    skills_.configure(folders);
+    bus_.configure(config.events);
+    delegate_->configure(config.delegate);
+  }
+
+  // Among what runs as long as it is held.
+  std::shared_ptr<void> index_task(std::string what) {
+    runtime::TaskInfo info{"index", std::move(what)};
+    std::shared_ptr<runtime::Tasks::Entry> entry = running_.begin(std::move(info));
+    return {nullptr, [entry](void*) { entry->end(runtime::TaskInfo::State::done); }};
+  }
+
   // Of the model that speaks in the caller's session; 0: not known.
   std::int64_t context_window(const runtime::Caller& caller) {
     const auto model = runtime::model_for(sessions_.find(caller.session), caller.agent);
@@ -519,7 +558,7 @@ class Daemon {
     for (const auto& listener : listeners_) listener->set_limits(config.limits);
     REEF_CO_CHECK(co_await sessions_.rescan());
     attachments_.set_bytes_max(config.attachment_bytes_max);
-    instructions_->configure(config.instructions);
+    configure_hooks(config);
     runtime_.configure(std::move(setup));
     model_lists_.forget();
     log::set_level(config.log_level);
@@ -554,7 +593,10 @@ class Daemon {
   memory::Memories memories_;
   organise::Definitions definitions_;
   organise::Changes changes_;
+  skills::Library skills_;
+  runtime::Tasks running_;  // before who works: entries must not outlive it
   runtime::Runtime runtime_;
+  bus::Bus bus_;
   runtime::Compactions compactions_;
   exchange::Importer importer_;
   recall::Recall recall_;
@@ -563,6 +605,7 @@ class Daemon {
   server::Node node_;
   AgentChanges agent_changes_;
   std::shared_ptr<hooks::InstructionsHook> instructions_;
+  std::shared_ptr<hooks::DelegateHook> delegate_;
   Config config_;
   // Those that take no more connections stay until the end: their clients do.
   std::vector<std::unique_ptr<transport::Listener>> listeners_;

@@ -168,11 +168,16 @@ Task<Result<Compacted>> Compactions::compact(Request request) {
   auto& work = running_[request.session];
   if (!work) {
     work = std::make_shared<Work>(loop_, std::move(request));
-    tasks_.spawn(work_on(work));
+    work->task = tasks_.spawn(work_on(work));
   }
   const auto mine = work;
   while (!mine->outcome) co_await mine->done.wait();
   co_return *mine->outcome;
+}
+
+void Compactions::cancel(const session::SessionId& session) {
+  const auto found = running_.find(session);
+  if (found != running_.end()) tasks_.cancel(found->second->task);
 }
 
 Task<void> Compactions::stop() {

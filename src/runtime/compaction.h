@@ -43,6 +43,8 @@ class Compactions {
   // returns; empty when nothing is. All or nothing, as above: one entry is both. `conflict` when
   // the conversation went on meanwhile. Ends with the task that asks.
   Task<Result<std::string>> rewind(Request request, session::EntryId entry);
+  // Gives up what is under way for the session.
+  void cancel(const session::SessionId& session);
   // Gives up what is under way; returns when all of it has ended.
   Task<void> stop();
 
@@ -52,6 +54,7 @@ class Compactions {
     const Request request;
     std::optional<Result<Compacted>> outcome;
     Notify done;
+    TaskGroup::Id task = 0;
   };
 
   // A task of its own: whoever asked may go away, and others may be waiting for the same.

@@ -104,14 +104,17 @@ std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Agent& agent,
   const auto make = [&] {
     return std::make_shared<const Offer>(Offer{hooks_.toolbox(agent), hooks_.prompt(agent)});
   };
-  if (setup != setup_) return make();
+  // Who is not the one of that name in the configuration has an offer of its own.
+  const auto known = setup->agents.find(agent.name);
+  if (setup != setup_ || known == setup->agents.end() || known->second != agent) return make();
   auto& offer = offers_[agent.name];
   if (!offer) offer = make();
   return offer;
 }
 
 void Runtime::observe(const session::Key& key, Run& run, const std::string& session_id) {
-  Scene scene{run.agent_.name, run.message_.sender, key.text(), session_id, run.guest()};
+  Scene scene{run.agent_.name, run.message_.sender, key.text(),
+              session_id,      run.guest(),         run.message_.lineage};
   run.events_.observe([this, scene = std::move(scene)](const Event& event) {
     hooks_.on_event(scene, event);
     if (broadcast_.subscribers() > 0) broadcast_.publish(scene, event, clock_.now());

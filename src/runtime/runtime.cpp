@@ -26,6 +26,13 @@ void Run::cancel() {
   if (tools_) tools_->cancel();
 }
 
+bool Run::cancel_call(const std::string& call_id) {
+  const auto call = calls_.find(call_id);
+  if (!tools_ || call == calls_.end()) return false;
+  tools_->cancel(call->second);
+  return true;
+}
+
 Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
     : loop_(loop),
       sessions_(sessions),
@@ -79,9 +86,16 @@ Result<Runtime::Address> Runtime::resolve(std::string_view agent_name, std::stri
   return Address{std::move(key), std::move(agent), std::move(who)};
 }
 
+Result<Runtime::Address> Runtime::address_of(const Message& message) const {
+  if (!message.as) return resolve(message.agent, message.sender, message.key);
+  // Who is in no configuration cannot be looked up.
+  REEF_TRY(auto key, session::Key::parse(message.key.value_or("")));
+  return Address{std::move(key), *message.as, message.sender};
+}
+
 Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (draining_) return Error(Errc::unavailable, "the daemon is shutting down");
-  REEF_TRY(auto address, resolve(message.agent, message.sender, message.key));
+  REEF_TRY(auto address, address_of(message));
   message.sender = address.sender;
   if (held_.contains(address.agent.name))
     return Error(Errc::busy, fmt::format("agent '{}' is being renamed", address.agent.name));
@@ -164,6 +178,7 @@ Result<session::Key> Runtime::key_of(std::string_view agent_name, std::string_vi
 Status Runtime::kill(std::string_view agent_name, std::string_view sender,
                      const std::optional<std::string>& key_text) {
   REEF_TRY(const auto key, key_of(agent_name, sender, key_text));
+  cancel_children(key.text());
   const auto found = conversations_.find(key);
   if (found != conversations_.end()) {
     cancel(*found->second);
@@ -192,6 +207,21 @@ void Runtime::cancel(Conversation& conversation) {
   for (const auto& run : conversation.queue) run->cancel();
   for (const auto& run : conversation.steers) run->cancel();
   if (conversation.current) conversation.current->cancel();
+}
+
+// Delegation is not endless, so neither is this.
+void Runtime::cancel_children(const std::string& key) {
+  const auto all = conversations_;  // one that ends leaves it
+  for (const auto& [child, conversation] : all) {
+    const auto is_child = [&](const auto& run) {
+      return run && run->message_.lineage.parent == key && child.text() != key;
+    };
+    if (!is_child(conversation->current) &&
+        std::none_of(conversation->queue.begin(), conversation->queue.end(), is_child))
+      continue;
+    cancel_children(child.text());
+    cancel(*conversation);
+  }
 }
 
 void Runtime::hurry() {

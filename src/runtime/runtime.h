@@ -13,6 +13,7 @@
 //   broadcast.h   Broadcast          the events of all turns, for subscribers
 //   event_log.h   EventLog           the events of one turn, for any number of readers
 //   segments.h    Segments           what a model says, as events
+//   tasks.h       Tasks              everything that runs, for lists
 //   gauge.h       Gauge              how full a model's window is
 //   window.h      WindowReport       what fills it
 //   compaction.h  Compactions        what is old becomes a summary
@@ -59,6 +60,11 @@ struct Message {
   // Of the first step; what is required once is not required again.
   model::ToolChoice tool_choice = {};
   bool hidden = false;  // words of a program: kept, and shown to nobody but the model
+  Lineage lineage = {};
+  // Who answers in the conversation `key`: an agent that is in no configuration.
+  std::optional<Agent> as = {};
+  // Who is asked instead of the user.
+  std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -78,6 +84,8 @@ class Run : public std::enable_shared_from_this<Run> {
   // The same, for who outlives the run.
   std::shared_ptr<EventLog> shared_events() { return {shared_from_this(), &events_}; }
   void cancel();
+  // One of its tool calls is interrupted, the turn goes on; false when it does not run.
+  bool cancel_call(const std::string& call_id);
 
  private:
   friend class Runtime;
@@ -95,7 +103,8 @@ class Run : public std::enable_shared_from_this<Run> {
   std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, in the order they came
   bool cancelled_ = false;
   boost::asio::cancellation_signal stop_provider_;
-  TaskGroup* tools_ = nullptr;  // those running now
+  TaskGroup* tools_ = nullptr;                  // those running now
+  std::map<std::string, TaskGroup::Id> calls_;  // the same, by the id of the call
 };
 
 // The session's own choice, else its agent's.
@@ -146,7 +155,8 @@ class Runtime {
   // turn. not_found when nothing runs.
   Status steer(Message message);
 
-  // Cancels what runs and what waits in the conversation. not_found when there is no such one.
+  // Cancels what runs and what waits in the conversation, and what was delegated from it. not_found
+  // when there is no such one.
   Status kill(std::string_view agent, std::string_view sender,
               const std::optional<std::string>& key = std::nullopt);
   // What runs in the conversation, to read along with from its beginning. not_found when nothing.
@@ -189,6 +199,8 @@ class Runtime {
   };
 
   static void cancel(Conversation& conversation);
+  void cancel_children(const std::string& key);
+  Result<Address> address_of(const Message& message) const;
   // Also for an agent that a reload took away.
   Result<session::Key> key_of(std::string_view agent, std::string_view sender,
                               const std::optional<std::string>& key) const;
@@ -198,10 +210,6 @@ class Runtime {
   void forget(const Run& run);
   Task<void> work(std::shared_ptr<Conversation> conversation);
   Task<void> take_turn(Conversation& conversation, Run& run);
-  struct Words {
-    std::string text;
-    bool hidden = false;
-  };
   // Makes the user's words durable, in a new session when `fresh` or when the old one has expired.
   Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run,
                                                               std::vector<Words> words, bool fresh);
@@ -247,6 +255,7 @@ class Runtime {
   Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run, Questions::Origin origin,
                                              Ask ask);
   Task<bool> save(Turn& turn, const session::Message& message, std::string_view what);
+  Task<bool> save_draft(Turn& turn, session::Draft draft, std::string_view what);
 
   Executor loop_;
   session::Sessions& sessions_;

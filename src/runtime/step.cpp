@@ -70,7 +70,11 @@ session::ToolResultMessage result_message(const session::ToolCallBlock& call, To
 }  // namespace
 
 Task<bool> Runtime::save(Turn& turn, const session::Message& message, std::string_view what) {
-  const auto saved = co_await turn.session->append(session::draft_message(message));
+  return save_draft(turn, session::draft_message(message), what);
+}
+
+Task<bool> Runtime::save_draft(Turn& turn, session::Draft draft, std::string_view what) {
+  const auto saved = co_await turn.session->append(std::move(draft));
   if (saved) co_return true;
   log::error("session {}: the {} could not be saved: {}", turn.session->id().text(), what,
              saved.error().what);
@@ -175,9 +179,10 @@ Task<void> Runtime::call_tools(Turn& turn, std::vector<session::ToolCallBlock> c
   turn.run.tools_ = &tasks;
   if (!turn.run.cancelled_)
     for (std::size_t i = 0; i < calls.size(); ++i)
-      tasks.spawn(call_tool(turn, calls[i], answered[i], keeping));
+      turn.run.calls_[calls[i].id] = tasks.spawn(call_tool(turn, calls[i], answered[i], keeping));
   co_await tasks.join();
   turn.run.tools_ = nullptr;
+  turn.run.calls_.clear();
   co_await keeping.join();
 
   // What was cancelled has no result yet, and every call must have one.
@@ -221,6 +226,12 @@ Caller Runtime::caller_for(Turn& turn, const session::ToolCallBlock& call) {
     if (!text.empty() && !run->events_.closed())
       run->events_.push(ToolProgress{id, std::move(text)});
   };
+  caller.key = turn.key.text();
+  caller.lineage = run->message_.lineage;
+  if (run->message_.ask) {
+    caller.ask = run->message_.ask;
+    return caller;
+  }
   Questions::Origin origin{turn.key, run->agent_.name, run->message_.sender, turn.session->id(),
                            call.id};
   caller.ask = [this, run, origin = std::move(origin)](Ask ask) {

@@ -42,12 +42,13 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
                                                                      bool fresh) {
   const auto now = clock_.now();
   std::vector<session::Draft> drafts;
-  for (auto& [text, hidden] : words) {
+  for (auto& said : words) {
     session::UserMessage message;
-    message.content.push_back(session::TextBlock{std::move(text)});
+    message.content.push_back(session::TextBlock{std::move(said.text)});
     message.time = now;
-    message.hidden = hidden;
+    message.hidden = said.hidden;
     drafts.push_back(session::draft_message(message));
+    for (auto& beside : said.beside) drafts.push_back(std::move(beside));
   }
 
   const auto current = sessions_.current(key);
@@ -113,7 +114,8 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   for (const auto& joined : run.joined_)
     words.push_back({joined->message_.content, joined->message_.hidden});
   std::vector<Words> kept;
-  for (const auto& [text, hidden] : words) kept.push_back({hooks_.preprocess(agent, text), hidden});
+  for (const auto& said : words)
+    kept.push_back(co_await hooks_.preprocess(agent, key.text(), said));
   auto recorded = co_await record_user(key, run, std::move(kept), rest.has_value());
   if (!recorded) {
     log::error("conversation {}: the message could not be saved: {}", key.text(),
@@ -192,11 +194,16 @@ Task<void> Runtime::take_steers(Turn& turn) {
     steers.pop_front();
     forget(*steer);
     const auto& words = steer->message_.content;
+    Words said{words, steer->message_.hidden};
+    auto kept = co_await hooks_.preprocess(turn.run.agent_, turn.key.text(), std::move(said));
     session::UserMessage message;
-    message.content.push_back(session::TextBlock{hooks_.preprocess(turn.run.agent_, words)});
+    message.content.push_back(session::TextBlock{std::move(kept.text)});
     message.time = clock_.now();
     message.hidden = steer->message_.hidden;
-    if (!co_await save(turn, message, "message")) {
+    bool saved = co_await save(turn, message, "message");
+    for (std::size_t i = 0; saved && i < kept.beside.size(); ++i)
+      saved = co_await save_draft(turn, std::move(kept.beside[i]), "message");
+    if (!saved) {
       steer->events_.fail(Error(turn.end.code, turn.end.error));
       co_return;
     }

@@ -171,6 +171,24 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_delete_agent(node, message.delete_agent());
     case M::kSubscribeEvents:
       return answer_subscribe_events(node, message.subscribe_events());
+    case M::kListSkills:
+      return answer_list_skills(node, message.list_skills());
+    case M::kReadSkill:
+      return answer_read_skill(node, message.read_skill());
+    case M::kSubscribeEvent:
+      return answer_subscribe_event(node, message.subscribe_event());
+    case M::kUnsubscribeEvent:
+      return answer_unsubscribe_event(node, message.unsubscribe_event());
+    case M::kListSubscriptions:
+      return answer_list_subscriptions(node);
+    case M::kPublishEvent:
+      return answer_publish_event(node, message.publish_event());
+    case M::kListTasks:
+      return answer_list_tasks(node);
+    case M::kCancelTask:
+      return answer_cancel_task(node, message.cancel_task());
+    case M::kSubscribeTasks:
+      return answer_subscribe_tasks(node);
     case M::kInstallPlugin:
     case M::kUninstallPlugin:
     case M::kListPlugins:

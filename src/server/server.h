@@ -23,6 +23,9 @@
 //   models.cpp           models, providers
 //   agents.cpp           agents: list, get, create, update, rename, delete
 //   events.cpp           what happens in all turns, for subscribers
+//   skills.cpp           skills: list, read
+//   subscriptions.cpp    which events start which agents: subscribe, list, publish
+//   tasks.cpp            everything that runs: list, cancel, subscribe
 //
 // Loop thread only.
 #pragma once
@@ -32,6 +35,7 @@
 
 #include "base/pool.h"
 #include "base/result.h"
+#include "bus/bus.h"
 #include "exchange/import.h"
 #include "memory/memory.h"
 #include "model/model_lists.h"
@@ -41,8 +45,10 @@
 #include "recall/recall.h"
 #include "runtime/compaction.h"
 #include "runtime/runtime.h"
+#include "runtime/tasks.h"
 #include "session/attachments.h"
 #include "session/session.h"
+#include "skills/library.h"
 
 namespace reef::server {
 
@@ -88,6 +94,9 @@ struct Node {
   std::function<void(protocol::Stats&)> fill_stats;
   Models models = {};
   Agents agents = {};
+  skills::Library* skills = nullptr;
+  bus::Bus* bus = nullptr;
+  runtime::Tasks* tasks = nullptr;
 };
 
 protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
@@ -173,6 +182,15 @@ protocol::Answer answer_update_agent(Node& node, const protocol::UpdateAgent& re
 protocol::Answer answer_rename_agent(Node& node, const protocol::RenameAgent& request);
 protocol::Answer answer_delete_agent(Node& node, const protocol::DeleteAgent& request);
 protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEvents& request);
+protocol::Answer answer_list_skills(Node& node, const protocol::ListSkills& request);
+protocol::Answer answer_read_skill(Node& node, const protocol::ReadSkill& request);
+protocol::Answer answer_subscribe_event(Node& node, const protocol::SubscribeEvent& request);
+protocol::Answer answer_unsubscribe_event(Node& node, const protocol::UnsubscribeEvent& request);
+protocol::Answer answer_list_subscriptions(Node& node);
+protocol::Answer answer_publish_event(Node& node, const protocol::PublishEvent& request);
+protocol::Answer answer_list_tasks(Node& node);
+protocol::Answer answer_cancel_task(Node& node, const protocol::CancelTask& request);
+protocol::Answer answer_subscribe_tasks(Node& node);
 
 // What the groups share.
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);
