@@ -33,20 +33,20 @@ std::int64_t reserve_of(const Compaction& settings, std::int64_t window) {
   return window > 0 ? std::min(settings.reserve_tokens, window / 2) : 0;
 }
 
-double weigh_standing(const model::Request& request) {
-  auto sum = context::weigh(request.system);
-  for (const auto& tool : request.tools)
+double weigh(const std::vector<model::Tool>& tools) {
+  double sum = 0;
+  for (const auto& tool : tools)
     sum += context::weigh(tool.name) + context::weigh(tool.description) +
            context::weigh(json::write(tool.parameters));
   return sum;
 }
 
-void Gauge::learn(const std::string& model, const model::Request& request,
-                  const session::Usage& usage) {
+void Gauge::learn(const std::string& model, double standing,
+                  const std::vector<session::MessagePtr>& messages, const session::Usage& usage) {
   const auto counted = usage.input + usage.cache_read + usage.cache_write;
   if (counted <= 0) return;
-  auto weight = weigh_standing(request);
-  for (const auto& message : request.messages) weight += context::weigh(*message);
+  auto weight = standing;
+  for (const auto& message : messages) weight += context::weigh(*message);
   estimators_[model].learn(weight, counted);
 }
 

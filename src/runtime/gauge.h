@@ -17,13 +17,13 @@ namespace reef::runtime {
 // Of the window, kept free for what comes next; a small window cannot hold back the usual reserve.
 std::int64_t reserve_of(const Compaction& settings, std::int64_t window);
 
-// What stands in every request of an agent: its prompt and its tools.
-double weigh_standing(const model::Request& request);
+double weigh(const std::vector<model::Tool>& tools);
 
 class Gauge {
  public:
-  // What a provider counted of a request, and of nothing else.
-  void learn(const std::string& model, const model::Request& request, const session::Usage& usage);
+  // What a provider counted of a request; `standing`: what its prompt and its tools weigh.
+  void learn(const std::string& model, double standing,
+             const std::vector<session::MessagePtr>& messages, const session::Usage& usage);
 
   struct Window {
     std::int64_t window = 0;  // 0: not known

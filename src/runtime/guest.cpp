@@ -86,7 +86,7 @@ Task<void> Runtime::prepare(Turn& turn) {
         model::thinking_level_from(row->text("thinkingLevel")).value_or(agent.thinking);
   request.max_tokens = agent.max_tokens;
   request.extra = agent.parameters;
-  turn.standing = weigh_standing(request);
+  turn.standing = context::weigh(request.system) + turn.offer->tools_weight;
 }
 
 std::string Runtime::directory_of(const session::SessionId& id, const std::string& wanted) const {
@@ -102,7 +102,9 @@ std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Agent& agent,
   // What hooks say of tools would be lost on somebody who has none.
   if (guest) return std::make_shared<Offer>(Offer{{}, agent.prompt});
   const auto make = [&] {
-    return std::make_shared<const Offer>(Offer{hooks_.toolbox(agent), hooks_.prompt(agent)});
+    auto toolbox = hooks_.toolbox(agent);
+    const auto weight = weigh(toolbox.tools());
+    return std::make_shared<const Offer>(Offer{std::move(toolbox), hooks_.prompt(agent), weight});
   };
   // Who is not the one of that name in the configuration has an offer of its own.
   const auto known = setup->agents.find(agent.name);

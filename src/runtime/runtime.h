@@ -219,6 +219,7 @@ class Runtime {
   struct Offer {
     Toolbox toolbox;
     std::string prompt;
+    double tools_weight = 0;
   };
   // `setup`: that the turn runs with. A guest has no tools.
   std::shared_ptr<const Offer> offer_for(const Agent& agent,

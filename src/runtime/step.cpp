@@ -130,7 +130,7 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   if (whole) {
     reply = std::move(std::get<model::Reply>(outcome).message);
     if (asked.route.provider->api() != model::LocalProvider::kApi)
-      gauge_.learn(asked.model, request, reply.usage);
+      gauge_.learn(asked.model, turn.standing, request.messages, reply.usage);
   } else {
     auto& failure = std::get<model::Failure>(outcome);
     if (segments.overflown()) {

@@ -177,24 +177,21 @@ Task<Result<WindowReport>> Runtime::window_of(session::SessionId id) {
   const auto instructions = co_await hooks_.instructions(agent, cwd);
 
   const auto& context = session->context();
-  model::Request standing;
-  standing.system = offer->prompt + instructions + host_framing(context);
-  standing.tools = offer->toolbox.tools();
+  const auto standing = context::weigh(offer->prompt) + context::weigh(instructions) +
+                        context::weigh(host_framing(context)) + offer->tools_weight;
   const auto window = route.facts.context_window;
-  out.usage = gauge_.measure(out.model, context, weigh_standing(standing),
-                             {window, reserve_of(setup->compaction, window)});
+  out.usage =
+      gauge_.measure(out.model, context, standing, {window, reserve_of(setup->compaction, window)});
   out.error = gauge_.error(out.model);
 
   Parts parts;
   for (const auto& item : context.items)
     if (is_given(item)) parts.add(*item.message);
-  model::Request tools_alone;
-  tools_alone.tools = standing.tools;
   const auto add = [&](const char* kind, double weight, std::size_t count) {
     if (count > 0) out.parts.push_back({kind, gauge_.estimate(out.model, weight), count});
   };
   add("system", context::weigh(offer->prompt), offer->prompt.empty() ? 0 : 1);
-  add("tools", weigh_standing(tools_alone), standing.tools.size());
+  add("tools", offer->tools_weight, offer->toolbox.tools().size());
   add("instructions", context::weigh(instructions), instructions.empty() ? 0 : 1);
   for (const auto& [kind, part] : {std::pair<const char*, const Weights&>{"summary", parts.summary},
                                    {"user", parts.user},
