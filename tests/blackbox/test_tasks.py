@@ -74,6 +74,19 @@ class Tasks(unittest.TestCase):
         self.assertEqual(home.connect().call(CANCEL_TASK, {1: child.str(ID)}).tag, PONG)
         self.assertEqual(spoken(link.events()), "ok", "the parent goes on without it")
 
+    def test_cancelling_the_call_reaches_the_children(self):
+        home = self.home({"calls": [{"name": "delegate", "arguments": {"tasks": [{"agent": "slow", "message": "x"}]}}]},
+                         {"text": "ok"})
+        home.write("c.json", script(HANG))
+        home.write("config.toml", SCRIPTED + '[providers.c]\nkind = "scripted"\nscript = "c.json"\n')
+        home.write("agents/slow.toml", 'model = "c/x"\n')
+        self.assertEqual(home.reef("reload").code, 0)
+        link = self.start(home)
+        self.one(home, "delegate")
+        self.assertEqual(home.connect().call(CANCEL_TASK, {1: self.one(home, "tool").str(ID)}).tag, PONG)
+        self.assertEqual(spoken(link.events()), "ok")
+        wait_for(lambda: not self.tasks(home), "the child to end")
+
     def test_a_subscriber_hears_what_runs_and_every_change(self):
         home = self.home(HANG)
         first = self.start(home)
