@@ -46,10 +46,13 @@ struct Life {
   void talk() {
     session::Sessions::New request{*session::Key::of_pair("reef", "user"), "reef", "user", "", {}};
     for (int i = 0; i < 40; ++i)
-      request.drafts.push_back(says(i % 2 == 0, fmt::format("line {} {}", i, std::string(200, 'x'))));
+      request.drafts.push_back(
+          says(i % 2 == 0, fmt::format("line {} {}", i, std::string(200, 'x'))));
     test::value_of(test::run(io, sessions.create(std::move(request))));
   }
-  session::SessionId id() const { return *sessions.current(*session::Key::of_pair("reef", "user")); }
+  session::SessionId id() const {
+    return *sessions.current(*session::Key::of_pair("reef", "user"));
+  }
   Compactions::Request request() const { return {id(), setup->agents.at("reef"), setup}; }
   std::vector<Entry> entries() {
     return test::value_of(test::run(io, sessions.read(id()))).entries();
@@ -108,9 +111,7 @@ void sweep(const Work& work, std::string_view type) {
 
 TEST(ContextCrash, Compaction) {
   sweep(
-      [](Life& life) {
-        return test::run(life.io, life.compactions.compact(life.request())).ok();
-      },
+      [](Life& life) { return test::run(life.io, life.compactions.compact(life.request())).ok(); },
       "compaction");
 }
 
