@@ -147,6 +147,7 @@ Task<Status> at_terminal(const Context& context, client::Client& client,
       if (state.leave) co_return Ok{};
       continue;
     }
+    co_await tell_compactions(client, options, state);
     QuietTerminal terminal;
     const Prompt ask = [&](const protocol::AskQuestion& question) {
       for (const auto& text : lines_of(question)) print_line(text);
@@ -162,6 +163,7 @@ Task<Status> at_terminal(const Context& context, client::Client& client,
     const auto done = co_await one_turn(context, client, options, *line, ask, state.verbose);
     watch.cancel();
     co_await watch.join();
+    co_await tell_compactions(client, options, state);
     if (!done) {
       report("chat", done.error());
       if (done.error().code == Errc::unavailable) {

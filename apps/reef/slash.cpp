@@ -27,7 +27,7 @@ constexpr Known kCommands[] = {
     {"title", "[TEXT]", "name this session, or have it named"},
     {"model", "[NAME]", "the model of this session; 'default' for the agent's"},
     {"think", "[LEVEL]", "off, minimal, low, medium, high, xhigh"},
-    {"verbose", "[on|off]", "after every answer, how full the window is"},
+    {"verbose", "[on|off]", "how full the window is after every answer; compactions"},
     {"stop", "", "stop what runs in this conversation"},
     {"help", "", "this text"},
     {"quit", "", "leave; so does Ctrl-D"},
@@ -196,6 +196,19 @@ Task<Status> run_slash(const Context& context, client::Client& client, const Cha
     co_return co_await change(client, session, "thinking", "thinkingLevel", std::move(arguments),
                               session.thinking());
   co_return co_await fork(client, options, id, std::move(arguments));
+}
+
+Task<void> tell_compactions(client::Client& client, const ChatOptions& options, ChatState& state) {
+  if (!state.verbose) co_return;
+  const auto session = co_await current(client, options);
+  if (!session) co_return;
+  const auto tokens = session->context().tokens();
+  if (session->session().id() == state.session && session->compactions() > state.compactions)
+    print_line(fmt::format("(compacted: {} tokens became about {})", short_count(state.tokens),
+                           short_count(tokens)));
+  state.session = session->session().id();
+  state.compactions = session->compactions();
+  state.tokens = tokens;
 }
 
 }  // namespace reef::cli

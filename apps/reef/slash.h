@@ -22,7 +22,14 @@ std::optional<SlashCommand> slash_command(std::string_view line);
 struct ChatState {
   bool verbose = false;  // after every turn: how full the window is
   bool leave = false;
+  // The session as it was when last looked at.
+  std::string session = {};
+  std::uint64_t compactions = 0;
+  std::int64_t tokens = 0;
 };
+// To a person who wants to know: whether the session was compacted since the last look, and from
+// how much to how much.
+Task<void> tell_compactions(client::Client& client, const ChatOptions& options, ChatState& state);
 Task<Status> run_slash(const Context& context, client::Client& client, const ChatOptions& options,
                        SlashCommand command, ChatState& state);
 

@@ -2,8 +2,10 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
+import time
 import unittest
 
 from reefbox import *
@@ -155,6 +157,31 @@ class Compactions(Case):
         home.start(policy=True)
         home.say("and now?")
         self.row(home, compactionCount=1)
+
+
+class Crashes(Case):
+    def test_killed_anywhere_in_title_flush_and_compaction(self):
+        """Whatever the moment: nothing is damaged, nothing said is lost, and in the end all is done once."""
+        random_ = random.Random(20261116)
+        replies = [{"text": "noted", "chunks": 1}] * 3 + [{"text": "NO_REPLY", "chunks": 4, "delay_ms": 3}] * 20
+        for _ in range(8):
+            home = self.home(SMALL, script=script(*replies))
+            self.fill(home, "scripted")
+            time.sleep(random_.random() * 0.06)  # chooses the moment of the kill
+            home.kill9()
+            home.start(policy=True)
+            self.assertEqual(home.reef("fsck").code, 0)
+            home.say("go on", agent="scripted")
+            row = wait_for(lambda: [r for r in self.rows(home).values() if r["compactionCount"] and r["name"]], "all")[0]
+            entries = self.entries(home)
+            said = [e["message"]["content"][0]["text"] for e in entries
+                    if e["type"] == "message" and e["message"]["role"] == "user" and not e.get("hidden")]
+            self.assertEqual([len(text) for text in said[:3]], [len(LONG), len(LONG), len(LONG) * 2])
+            self.assertEqual(said[3:], ["go on"])
+            kinds = [e["type"] for e in entries]
+            self.assertEqual((kinds.count("session_info"), kinds.count("compaction")), (1, 1))
+            self.assertEqual(row["memoryFlushCompactionCount"], 0)
+            home.cleanup()
 
 
 class Archiving(Case):
