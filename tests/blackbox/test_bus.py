@@ -134,6 +134,11 @@ class Bus(unittest.TestCase):
         self.assertEqual(reply.code, 409)
         self.assertIn("subscriptions.toml", reply.text)
         self.assertEqual(home.read("events/subscriptions.toml"), "[[subscription\n")
+        self.assertIn("subscriptions.toml", " ".join(home.reef("status", "--json").json["problems"]))
+        self.assertNotEqual(home.reef("reload").code, 0)
+        home.write("events/subscriptions.toml", '[[subscription]]\nid = 5\nsource = "a"\ntarget_agent = "scripted"\n')
+        self.assertEqual(home.reef("reload").code, 0)
+        self.assertEqual(Message(self.listing(home).fields[1][0]).int(1), 5)
 
     def test_commands(self):
         home = self.home()
