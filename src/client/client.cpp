@@ -40,6 +40,7 @@ bool is_last(const protocol::ServerMessage& message) {
       return message.bulk_report().last();
     case M::kAgentEvent:
     case M::kMcpEvent:
+    case M::kTaskEvent:
       return false;
     case M::kPluginEvent:
       return message.plugin_event().has_done();
