@@ -25,6 +25,7 @@ class CommandGroup {
 using MakeCommands = std::unique_ptr<CommandGroup>(CLI::App& app, bool& json);
 MakeCommands agent_commands;       // `reef agents ...`: who answers
 MakeCommands event_commands;       // `reef events ...`: what happens in all conversations
+MakeCommands mcp_commands;         // `reef mcp ...`: MCP servers of agents
 MakeCommands memory_commands;      // `reef memory ...`: what agents remember
 MakeCommands model_commands;       // `reef models`, `providers`, `setup`: which models there are
 MakeCommands permission_commands;  // `reef permissions`, `mode`, `plans`, `plan`: what agents may

@@ -405,7 +405,7 @@ int main(int argc, char** argv) {
 
   std::vector<std::unique_ptr<CommandGroup>> groups;
   for (auto* make : {run_commands, memory_commands, model_commands, agent_commands, event_commands,
-                     permission_commands})
+                     permission_commands, mcp_commands})
     groups.push_back(make(app, flags.json));
 
   try {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "hooks/instructions/instructions.h"
+#include "mcp/spec.h"
 #include "model/registry.h"
 #include "runtime/agent.h"
 #include "session/attachments.h"
@@ -50,6 +51,9 @@ struct Config {
   std::map<std::string, int, std::less<>> idle_minutes_by_key;
 
   std::map<std::string, ProviderConfig> providers;
+
+  std::chrono::seconds mcp_idle{1800};     // a server nobody uses this long is disconnected
+  std::map<std::string, mcp::Spec> mcps;  // servers agents use by name
 };
 
 struct LoadedConfig {

@@ -78,6 +78,9 @@ void Http::hear(Message message, std::optional<std::int64_t> during) {
 
 Task<Status> Http::send(Outgoing out) {
   if (closing_) co_return Error(Errc::unavailable, "the connection is closed");
+  // A session begins with the handshake, and with nothing else.
+  const bool handshake = json::find_string(out.message, "method") == "initialize";
+  if (handshake) session_.clear();
   http::Request request;
   request.url = server_.spec.url;
   request.headers = headers(out.headers);
@@ -89,7 +92,7 @@ Task<Status> Http::send(Outgoing out) {
   if (!sent) co_return std::move(sent).error();
   auto answer = *std::move(sent);
   if (const auto* session = http::find_header(answer.headers(), "mcp-session-id");
-      session && session_.empty())
+      session && handshake)
     session_ = *session;
   const int status = answer.status();
   const bool good = status >= 200 && status < 300;

@@ -49,6 +49,7 @@ struct Pool::Entry {
   PeerInfo info = {};
   std::vector<Tool> tools = {};
   bool listing = false, list_stale = false;
+  bool ended = false;  // by itself, not by us
   int failures = 0;  // one after another
   steady_clock::time_point began = {};  // the attempt, or the connection
   steady_clock::time_point next_attempt = {};
@@ -221,6 +222,7 @@ Task<Status> Pool::connect_now(std::shared_ptr<Entry> entry) {
 }
 
 void Pool::fail(Entry& entry, Error why) {
+  entry.ended = true;
   const auto doubled = limits_.backoff_min * (1LL << std::min(entry.failures, 16));
   entry.next_attempt = steady_clock::now() + std::min<milliseconds>(doubled, limits_.backoff_max);
   ++entry.failures;
@@ -234,6 +236,7 @@ void Pool::lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error why) {
   // An attempt under way sees it for itself.
   if (entry.state == State::connecting) return;
   close_soon(std::exchange(entry.peer, nullptr));
+  entry.ended = true;
   if (steady_clock::now() - entry.began < kTooSoon) return fail(entry, std::move(why));
   entry.next_attempt = steady_clock::now();
   log::warn("mcp {}: {}", entry.spec.name, why.what);
@@ -297,7 +300,9 @@ Task<void> Pool::warm(std::string agent, milliseconds patience) {
   for (const auto& [spec, key] : found->second) {
     const auto& entry = entries_.at(key);
     const bool known = !entry->info.version.empty();
-    if (!known && steady_clock::now() >= entry->next_attempt) begin_connecting(entry);
+    const bool left_alone = entry->ended && !entry->spec.auto_restart;
+    if (!known && !left_alone && steady_clock::now() >= entry->next_attempt)
+      begin_connecting(entry);
     if (entry->state == State::connecting && entry->failures == 0 && !known)
       waited.push_back(entry);
   }
@@ -319,6 +324,11 @@ Task<Result<Pool::Lease>> Pool::use(std::string agent, std::string server) {
     if (entry->state == State::connected && entry->peer) co_return Lease(entry, entry->peer);
     if (entry->state != State::connecting) {
       if (tried || entry->owners.empty()) break;
+      if (entry->ended && !entry->spec.auto_restart)
+        co_return Error(Errc::unavailable,
+                        fmt::format("server '{}' has ended and is not started again "
+                                    "(auto_restart is false): {}",
+                                    server, entry->error));
       const auto now = steady_clock::now();
       if (const auto left = entry->next_attempt - now; left > kWorthWaiting) {
         co_return Error(

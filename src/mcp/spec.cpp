@@ -63,7 +63,6 @@ Status check(const Spec& spec) {
                  fmt::format("a server's name is 1 to {} letters, digits, dashes, points and "
                              "underscores, not '{}'",
                              kNameBytesMax, utf8::excerpt(spec.name)));
-  if (spec.component) return Ok{};
   if (spec.command.empty() == spec.url.empty())
     return Error(Errc::invalid, "a server needs either a command or a url");
   if (!spec.url.empty()) {
@@ -103,10 +102,9 @@ std::string fingerprint(const Spec& spec) {
   for (const auto& [name, value] : spec.env) env[name] = value;
   for (const auto& [name, value] : spec.headers) headers[name] = value;
   json::array args(spec.args.begin(), spec.args.end());
-  // A component's name says where it is.
   return json::write(json::array{spec.command, std::move(args), std::move(env), spec.cwd, spec.url,
                                  std::move(headers), spec.auth, spec.timeout.count(),
-                                 spec.component ? spec.name : std::string()});
+                                 spec.auto_restart});
 }
 
 std::vector<std::string> masked_args(const std::vector<std::string>& args) {
@@ -117,7 +115,8 @@ std::vector<std::string> masked_args(const std::vector<std::string>& args) {
     const auto name = std::string_view(arg).substr(0, equals);
     if (std::exchange(next_is_secret, false) && !arg.starts_with('-')) {
       out.push_back(mask(arg));
-    } else if (equals != std::string::npos && is_secret_name(name)) {
+    } else if (equals != std::string::npos && is_secret_name(name) &&
+               name.find("://") == std::string_view::npos) {
       out.push_back(std::string(name) + "=" + mask(arg.substr(equals + 1)));
     } else {
       next_is_secret = equals == std::string::npos && arg.starts_with('-') && is_secret_name(name);

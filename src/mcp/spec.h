@@ -25,10 +25,8 @@ struct Spec {
   std::map<std::string, std::string> headers = {};  // values as those of env
   std::string auth = {};  // a bearer token or whole Authorization value, env:NAME or cmd:COMMAND
 
+  bool auto_restart = true;  // false: once it has ended or failed it is left alone until it changes
   std::chrono::milliseconds timeout{60'000};  // of a call that says nothing meanwhile
-  // A component that runs beside the daemon (docs/components.md): where it is, is not the user's
-  // word and may change.
-  bool component = false;
 
   bool operator==(const Spec&) const = default;
 };

@@ -76,6 +76,7 @@ Task<void> Runtime::prepare(Turn& turn) {
   auto cwd = run.message_.cwd;
   if (cwd.empty() && row)
     cwd = row->text("workingDirectory").empty() ? row->cwd : row->text("workingDirectory");
+  if (!run.guest()) co_await hooks_.ready(agent);
   turn.offer = offer_for(run);
   auto& request = turn.request;
   request.system = turn.offer->prompt;

@@ -22,6 +22,7 @@
 //   models.cpp           models, providers
 //   agents.cpp           agents: list, get, create, update, rename, delete
 //   events.cpp           what happens in all turns, for subscribers
+//   mcps.cpp             MCP servers: list, add, remove, test, events
 //
 // Loop thread only.
 #pragma once
@@ -32,6 +33,7 @@
 #include "base/pool.h"
 #include "base/result.h"
 #include "exchange/import.h"
+#include "mcp/pool.h"
 #include "memory/memory.h"
 #include "model/model_lists.h"
 #include "model/registry.h"
@@ -67,6 +69,15 @@ struct Agents {
   std::function<Task<Status>(std::string name)> remove;
 };
 
+// What the operations on MCP servers need of the daemon. Each `Status` is of a change that is
+// durable and in force.
+struct Mcps {
+  mcp::Pool* pool = nullptr;
+  std::function<Result<mcp::Spec>(const std::string& config)> read;
+  std::function<Task<Status>(std::string agent, std::string config)> save;
+  std::function<Task<Status>(std::string agent, std::string name)> remove;
+};
+
 // What the operations act on; everything must outlive the answers.
 struct Node {
   runtime::Runtime& runtime;
@@ -87,6 +98,7 @@ struct Node {
   std::function<void(protocol::Stats&)> fill_stats;
   Models models = {};
   Agents agents = {};
+  Mcps mcps = {};
 };
 
 protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
@@ -169,6 +181,11 @@ protocol::Answer answer_update_agent(Node& node, const protocol::UpdateAgent& re
 protocol::Answer answer_rename_agent(Node& node, const protocol::RenameAgent& request);
 protocol::Answer answer_delete_agent(Node& node, const protocol::DeleteAgent& request);
 protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEvents& request);
+protocol::Answer answer_list_mcps(Node& node, const protocol::ListMcps& request);
+protocol::Answer answer_upsert_mcp(Node& node, const protocol::UpsertMcp& request);
+protocol::Answer answer_delete_mcp(Node& node, const protocol::DeleteMcp& request);
+protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request);
+protocol::Answer answer_subscribe_mcp_events(Node& node);
 
 // What the groups share.
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);

@@ -217,6 +217,11 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "list_plans",
                                        "accept_plan",
                                        "compact",
+                                       "list_mcps",
+                                       "upsert_mcp",
+                                       "delete_mcp",
+                                       "test_mcp",
+                                       "subscribe_mcp_events",
                                        "backup"};
   const std::set<std::string> gone = {"install_plugin", "uninstall_plugin", "list_plugins",
                                       "search_plugins", "start_service",    "stop_service",
