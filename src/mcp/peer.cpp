@@ -72,6 +72,15 @@ Errc code_of(const RpcError& error) {
 
 }  // namespace
 
+// Whoever has calls running. What a server asks is answered here: it need not say in which of them
+// it asks, so a question lives as long as any of them.
+struct Peer::Owner {
+  explicit Owner(const Executor& loop) : questions(loop, "mcp questions") {}
+
+  std::size_t asking = 0;  // questions that wait for the user
+  TaskGroup questions;
+};
+
 // A request that waits for its answer.
 struct Peer::Pending {
   Pending(const Executor& loop, std::int64_t number, CallOptions with)
@@ -89,8 +98,7 @@ struct Peer::Pending {
   steady_clock::time_point deadline;
   milliseconds timeout{0};
   steady_clock::time_point last_deadline;
-  std::size_t asking = 0;        // questions of the server that wait for the user
-  TaskGroup* questions = nullptr;  // where they are answered: they end with the call
+  std::shared_ptr<Owner> owner;
   Notify changed;
 };
 
@@ -346,6 +354,7 @@ Task<Peer::Answer> Peer::exchange(std::string method, json::object params, CallO
   pending->timeout = timeout;
   pending->deadline = timeout.count() > 0 ? began + timeout : steady_clock::time_point::max();
   pending->last_deadline = began + std::max(kCallMax, timeout);
+  pending->owner = owner_of(pending->options);
   pending_[id] = pending;
   struct GiveUp {
     Peer& peer;
@@ -367,16 +376,10 @@ Task<Peer::Answer> Peer::exchange(std::string method, json::object params, CallO
   for (auto& header : headers) out.headers.push_back(std::move(header));
   out.message = make_request(id, method, std::move(params));
 
-  TaskGroup questions(house_.loop, "mcp questions");
   TaskGroup sending(house_.loop, "mcp request");
-  pending->questions = &questions;
-  struct Forget {
-    Pending& pending;
-    ~Forget() { pending.questions = nullptr; }
-  } const forget{*pending};
   sending.spawn(send_soon(self, pending, std::move(out)));
   while (!pending->answer) {
-    const bool waits_for_user = pending->asking > 0;
+    const bool waits_for_user = pending->owner && pending->owner->asking > 0;
     if (!waits_for_user && steady_clock::now() >= pending->deadline) {
       co_return Answer{.failure = Error(Errc::timeout,
                                         fmt::format("no answer to {} in {} s", method,
@@ -603,36 +606,47 @@ std::shared_ptr<Peer::Pending> Peer::asked_in(std::optional<std::int64_t> during
   return out;
 }
 
-void Peer::take_request(Message message, std::optional<std::int64_t> during) {
-  auto pending = asked_in(during);
-  const bool for_user = message.method == "elicitation/create";
-  if (for_user && pending && pending->questions) {
-    if (pending->questions->size() >= kAsksMax) pending = nullptr;
-  }
-  auto& group = for_user && pending && pending->questions ? *pending->questions : background_;
-  if (group.size() >= 4 * kAsksMax) return;
-  group.spawn(answer_request(shared_from_this(), std::move(pending), std::move(message)));
+std::shared_ptr<Peer::Owner> Peer::owner_of(const CallOptions& options) {
+  if (!options.elicit) return nullptr;
+  std::erase_if(owners_, [](const auto& owner) { return owner.second.expired(); });
+  auto& known = owners_[options.owner];
+  auto owner = known.lock();
+  if (!owner) known = owner = std::make_shared<Owner>(house_.loop);
+  return owner;
 }
 
-Task<void> Peer::answer_request(std::shared_ptr<Peer> self, std::shared_ptr<Pending> pending,
-                                Message message) {
+void Peer::take_request(Message message, std::optional<std::int64_t> during) {
+  const auto pending = message.method == "elicitation/create" ? asked_in(during) : nullptr;
+  const auto owner = pending ? pending->owner : nullptr;
+  auto& group = owner ? owner->questions : background_;
+  // One that asks without end is not answered without end.
+  if (group.size() >= kAsksMax) return;
+  auto options = owner ? pending->options : CallOptions();
+  group.spawn(answer_request(shared_from_this(), std::move(options), owner, std::move(message)));
+}
+
+Task<void> Peer::answer_request(std::shared_ptr<Peer> self, CallOptions options,
+                                std::weak_ptr<Owner> owner, Message message) {
   co_await yield_to_loop();
+  // The time a user takes is not the server's.
   struct Asking {
-    Pending* pending;
-    explicit Asking(Pending* in) : pending(in) {
-      if (pending) ++pending->asking;
+    Peer& peer;
+    std::weak_ptr<Owner> owner;
+    Asking(Peer& of, std::weak_ptr<Owner> who) : peer(of), owner(std::move(who)) {
+      if (const auto it = owner.lock()) ++it->asking;
     }
     ~Asking() {
-      if (!pending) return;
-      --pending->asking;
-      // The time its user took is not the server's.
-      if (pending->timeout.count() > 0)
-        pending->deadline = std::max(pending->deadline, steady_clock::now() + pending->timeout);
-      pending->changed.notify_all();
+      const auto it = owner.lock();
+      if (!it) return;
+      --it->asking;
+      for (const auto& [id, pending] : peer.pending_) {
+        if (pending->owner != it) continue;
+        if (pending->timeout.count() > 0)
+          pending->deadline = std::max(pending->deadline, steady_clock::now() + pending->timeout);
+        pending->changed.notify_all();
+      }
     }
-  } const asking(message.method == "elicitation/create" ? pending.get() : nullptr);
-  const CallOptions nobody;
-  const auto& options = pending ? pending->options : nobody;
+  } const asking(*self, std::move(owner));
   auto answer = co_await self->answer_to(message.method, std::move(message.params), options);
   Outgoing out;
   if (answer) {

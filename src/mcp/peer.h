@@ -93,6 +93,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
  private:
   struct Pending;
+  struct Owner;
   // How a request ended: one of the three.
   struct Answer {
     std::optional<json::object> result = {};
@@ -128,9 +129,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void take_answer(Message message);
   void take_notification(const Message& message);
   void take_request(Message message, std::optional<std::int64_t> during);
+  std::shared_ptr<Owner> owner_of(const CallOptions& options);
   std::shared_ptr<Pending> asked_in(std::optional<std::int64_t> during) const;
-  static Task<void> answer_request(std::shared_ptr<Peer> self, std::shared_ptr<Pending> pending,
-                                   Message message);
+  static Task<void> answer_request(std::shared_ptr<Peer> self, CallOptions options,
+                                   std::weak_ptr<Owner> owner, Message message);
   Task<Result<json::object>> answer_to(std::string method, json::object params,
                                        const CallOptions& options);
   static Task<void> keep_subscribed(std::shared_ptr<Peer> self);
@@ -148,6 +150,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   std::vector<std::unique_ptr<Transport>> before_;  // tried, closed; what they sent may still end
   std::map<std::int64_t, std::shared_ptr<Pending>> pending_;
   std::int64_t next_id_ = 1;
+  std::map<std::string, std::weak_ptr<Owner>> owners_;  // of calls that run
   std::map<std::string, Tool, std::less<>> known_tools_;  // for the headers of calls
   std::optional<Error> closed_;
   std::size_t logged_ = 0;

@@ -33,7 +33,7 @@ def agent_file(*servers, mode="allow-all"):
 
 def alive(pid):
     try:
-        return open(f"/proc/{pid}/stat", encoding="utf-8").read().rsplit(")", 1)[1].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
 
@@ -77,7 +77,7 @@ class Mcp(unittest.TestCase):
         self.assertEqual(said[5], ("words of fake://x", 0))
         self.assertEqual(said[6], ("user: Hello Ann", 0))
         self.assertEqual(said[7], ("tool not registered: fake__nonsense", 1))
-        images = [block for e in home.transcript() if e["type"] == "message" and e["message"]["role"] == "toolResult"
+        images = [block for e in read_lines(home.transcript()) if e["type"] == "message" and e["message"]["role"] == "toolResult"
                   for block in e["message"]["content"] if block["type"] == "image"]
         self.assertEqual(len(images), 1)
 
@@ -131,7 +131,7 @@ class Mcp(unittest.TestCase):
         self.assertEqual(shown.body.strs(3)[-1], "***")
         self.assertIn(SECRET, home.read("agents/scripted.toml"))
         self.assertEqual(home.connect().call(SEND, turn("scripted", "go")).tag, RESPONSE)
-        kept = json.dumps(home.transcript())
+        kept = json.dumps(read_lines(home.transcript()))
         self.assertEqual(kept.count(SECRET), 1, "only what the agent itself asked for")
         seen = [home.reef("mcp", "ls").out, home.reef("mcp", "ls", "--json").out, home.reef("agents", "show", "scripted").out,
                 home.reef("agents", "show", "scripted", "--json").out, home.reef("mcp", "test", "fake", "-a", "scripted").out,

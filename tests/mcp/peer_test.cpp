@@ -109,6 +109,52 @@ TEST_P(Eras, WhatAServerAsksIsAnsweredByWhoCalled) {
   EXPECT_EQ(text("ask"), R"({"action": "cancel"})") << "nobody is there to ask";
 }
 
+// A program does not say in which call it asks; the first one that ends must not take the question
+// with it.
+TEST_P(Eras, AQuestionOutlivesOtherCallsOfItsOwner) {
+  std::vector<std::string> said;
+  const auto note = [](Peer& to, std::string tool, std::vector<std::string>& into) -> Task<void> {
+    co_await yield_to_loop();
+    CallOptions options;
+    options.owner = "one";
+    options.elicit = [](Elicitation) -> Task<Elicited> {
+      co_await sleep_for(std::chrono::milliseconds(300));
+      co_return Elicited{Elicited::Action::decline, {}};
+    };
+    json::object arguments{{"seconds", 0.1}};
+    const auto result = co_await to.call_tool(tool, std::move(arguments), options);
+    into.push_back(result ? result->text : result.error().what);
+  };
+  TaskGroup calls(io.get_executor(), "calls");
+  calls.spawn(note(*peer, "ask", said));
+  calls.spawn(note(*peer, "slow", said));
+  run(io, calls.join());
+  EXPECT_EQ(said, (std::vector<std::string>{"slept", R"({"action": "decline"})"}));
+}
+
+Task<void> keep_calling(Peer& to, std::string owner, std::vector<std::string>& asked) {
+  co_await yield_to_loop();
+  CallOptions options;
+  options.owner = owner;
+  options.elicit = [owner, &asked](Elicitation) -> Task<Elicited> {
+    asked.push_back(owner);
+    co_return Elicited{};
+  };
+  json::object arguments{{"seconds", 0.5}};
+  static_cast<void>(co_await to.call_tool(owner == "asks" ? "ask" : "slow", std::move(arguments),
+                                          std::move(options)));
+}
+
+TEST_F(PeerTest, AQuestionThatMayBeSomebodyElsesIsPutToNobody) {
+  connect(test::fake());
+  std::vector<std::string> asked;
+  TaskGroup calls(io.get_executor(), "calls");
+  calls.spawn(keep_calling(*peer, "other", asked));
+  calls.spawn(keep_calling(*peer, "asks", asked));
+  run(io, calls.join());
+  EXPECT_TRUE(asked.empty());
+}
+
 // P3 of CrabTalk: one slow call held up all others. C13: answers are matched by their ids.
 TEST_P(Eras, P3C13ASlowCallHoldsUpNobodyAndAnswersGoToWhoAsked) {
   std::vector<std::string> order;
