@@ -271,8 +271,9 @@ McpCommands::McpCommands(CLI::App& app, bool& json) {
                     "/srv\n  reef mcp add issues --url https://example.org/mcp --auth "
                     "env:ISSUES_TOKEN")),
       "Agent (default: reef)"));
-  o.rm = with_agent(with_name(add("rm", "Take a server from an agent", "reef mcp rm files -a reef")),
-                    "Agent (default: reef)");
+  o.rm =
+      with_agent(with_name(add("rm", "Take a server from an agent", "reef mcp rm files -a reef")),
+                 "Agent (default: reef)");
   o.test = with_place(with_agent(
       with_name(add("test", "Connect to a server, list what it has, and let go",
                     "reef mcp test files -a reef\n  reef mcp test new -- my-server --stdio")),

@@ -160,8 +160,7 @@ void unmask(json::value& patch, const json::value* was) {
           field.get_array() == masked_list(old->get_array()))
         field = *old;
       if (old && name == "url" && field.is_string() && old->is_string() &&
-          std::string_view(field.get_string()) ==
-              mcp::masked_url(std::string(old->get_string())))
+          std::string_view(field.get_string()) == mcp::masked_url(std::string(old->get_string())))
         field = *old;
       unmask(field, old);
     }

@@ -52,7 +52,7 @@ struct Config {
 
   std::map<std::string, ProviderConfig> providers;
 
-  std::chrono::seconds mcp_idle{1800};     // a server nobody uses this long is disconnected
+  std::chrono::seconds mcp_idle{1800};    // a server nobody uses this long is disconnected
   std::map<std::string, mcp::Spec> mcps;  // servers agents use by name
 };
 

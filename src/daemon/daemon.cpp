@@ -24,6 +24,7 @@
 #include "base/shield.h"
 #include "base/utf8.h"
 #include "daemon/agent_changes.h"
+#include "daemon/components.h"
 #include "daemon/config.h"
 #include "daemon/config_edit.h"
 #include "daemon/home.h"
@@ -89,8 +90,12 @@ class Daemon {
         memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
-        mcps_(mcp::Pool::House{io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
-                               [this](std::string source) { return fetch_secret(std::move(source)); }}),
+        mcps_(mcp::Pool::House{
+            io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
+            [this](std::string source) { return fetch_secret(std::move(source)); },
+            [this](const std::string& name) { return components_.address_of(name); }}),
+        components_(io.get_executor(), home_.run(),
+                    [this](const std::string& name) { mcps_.component_changed(name); }),
         runtime_(io.get_executor(), sessions_, clock_),
         compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
@@ -164,6 +169,7 @@ class Daemon {
     sessions_.set_on_change(
         [this](const session::SessionId& id, bool rewritten) { recall_.changed(id, rewritten); });
     mcps_.set_idle(config.mcp_idle);
+    components_.start();
     REEF_CO_TRY(auto setup, make_setup(config));
     runtime_.configure(std::move(setup));
     config_ = config;
@@ -194,6 +200,7 @@ class Daemon {
     co_await runtime_.drain(kDrainGrace);
     co_await compactions_.stop();
     co_await model_lists_.stop();
+    co_await components_.stop();
     co_await mcps_.stop();
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
@@ -213,6 +220,7 @@ class Daemon {
   // Before start() succeeded: whatever is there is closed.
   Task<void> abandon() {
     for (const auto& listener : listeners_) co_await listener->stop();
+    co_await components_.stop();
     co_await mcps_.stop();
     co_await sessions_.stop();
     co_await recall_.stop();
@@ -276,7 +284,9 @@ class Daemon {
   // Of an MCP server: env:NAME and cmd:COMMAND, else the words themselves.
   Task<Result<std::string>> fetch_secret(std::string source) {
     if (!source.starts_with("env:") && !source.starts_with("cmd:")) co_return source;
-    auto work = [source] { return model::read_key(model::key_source_from(source), kSecretPatience); };
+    auto work = [source] {
+      return model::read_key(model::key_source_from(source), kSecretPatience);
+    };
     co_return co_await pool_.run(work);
   }
 
@@ -601,6 +611,7 @@ class Daemon {
   organise::Changes changes_;
   std::unique_ptr<http::Client> http_;  // once somebody needs it
   mcp::Pool mcps_;
+  Components components_;
   runtime::Runtime runtime_;
   runtime::Compactions compactions_;
   exchange::Importer importer_;

@@ -40,7 +40,8 @@ bool is_only_a_name(const mcp::Spec& spec) {
 
 std::string_view name_of(const json::value& entry) {
   if (const auto* text = entry.if_string()) return *text;
-  if (const auto* fields = entry.if_object()) return json::find_string(*fields, "name").value_or("");
+  if (const auto* fields = entry.if_object())
+    return json::find_string(*fields, "name").value_or("");
   return {};
 }
 
@@ -73,8 +74,8 @@ Result<mcp::Spec> mcp_spec_from(const json::object& fields) {
     } else if (key == "timeout") {
       const auto seconds = json::find_int(fields, key);
       if (!seconds || *seconds < 1 || *seconds > kTimeoutSecondsMax)
-        return wrong(key, fmt::format("must be a whole number of seconds from 1 to {}",
-                                      kTimeoutSecondsMax));
+        return wrong(
+            key, fmt::format("must be a whole number of seconds from 1 to {}", kTimeoutSecondsMax));
       spec.timeout = std::chrono::seconds(*seconds);
     } else if (key == "auto_restart") {
       if (!value.is_bool()) return wrong(key, "must be true or false");
@@ -88,8 +89,8 @@ Result<mcp::Spec> mcp_spec_from(const json::object& fields) {
 
 Result<mcp::Spec> mcp_spec_from(std::string_view text) {
   if (text.size() > kTextBytesMax)
-    return Error(Errc::too_large, fmt::format("a server's configuration has at most {} bytes",
-                                              kTextBytesMax));
+    return Error(Errc::too_large,
+                 fmt::format("a server's configuration has at most {} bytes", kTextBytesMax));
   auto value = json::parse(text);
   if (!value) return std::move(value).error().with("invalid McpServerConfig JSON");
   const auto* fields = value->if_object();
@@ -181,9 +182,13 @@ void resolve_mcps(std::map<std::string, runtime::Agent, std::less<>>& agents,
         servers.push_back(std::move(spec));
       } else if (const auto found = node.find(spec.name); found != node.end()) {
         servers.push_back(found->second);
+      } else if (mcp::is_server_name(spec.name)) {
+        // It may be there already, or come.
+        spec.component = true;
+        servers.push_back(std::move(spec));
       } else {
-        warnings.push_back(fmt::format("agent {}: config.toml has no server '{}' ([mcps.{}])", name,
-                                       utf8::excerpt(spec.name), utf8::excerpt(spec.name)));
+        warnings.push_back(fmt::format("agent {}: '{}' cannot be the name of an MCP server", name,
+                                       utf8::excerpt(spec.name)));
       }
     }
     agent.servers = std::move(servers);

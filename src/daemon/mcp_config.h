@@ -26,10 +26,9 @@ void read_node_mcps(Table& root, std::map<std::string, mcp::Spec>& into);
 // they are written; one that is only a name is a Spec with nothing else.
 void read_agent_mcps(Table& root, runtime::Agent& agent);
 
-// Names become the node's servers of these names; others are left out, with a warning.
+// Names become the node's servers of these names; others are components.
 void resolve_mcps(std::map<std::string, runtime::Agent, std::less<>>& agents,
-                  const std::map<std::string, mcp::Spec>& node,
-                  std::vector<std::string>& warnings);
+                  const std::map<std::string, mcp::Spec>& node, std::vector<std::string>& warnings);
 
 // The patch of an agent's file (agent_edit.h) that gives it this server, in the place of the one
 // with its name, or takes one away. `config` is the file as JSON.

@@ -73,8 +73,7 @@ std::string described_bytes(const json::object& block, std::string_view what) {
 std::string resource_contents(const json::object& resource) {
   if (const auto text = json::find_string(resource, "text")) return std::string(*text);
   if (const auto blob = json::find_string(resource, "blob"))
-    return fmt::format("[{}: {}, {} bytes, not text]",
-                       utf8::excerpt(text_of(resource, "uri"), 200),
+    return fmt::format("[{}: {}, {} bytes, not text]", utf8::excerpt(text_of(resource, "uri"), 200),
                        utf8::excerpt(json::find_string(resource, "mimeType").value_or("unknown")),
                        blob->size() / 4 * 3);
   return fmt::format("[{}: empty]", utf8::excerpt(text_of(resource, "uri"), 200));
@@ -100,7 +99,8 @@ std::string block_text(const json::object& block, std::vector<Image>* images) {
   if (type == "resource")
     if (const auto* resource = json::find_object(block, "resource")) {
       const auto uri = text_of(*resource, "uri");
-      return (uri.empty() ? "" : fmt::format("[resource {}]\n", uri)) + resource_contents(*resource);
+      return (uri.empty() ? "" : fmt::format("[resource {}]\n", uri)) +
+             resource_contents(*resource);
     }
   return fmt::format("[content of a kind that is not known: {}]", utf8::excerpt(type));
 }
@@ -128,8 +128,8 @@ Result<Tool> tool_from(const json::value& value) {
   if (json::find_string(tool.schema, "type") != "object") tool.schema["type"] = "object";
   if (!json::find_object(tool.schema, "properties")) tool.schema["properties"] = json::object();
   if (json::write(tool.schema).size() > kSchemaBytesMax)
-    return Error(Errc::too_large, fmt::format("tool '{}': its schema is too large",
-                                              utf8::excerpt(tool.name)));
+    return Error(Errc::too_large,
+                 fmt::format("tool '{}': its schema is too large", utf8::excerpt(tool.name)));
   if (const auto* notes = json::find_object(*fields, "annotations"))
     tool.read_only = json::find_bool(*notes, "readOnlyHint").value_or(false);
   std::vector<std::string> path;
@@ -143,7 +143,8 @@ CallResult call_result_from(const json::object& result) {
   out.is_error = json::find_bool(result, "isError").value_or(false);
   if (const auto* blocks = json::find_array(result, "content"))
     for (const auto& block : *blocks)
-      if (const auto* fields = block.if_object()) add_line(out.text, block_text(*fields, &out.images));
+      if (const auto* fields = block.if_object())
+        add_line(out.text, block_text(*fields, &out.images));
   if (const auto* structured = json::find_object(result, "structuredContent")) {
     out.structured = *structured;
     // The text mirror is a should, not a must.
@@ -205,7 +206,8 @@ std::string prompt_text_from(const json::object& result) {
 }
 
 std::string header_value(std::string_view text) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+  const bool plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
   const bool padded = !text.empty() && (text.front() == ' ' || text.back() == ' ');
   const bool looks_encoded = text.starts_with("=?base64?") && text.ends_with("?=");
   if (plain && !padded && !looks_encoded) return std::string(text);

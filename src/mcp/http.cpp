@@ -65,9 +65,9 @@ http::Headers Http::headers(const http::Headers& more) const {
   if (!session_.empty()) out.emplace_back("Mcp-Session-Id", session_);
   for (const auto& header : more) out.push_back(header);
   // A request may name its own, when it asks for another one.
-  if (!version_.empty() &&
-      std::none_of(more.begin(), more.end(),
-                   [](const auto& header) { return header.first == "MCP-Protocol-Version"; }))
+  if (!version_.empty() && std::none_of(more.begin(), more.end(), [](const auto& header) {
+        return header.first == "MCP-Protocol-Version";
+      }))
     out.emplace_back("MCP-Protocol-Version", version_);
   return out;
 }

@@ -70,7 +70,8 @@ Result<std::string> resolve_address(std::string_view base, std::string_view addr
   auto path = base.substr(origin.size());
   path = path.substr(0, path.find_first_of("?#"));
   const auto slash = path.rfind('/');
-  const auto folder = slash == std::string_view::npos ? std::string_view("/") : path.substr(0, slash + 1);
+  const auto folder =
+      slash == std::string_view::npos ? std::string_view("/") : path.substr(0, slash + 1);
   return std::string(origin) + std::string(folder) + std::string(address);
 }
 

@@ -62,8 +62,8 @@ class Lines {
   std::size_t bytes_max_;
   std::string buffer_;
   std::size_t start_ = 0;
-  std::size_t seen_ = 0;       // no line ends before this
-  bool dropping_ = false;      // in the middle of a line that is too long
+  std::size_t seen_ = 0;   // no line ends before this
+  bool dropping_ = false;  // in the middle of a line that is too long
   std::size_t dropped_ = 0;
 };
 

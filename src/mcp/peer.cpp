@@ -46,8 +46,8 @@ json::object client_capabilities() {
 bool lists(const json::object& in, std::string_view key, std::string_view version) {
   const auto* versions = json::find_array(in, key);
   return versions && std::any_of(versions->begin(), versions->end(), [&](const auto& one) {
-    return one.is_string() && std::string_view(one.get_string()) == version;
-  });
+           return one.is_string() && std::string_view(one.get_string()) == version;
+         });
 }
 
 std::string name_and_version(const json::object& info) {
@@ -381,9 +381,9 @@ Task<Peer::Answer> Peer::exchange(std::string method, json::object params, CallO
   while (!pending->answer) {
     const bool waits_for_user = pending->owner && pending->owner->asking > 0;
     if (!waits_for_user && steady_clock::now() >= pending->deadline) {
-      co_return Answer{.failure = Error(Errc::timeout,
-                                        fmt::format("no answer to {} in {} s", method,
-                                                    timeout.count() / 1000))};
+      co_return Answer{
+          .failure = Error(Errc::timeout,
+                           fmt::format("no answer to {} in {} s", method, timeout.count() / 1000))};
     }
     if (waits_for_user || pending->deadline == steady_clock::time_point::max()) {
       co_await pending->changed.wait();
@@ -397,11 +397,11 @@ Task<Peer::Answer> Peer::exchange(std::string method, json::object params, CallO
 Result<json::object> Peer::result_of(Answer answer) const {
   if (answer.failure) return *std::move(answer.failure);
   if (answer.refusal)
-    return Error(code_of(*answer.refusal),
-                 fmt::format("{} (code {})",
-                             utf8::excerpt(server_.secrets.scrub(answer.refusal->message),
-                                           kSaidBytesMax),
-                             answer.refusal->code));
+    return Error(
+        code_of(*answer.refusal),
+        fmt::format("{} (code {})",
+                    utf8::excerpt(server_.secrets.scrub(answer.refusal->message), kSaidBytesMax),
+                    answer.refusal->code));
   return *std::move(answer.result);
 }
 
@@ -582,7 +582,7 @@ void Peer::take_notification(const Message& message) {
   } else if (message.method == "notifications/message") {
     if (++logged_ > kLoggedMax) return;
     const auto* data = message.params.if_contains("data");
-    const auto text = !data ? std::string()
+    const auto text = !data               ? std::string()
                       : data->is_string() ? std::string(data->get_string())
                                           : json::write(*data);
     log::info("mcp {}: {}: {}", server_.spec.name,
@@ -653,8 +653,8 @@ Task<void> Peer::answer_request(std::shared_ptr<Peer> self, CallOptions options,
     out.message = make_result(message.id, *std::move(answer));
   } else {
     const bool unknown = answer.error().code == Errc::unsupported;
-    out.message = make_error(message.id, unknown ? kMethodNotFound : kInvalidParams,
-                             answer.error().what);
+    out.message =
+        make_error(message.id, unknown ? kMethodNotFound : kInvalidParams, answer.error().what);
   }
   if (self->closed_ || !self->transport_) co_return;
   if (const auto sent = co_await self->transport_->send(std::move(out)); !sent)
@@ -667,8 +667,8 @@ Task<Result<json::object>> Peer::answer_to(std::string method, json::object para
   if (method == "roots/list") {
     json::array roots;
     if (!server_.spec.cwd.empty())
-      roots.push_back(json::object{{"uri", "file://" + server_.spec.cwd},
-                                   {"name", server_.spec.cwd}});
+      roots.push_back(
+          json::object{{"uri", "file://" + server_.spec.cwd}, {"name", server_.spec.cwd}});
     co_return json::object{{"roots", std::move(roots)}};
   }
   if (method != "elicitation/create")

@@ -150,7 +150,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   std::vector<std::unique_ptr<Transport>> before_;  // tried, closed; what they sent may still end
   std::map<std::int64_t, std::shared_ptr<Pending>> pending_;
   std::int64_t next_id_ = 1;
-  std::map<std::string, std::weak_ptr<Owner>> owners_;  // of calls that run
+  std::map<std::string, std::weak_ptr<Owner>> owners_;    // of calls that run
   std::map<std::string, Tool, std::less<>> known_tools_;  // for the headers of calls
   std::optional<Error> closed_;
   std::size_t logged_ = 0;

@@ -44,13 +44,13 @@ struct Pool::Entry {
   const Spec spec;  // of whoever came first; the name is only for the log
   std::set<std::pair<std::string, std::string>> owners = {};  // agent, name
   State state = State::unknown;
-  std::string error = {};
+  std::string error = {}, last_failure = {};
   std::shared_ptr<Peer> peer = {};
   PeerInfo info = {};
   std::vector<Tool> tools = {};
   bool listing = false, list_stale = false;
-  bool ended = false;  // by itself, not by us
-  int failures = 0;  // one after another
+  bool ended = false;                   // by itself, not by us
+  int failures = 0;                     // one after another
   steady_clock::time_point began = {};  // the attempt, or the connection
   steady_clock::time_point next_attempt = {};
   steady_clock::time_point last_used = {};
@@ -109,9 +109,8 @@ void Pool::declare(const std::string& agent, const std::vector<Spec>& servers) {
     entry->owners.insert({agent, spec.name});
     declared_[agent].emplace_back(spec, std::move(key));
   }
-  const bool unowned = std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) {
-    return entry.second->owners.empty();
-  });
+  const bool unowned = std::any_of(entries_.begin(), entries_.end(),
+                                   [](const auto& entry) { return entry.second->owners.empty(); });
   if (unowned && !std::exchange(letting_go_, true)) tasks_.spawn(let_go());
 }
 
@@ -174,6 +173,15 @@ Task<void> Pool::connect(std::shared_ptr<Entry> entry) {
 
 Task<Result<Resolved>> Pool::resolve(Spec spec) {
   Resolved out;
+  if (spec.component) {
+    auto address = house_.find_component ? house_.find_component(spec.name) : std::nullopt;
+    if (!address)
+      co_return Error(Errc::unavailable,
+                      fmt::format("there is no server '{}' in config.toml, and no "
+                                  "component of that name runs",
+                                  spec.name));
+    spec.url = *std::move(address);
+  }
   const auto fetch = [&](std::string& value, std::string_view what) -> Task<Status> {
     auto fetched = co_await house_.fetch(value);
     if (!fetched) co_return std::move(fetched).error().with(what);
@@ -188,8 +196,8 @@ Task<Result<Resolved>> Pool::resolve(Spec spec) {
   const auto shown = masked(spec);
   for (std::size_t i = 0; i < spec.args.size(); ++i)
     if (spec.args[i] != shown.args[i])
-      out.secrets.add(spec.args[i].substr(
-          shown.args[i] == kMasked ? 0 : spec.args[i].find('=') + 1));
+      out.secrets.add(
+          spec.args[i].substr(shown.args[i] == kMasked ? 0 : spec.args[i].find('=') + 1));
   out.spec = std::move(spec);
   co_return out;
 }
@@ -211,6 +219,7 @@ Task<Status> Pool::connect_now(std::shared_ptr<Entry> entry) {
   REEF_CO_TRY(auto tools, co_await peer->list_tools());
   if (peer->closed()) co_return Error(Errc::unavailable, "it ended right away");
   entry->info = peer->info();
+  entry->last_failure.clear();
   entry->failures = 0;
   entry->began = entry->last_used = steady_clock::now();
   take_tools(*entry, std::move(tools));
@@ -226,8 +235,25 @@ void Pool::fail(Entry& entry, Error why) {
   const auto doubled = limits_.backoff_min * (1LL << std::min(entry.failures, 16));
   entry.next_attempt = steady_clock::now() + std::min<milliseconds>(doubled, limits_.backoff_max);
   ++entry.failures;
-  log::warn("mcp {}: {}", entry.spec.name, why.what);
+  // Said once, however often it is tried.
+  if (why.what != entry.last_failure) log::warn("mcp {}: {}", entry.spec.name, why.what);
+  entry.last_failure = why.what;
   set_state(entry, State::failed, std::move(why.what));
+}
+
+void Pool::component_changed(const std::string& name) {
+  for (const auto& [key, entry] : entries_) {
+    if (!entry->spec.component || entry->spec.name != name) continue;
+    entry->connecting.cancel();
+    entry->listing = false;
+    entry->ended = false;
+    entry->failures = 0;
+    entry->next_attempt = steady_clock::now();
+    if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
+    const bool here = house_.find_component && house_.find_component(name);
+    set_state(*entry, State::disconnected, here ? "" : "the component is gone");
+    if (here) begin_connecting(entry);
+  }
 }
 
 // A connection that was up, or nearly.
@@ -282,8 +308,8 @@ void Pool::take_tools(Entry& entry, std::vector<Tool> tools) {
     return a.name == b.name && a.description == b.description && a.schema == b.schema &&
            a.read_only == b.read_only;
   };
-  const bool unchanged = std::equal(tools.begin(), tools.end(), entry.tools.begin(),
-                                    entry.tools.end(), same);
+  const bool unchanged =
+      std::equal(tools.begin(), tools.end(), entry.tools.begin(), entry.tools.end(), same);
   entry.tools = std::move(tools);
   if (unchanged || !told_) return;
   std::set<std::string> agents;
@@ -401,8 +427,8 @@ std::shared_ptr<Feed> Pool::subscribe() {
   auto feed = std::make_shared<Feed>(house_.loop);
   for (const auto& listing : list()) {
     if (listing.state == State::unknown) continue;
-    Event event{listing.state, listing.agent, listing.spec.name, {}, listing.error,
-                house_.clock.now()};
+    Event event{listing.state, listing.agent,     listing.spec.name, {},
+                listing.error, house_.clock.now()};
     if (listing.state == State::connected)
       for (const auto& tool : listing.tools) event.tools.push_back(tool.name);
     feed->push(std::move(event));

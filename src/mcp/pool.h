@@ -65,6 +65,8 @@ class Pool {
     std::function<http::Client&()> http;
     // A secret from where it is (env:NAME, cmd:COMMAND) or the words themselves.
     std::function<Task<Result<std::string>>(std::string source)> fetch;
+    // Where a component is; nothing when it is not there. Not set: there are none.
+    std::function<std::optional<std::string>(const std::string& name)> find_component = {};
   };
   struct Limits {
     std::chrono::milliseconds idle = std::chrono::minutes(30);
@@ -87,6 +89,9 @@ class Pool {
   // is let go, soon: who goes and comes again at once keeps it.
   void declare(const std::string& agent, const std::vector<Spec>& servers);
   void withdraw(const std::string& agent) { declare(agent, {}); }
+
+  // A component came, went or moved: those who have it are connected to where it is now.
+  void component_changed(const std::string& name);
 
   // In the order they were declared; of all agents when none is named.
   std::vector<Listing> list(const std::string& agent = {}) const;

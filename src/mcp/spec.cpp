@@ -63,6 +63,7 @@ Status check(const Spec& spec) {
                  fmt::format("a server's name is 1 to {} letters, digits, dashes, points and "
                              "underscores, not '{}'",
                              kNameBytesMax, utf8::excerpt(spec.name)));
+  if (spec.component) return Ok{};
   if (spec.command.empty() == spec.url.empty())
     return Error(Errc::invalid, "a server needs either a command or a url");
   if (!spec.url.empty()) {
@@ -73,9 +74,6 @@ Status check(const Spec& spec) {
     if (!spec.args.empty() || !spec.env.empty() || !spec.cwd.empty())
       return Error(Errc::invalid, "args, env and cwd are for servers with a command");
   } else {
-    if (!spec.headers.empty() || !spec.auth.empty())
-      return Error(Errc::invalid, "headers and auth are for servers with a url; a command gets its "
-                                  "secrets by env");
     if (!spec.cwd.empty() && !spec.cwd.starts_with('/'))
       return Error(Errc::invalid, "cwd: must be an absolute path");
   }
@@ -104,7 +102,7 @@ std::string fingerprint(const Spec& spec) {
   json::array args(spec.args.begin(), spec.args.end());
   return json::write(json::array{spec.command, std::move(args), std::move(env), spec.cwd, spec.url,
                                  std::move(headers), spec.auth, spec.timeout.count(),
-                                 spec.auto_restart});
+                                 spec.auto_restart, spec.component ? spec.name : std::string()});
 }
 
 std::vector<std::string> masked_args(const std::vector<std::string>& args) {

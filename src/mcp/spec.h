@@ -28,6 +28,9 @@ struct Spec {
   bool auto_restart = true;  // false: once it has ended or failed it is left alone until it changes
   std::chrono::milliseconds timeout{60'000};  // of a call that says nothing meanwhile
 
+  // A component of that name, wherever it is now (docs/mcp.md): neither command nor url.
+  bool component = false;
+
   bool operator==(const Spec&) const = default;
 };
 

@@ -1,8 +1,8 @@
 // A server that is a program: one message a line on its standard input and output.
 
 #include <csignal>
-#include <deque>
 #include <cstdlib>
+#include <deque>
 
 #include <fmt/format.h>
 

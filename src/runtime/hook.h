@@ -62,10 +62,11 @@ class Hook {
  public:
   virtual ~Hook() = default;
 
-  // A turn of this agent is about to begin: what tools() needs to be found out may be, for a moment.
+  // A turn of this agent is about to begin: what tools() needs to be found out may be, for a
+  // moment.
   virtual Task<void> ready(const Agent& agent) const;
-  // What this agent may call. The same answer for the same agent, unless Runtime::forget_offer() was
-  // told.
+  // What this agent may call. The same answer for the same agent, unless Runtime::forget_offer()
+  // was told.
   virtual std::vector<model::Tool> tools(const Agent& agent) const {
     (void)agent;
     return {};

@@ -66,7 +66,8 @@ void fill(protocol::McpInfo& out, const mcp::Listing& listing) {
   out.set_auth(utf8::sanitize(shown.auth));
   out.set_source(listing.agent);
   out.set_auto_restart(shown.auto_restart);
-  out.set_source_kind(protocol::SOURCE_KIND_LOCAL);
+  out.set_source_kind(shown.component ? protocol::SOURCE_KIND_EXTERNAL
+                                      : protocol::SOURCE_KIND_LOCAL);
   out.set_status(status_of(listing.state));
   out.set_error(utf8::sanitize(listing.error));
   out.set_tool_count(static_cast<std::uint32_t>(listing.tools.size()));
@@ -186,9 +187,9 @@ protocol::Answer answer_upsert_mcp(Node& node, const protocol::UpsertMcp& reques
     return protocol::answer_with(no_agent(request.agent()));
   const auto spec = node.mcps.read(request.config());
   if (!spec) return protocol::answer_with(spec.error());
-  return protocol::answer_with(
-      info_when_done(*node.mcps.pool, node.mcps.save(request.agent(), request.config()),
-                     request.agent(), spec->name));
+  return protocol::answer_with(info_when_done(*node.mcps.pool,
+                                              node.mcps.save(request.agent(), request.config()),
+                                              request.agent(), spec->name));
 }
 
 protocol::Answer answer_delete_mcp(Node& node, const protocol::DeleteMcp& request) {
@@ -197,8 +198,7 @@ protocol::Answer answer_delete_mcp(Node& node, const protocol::DeleteMcp& reques
     return protocol::answer_with(Error(Errc::invalid, "agent name is required for delete_mcp"));
   if (!node.runtime.setup().agents.contains(request.agent()))
     return protocol::answer_with(no_agent(request.agent()));
-  return protocol::answer_with(
-      pong_when_done(node.mcps.remove(request.agent(), request.name())));
+  return protocol::answer_with(pong_when_done(node.mcps.remove(request.agent(), request.name())));
 }
 
 protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request) {
@@ -212,9 +212,9 @@ protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request) {
   if (!agent) return protocol::answer_with(agent.error());
   for (const auto& spec : agent->servers)
     if (spec.name == request.name()) return protocol::answer_with(test(*node.mcps.pool, spec));
-  return protocol::answer_with(
-      Error(Errc::not_found, fmt::format("agent '{}' has no server '{}'", agent->name,
-                                         utf8::excerpt(request.name()))));
+  return protocol::answer_with(Error(
+      Errc::not_found,
+      fmt::format("agent '{}' has no server '{}'", agent->name, utf8::excerpt(request.name()))));
 }
 
 protocol::Answer answer_subscribe_mcp_events(Node& node) {

@@ -220,7 +220,8 @@ class Mcp(unittest.TestCase):
         self.assertEqual(home.reef("reload").code, 0)
         wait_for(lambda: not alive(pid), "the end of the process")
 
-    def test_a_server_over_http_with_its_token(self):
+    def serve(self, word="over http"):
+        """A server of 2026-07-28 with one tool, and what it has seen."""
         seen = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -230,7 +231,7 @@ class Mcp(unittest.TestCase):
                 results = {"server/discover": {"resultType": "complete", "supportedVersions": ["2026-07-28"],
                                                "capabilities": {"tools": {}}},
                            "tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]},
-                           "tools/call": {"content": [{"type": "text", "text": "over http"}]}}
+                           "tools/call": {"content": [{"type": "text", "text": word}]}}
                 body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": results[asked["method"]]}).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
@@ -243,7 +244,12 @@ class Mcp(unittest.TestCase):
 
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
+        return server, seen
+
+    def test_a_server_over_http_with_its_token(self):
+        server, seen = self.serve()
         home = self.home(start=False, script=calls(("web__t", {})))
         home.write("token.sh", f"#!/bin/sh\necho {SECRET}\n")
         home.write("agents/scripted.toml", agent_file(
@@ -253,6 +259,40 @@ class Mcp(unittest.TestCase):
         self.assertEqual({auth for _, auth, _ in seen}, {f"Bearer {SECRET}"})
         self.assertEqual([method for method, _, named in seen if named == method],
                          ["server/discover", "tools/list", "tools/call"])
+
+    def test_a_component_comes_moves_and_goes_without_a_reload(self):
+        home = self.home(script=calls(("notes__t", {})),
+                         files={"agents/scripted.toml": 'model = "s/x"\npermission_mode = "allow-all"\nmcps = ["notes"]\n',
+                                "agents/other.toml": 'model = "s/x"\n'})
+        self.assertEqual(self.outcomes(home), [("tool not registered: notes__t", 1)], "it is not there yet")
+
+        def place(text):
+            home.write("run/notes.new", text)
+            os.rename(home.file("run/notes.new"), home.file("run/notes.port"))
+
+        def status():
+            return [(m.str(1), m.int(11), m.int(10)) for m in self.listed(home)]
+
+        first, _ = self.serve("first place")
+        place(f"{first.server_port}\n")
+        wait_for(lambda: status() == [("notes", CONNECTED, 3)], "the component to be connected")
+        self.assertEqual(self.outcomes(home), [("first place", 0)])
+        second, _ = self.serve("second place")
+        place(f"{second.server_port}")
+        wait_for(lambda: status() == [("notes", CONNECTED, 3)] and self.outcomes(home) == [("second place", 0)], "the move")
+        for bad in ("", "0", "65536", "-1", "12x", "9" * 100, "\0"):
+            place(bad)
+            wait_for(lambda: status()[0][1] == DISCONNECTED, f"{bad!r} to be no port")
+            place(f"{second.server_port}")
+            wait_for(lambda: status()[0][1] == CONNECTED, "it to be back")
+        # It crashes: the file stays, the daemon does not mind.
+        second.shutdown()
+        second.server_close()
+        ((said, wrong),) = self.outcomes(home)
+        self.assertEqual(wrong, 1, said)
+        os.unlink(home.file("run/notes.port"))
+        wait_for(lambda: status()[0][1] == DISCONNECTED, "the component to be gone")
+        self.assertEqual(home.ping().tag, PONG)
 
     def fleet(self):
         """100 agents with one server each, of 10 distinct configurations, and one agent whose server hangs."""

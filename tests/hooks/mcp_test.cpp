@@ -27,11 +27,11 @@ std::vector<std::string> names_of(const std::vector<mcp::Listing>& servers,
 
 TEST(McpNames, AreCleanShortAndEachOnce) {
   std::vector<std::string> clashes;
-  EXPECT_EQ(names_of({server("files", {"read file", "read.file"}), server("a", {"b__c"}),
-                      server("a__b", {"c"})},
-                     clashes),
-            (std::vector<std::string>{"files__read_file", "files__read_file_2", "a__b__c",
-                                      "a__b__c_2"}));
+  EXPECT_EQ(
+      names_of({server("files", {"read file", "read.file"}), server("a", {"b__c"}),
+                server("a__b", {"c"})},
+               clashes),
+      (std::vector<std::string>{"files__read_file", "files__read_file_2", "a__b__c", "a__b__c_2"}));
   EXPECT_EQ(clashes.size(), 2U);
   const auto long_one = tool_name("server", std::string(200, 'x'));
   EXPECT_LE(long_one.size(), 64U);
@@ -64,12 +64,12 @@ TEST(McpElicitation, AFormBecomesQuestions) {
 }
 
 TEST(McpElicitation, AnswersBecomeWhatTheFormWants) {
-  const auto elicited =
-      elicited_from(form(), {{"Ann"}, {}, {"yes"}, {"Green"}, {"mon", "wed"}});
+  const auto elicited = elicited_from(form(), {{"Ann"}, {}, {"yes"}, {"Green"}, {"mon", "wed"}});
   ASSERT_TRUE(elicited) << elicited.error().what;
   EXPECT_EQ(elicited->action, mcp::Elicited::Action::accept);
-  EXPECT_EQ(json::value(elicited->content),
-            *json::parse(R"({"name":"Ann","age":7,"sure":true,"colour":"g","days":["mon","wed"]})"));
+  EXPECT_EQ(
+      json::value(elicited->content),
+      *json::parse(R"({"name":"Ann","age":7,"sure":true,"colour":"g","days":["mon","wed"]})"));
 }
 
 TEST(McpElicitation, WhatCannotBeIsSaidAndARefusalIsOne) {

@@ -61,7 +61,8 @@ TEST(Sse, WhereToGoOnIsKept) {
   const auto none = parser.next();
   ASSERT_TRUE(none);
   EXPECT_FALSE(*none);
-  EXPECT_EQ(parser.last_id(), "8") << "an event without data moves on, too; an unfinished one does not";
+  EXPECT_EQ(parser.last_id(), "8")
+      << "an event without data moves on, too; an unfinished one does not";
   parser.feed("retry: soon\nretry: -1\nid\n\n");
   ASSERT_TRUE(parser.next());
   EXPECT_EQ(parser.last_id(), "") << "an empty id takes it back";

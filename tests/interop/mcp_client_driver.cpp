@@ -118,8 +118,7 @@ Task<void> drive(Executor loop, std::string url, int& exit_code) {
   server.spec.timeout = std::chrono::seconds(20);
   json::object context;
   if (const char* text = std::getenv("MCP_CONFORMANCE_CONTEXT"))
-    if (auto value = json::parse(text); value && value->is_object())
-      context = value->get_object();
+    if (auto value = json::parse(text); value && value->is_object()) context = value->get_object();
   const Peer::House house{loop, client};
   Peer::Watch watch;
   auto peer = co_await Peer::connect(house, std::move(server), std::move(watch));

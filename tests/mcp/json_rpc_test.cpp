@@ -35,8 +35,7 @@ TEST(JsonRpcMessage, TellsRequestsNotificationsAndAnswersApart) {
   const auto request = message_from(R"({"jsonrpc":"2.0","id":"a","method":"ping"})");
   ASSERT_TRUE(request);
   EXPECT_EQ(request->kind, Message::Kind::request);
-  const auto notification =
-      message_from(R"({"jsonrpc":"2.0","method":"x","params":{"a":1}})");
+  const auto notification = message_from(R"({"jsonrpc":"2.0","method":"x","params":{"a":1}})");
   ASSERT_TRUE(notification);
   EXPECT_EQ(notification->kind, Message::Kind::notification);
   const auto answer = message_from(R"({"jsonrpc":"2.0","id":3,"result":{"b":2}})");

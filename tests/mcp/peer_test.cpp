@@ -215,7 +215,8 @@ TEST_F(PeerTest, ResourcesAndPromptsAreRead) {
   const auto read = reef::test::value_of(run(io, peer->read_resource("fake://note", {})));
   EXPECT_EQ(resource_text_from(read), "words of fake://note");
   EXPECT_EQ(reef::test::value_of(run(io, peer->list_prompts())).at(0).arguments.at(0), "who");
-  const auto prompt = reef::test::value_of(run(io, peer->get_prompt("greet", {{"who", "Ann"}}, {})));
+  const auto prompt =
+      reef::test::value_of(run(io, peer->get_prompt("greet", {{"who", "Ann"}}, {})));
   EXPECT_EQ(prompt_text_from(prompt), "user: Hello Ann");
 }
 
@@ -286,7 +287,8 @@ TEST_F(PeerTest, ClosingEndsTheProgram) {
 
 std::string result_of(const SeenRequest& request, const std::string& result) {
   const auto id = json::parse(request.body)->as_object().at("id");
-  return json::write(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"result", *json::parse(result)}});
+  return json::write(
+      json::object{{"jsonrpc", "2.0"}, {"id", id}, {"result", *json::parse(result)}});
 }
 
 constexpr const char* kHandshake =
@@ -306,8 +308,8 @@ class PeerOverHttp : public PeerTest {
   FakeReply reply_to(const SeenRequest& request) {
     if (request.method == "DELETE") return json_reply(200, "");
     if (request.method == "GET") return json_reply(405, "");
-    const auto method =
-        std::string(json::find_string(json::parse(request.body)->as_object(), "method").value_or(""));
+    const auto method = std::string(
+        json::find_string(json::parse(request.body)->as_object(), "method").value_or(""));
     if (const auto set = replies.find(method); set != replies.end()) return set->second(request);
     if (method == "server/discover") return json_reply(400, "what?");
     if (method == "initialize") {

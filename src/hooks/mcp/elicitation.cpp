@@ -82,7 +82,8 @@ std::string_view type_of(const json::object& schema) {
 }
 
 std::vector<Choice> choices_for(const json::object& schema) {
-  if (type_of(schema) == "boolean") return {{"true", std::string(kYes)}, {"false", std::string(kNo)}};
+  if (type_of(schema) == "boolean")
+    return {{"true", std::string(kYes)}, {"false", std::string(kNo)}};
   if (type_of(schema) == "array") {
     const auto* items = json::find_object(schema, "items");
     return items ? choices_of(*items) : std::vector<Choice>();
@@ -152,8 +153,8 @@ bool is_open(const Answer& answer) {
 
 std::vector<Question> questions_from(const std::string& server,
                                      const mcp::Elicitation& elicitation) {
-  const auto asked = utf8::excerpt(utf8::single_line(utf8::printable(elicitation.message)),
-                                   kTextBytesMax);
+  const auto asked =
+      utf8::excerpt(utf8::single_line(utf8::printable(elicitation.message)), kTextBytesMax);
   std::vector<Question> out;
   Question only;
   only.header = server;

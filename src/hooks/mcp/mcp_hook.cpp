@@ -30,11 +30,12 @@ const Description kList{
     "mcp_list",
     "List the resources and prompts of MCP servers.",
     {{.name = "server", .description = "Only of this server; all if not given."}}};
-const Description kRead{
-    "mcp_read",
-    "Read a resource of an MCP server.",
-    {{.name = "server", .description = "The server's name.", .required = true},
-     {.name = "uri", .description = "From mcp_list, or one its templates allow.", .required = true}}};
+const Description kRead{"mcp_read",
+                        "Read a resource of an MCP server.",
+                        {{.name = "server", .description = "The server's name.", .required = true},
+                         {.name = "uri",
+                          .description = "From mcp_list, or one its templates allow.",
+                          .required = true}}};
 const Description kPrompt{
     "mcp_prompt",
     "Get a prompt of an MCP server.",
@@ -150,10 +151,9 @@ std::string McpHook::prompt(const runtime::Agent& agent) const {
   if (agent.servers.empty()) return out;
   for (const auto& server : pool_.list(agent.name)) {
     if (server.info.instructions.empty()) continue;
-    out += fmt::format("{}<mcp_server name=\"{}\">\n{}\n</mcp_server>", out.empty() ? "" : "\n",
-                       server.spec.name,
-                       utf8::prefix(utf8::printable(server.info.instructions),
-                                    kInstructionsBytesMax));
+    out += fmt::format(
+        "{}<mcp_server name=\"{}\">\n{}\n</mcp_server>", out.empty() ? "" : "\n", server.spec.name,
+        utf8::prefix(utf8::printable(server.info.instructions), kInstructionsBytesMax));
   }
   return out;
 }
