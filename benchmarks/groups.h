@@ -4,6 +4,7 @@
 //   core.h       the tables of `core`            round_trip.cpp, turns.cpp, start_up.cpp
 //   sessions.h   the tables of `sessions`        appends.cpp, contexts.cpp, lists.cpp
 //   searches.h   the table of `search`           searches.cpp, with corpus.h and rivals.h
+//   windows.cpp                                  the tables of `context`
 //   runtime.cpp                                  the table of `runtime`
 //   table.h      Table                           aligned columns
 //   measure.h    Samples                         durations and their percentiles
@@ -24,6 +25,7 @@ namespace reef::benchmarks {
 
 Status core();
 Status sessions();
+Status contexts();
 Status imports();
 Status search_small();
 Status search_alone();

@@ -25,6 +25,8 @@ struct Group {
 constexpr Group kGroups[] = {
     {"core", "Ping, first chunk, turns per second, start-up, memory", benchmarks::core},
     {"sessions", "durable appends, opening, lists and start-up with many", benchmarks::sessions},
+    {"context", "what a model is given: building it, and how far off estimates are",
+     benchmarks::contexts},
     {"import", "other programs' sessions, MB/s and memory", benchmarks::imports},
     {"search", "full-text search beside SQLite FTS5 and Xapian", benchmarks::search_small},
     {"search-alone", "the same without the others; only when named", benchmarks::search_alone,

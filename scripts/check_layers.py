@@ -19,18 +19,21 @@ ALLOWED = {
     "memory": "search base",
     "process": "base",
     "shell": "base",
+    "skills": "base",
     "http": "base",
+    "component": "base",
     "mcp": "http process base",
     "context": "session base",
     "model": "http search session base",
     "runtime": "context model http mcp memory search session base",
-    "hooks": "runtime model mcp http memory recall search session process shell base",
+    "bus": "runtime model http mcp memory search context session base",
+    "hooks": "bus skills runtime model mcp http memory recall search session process shell base",
     "protocol": "base",
     "transport": "protocol base",
-    "server": "context process hooks runtime model mcp http memory recall search exchange organise session protocol base",
+    "server": "bus skills context process hooks runtime model mcp http memory recall search exchange organise session protocol base",
     "client": "transport protocol base",
     "policy": "client protocol base",
-    "daemon": "policy client server transport protocol hooks runtime model mcp http memory recall search exchange organise "
+    "daemon": "bus skills policy client server transport protocol hooks runtime model mcp http memory recall search exchange organise "
     "process shell store session base",
 }
 
@@ -42,7 +45,7 @@ RESTRICTED = {
     "nlohmann/json.hpp": (),
     "iostream": ("apps/", "tests/", "benchmarks/", "fuzz/"),
     "CLI/CLI.hpp": ("apps/", "benchmarks/main.cpp"),
-    "toml++/toml.h": ("src/daemon/", "src/organise/", "src/exchange/", "tests/exchange/definitions_test.cpp"),
+    "toml++/toml.h": ("src/bus/", "src/daemon/", "src/organise/", "src/exchange/", "tests/exchange/definitions_test.cpp"),
     "curl/": ("src/http/",),
     "spdlog/": ("src/base/log.cpp",),
 }

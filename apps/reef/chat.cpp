@@ -18,6 +18,7 @@
 #include "base/task_group.h"
 #include "base/utf8.h"
 #include "commands.h"
+#include "slash.h"
 #include "turn_view.h"
 
 namespace reef::cli {
@@ -41,19 +42,20 @@ client::Turn make_turn(const ChatOptions& options, std::string_view content) {
 
 // Shows what comes of it; the end's error is ours.
 Task<Status> show_turn(const Context& context, client::Client& client, client::Stream stream,
-                       std::string sender, Prompt prompt) {
-  auto turn = co_await watch_turn(client, std::move(stream), !context.json, prompt);
+                       std::string sender, Prompt prompt, bool verbose = false) {
+  auto turn = co_await watch_turn(client, std::move(stream), !context.json, prompt, verbose);
   if (!turn) co_return std::move(turn).error();
   if (context.json) print_json(turn_json(*turn, sender));
-  if (!turn->end.error().empty()) co_return Error(Errc::provider, turn->end.error());
+  if (!turn->end.error().empty())
+    co_return Error(errc_from_wire(turn->end.error_code()), turn->end.error());
   co_return Ok{};
 }
 
 // One message in, one answer out.
 Task<Status> one_turn(const Context& context, client::Client& client, const ChatOptions& options,
-                      std::string content, Prompt prompt = {}) {
+                      std::string content, Prompt prompt = {}, bool verbose = false) {
   REEF_CO_TRY(auto stream, co_await client.stream(make_turn(options, content)));
-  co_return co_await show_turn(context, client, std::move(stream), options.sender, prompt);
+  co_return co_await show_turn(context, client, std::move(stream), options.sender, prompt, verbose);
 }
 
 Task<Status> read_along(const Context& context, client::Client& client,
@@ -117,11 +119,6 @@ class QuietTerminal {
   bool known_;
 };
 
-void print_help() {
-  print_line("Type a message and press Enter. Ctrl-C stops an answer, Ctrl-D leaves.");
-  print_line("/help  this text    /quit  leave");
-}
-
 // nullopt at the end of input.
 std::optional<std::string> prompt_line(const char* prompt = "> ") {
   char* line = ::readline(prompt);
@@ -138,16 +135,19 @@ Task<Status> at_terminal(const Context& context, client::Client& client,
   const auto who = options.agent.empty() ? "model " + stats.active_model()
                                          : "agent " + utf8::printable(options.agent);
   print_line(fmt::format("reef {}, {}. /help for help.", stats.version(), who));
+  ChatState state;
   for (;;) {
     const auto line = prompt_line();
     if (!line) break;
     const auto words = utf8::single_line(*line);
     if (words.empty()) continue;
-    if (words == "/quit" || words == "/exit") co_return Ok{};
-    if (words == "/help") {
-      print_help();
+    if (auto command = slash_command(*line)) {
+      const auto done = co_await run_slash(context, client, options, *std::move(command), state);
+      if (!done) report("chat", done.error());
+      if (state.leave) co_return Ok{};
       continue;
     }
+    co_await tell_compactions(client, options, state);
     QuietTerminal terminal;
     const Prompt ask = [&](const protocol::AskQuestion& question) {
       for (const auto& text : lines_of(question)) print_line(text);
@@ -160,9 +160,10 @@ Task<Status> at_terminal(const Context& context, client::Client& client,
     };
     TaskGroup watch(co_await asio::this_coro::executor, "interrupt");
     watch.spawn(cancel_on_interrupt(client, options));
-    const auto done = co_await one_turn(context, client, options, *line, ask);
+    const auto done = co_await one_turn(context, client, options, *line, ask, state.verbose);
     watch.cancel();
     co_await watch.join();
+    co_await tell_compactions(client, options, state);
     if (!done) {
       report("chat", done.error());
       if (done.error().code == Errc::unavailable) {

@@ -24,6 +24,7 @@ int run_read_along(const Context& context, const ChatOptions& options);
 
 int run_ping(const Context& context);
 int run_status(const Context& context);
+int run_session_status(const Context& context, const std::string& id);
 struct SessionsOptions {
   protocol::ListSessions query;
   bool trash = false;
@@ -39,7 +40,7 @@ int run_resume(const Context& context, const std::string& id,
                const std::optional<std::string>& key);
 int run_compact(const Context& context, const protocol::Compact& request);
 int run_fork(const Context& context, const std::string& id, const std::string& at);
-int run_rewind(const Context& context, const std::string& id, const std::string& entry);
+int run_rewind(const Context& context, const protocol::RewindSession& request);
 // The sessions a command is about, when it is not one by its id.
 struct Selection {
   std::string view, where;

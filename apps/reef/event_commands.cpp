@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "command_group.h"
+#include "session_view.h"
 
 namespace reef::cli {
 
@@ -17,10 +18,17 @@ class EventCommands final : public CommandGroup {
  private:
   struct Options {
     CLI::App* group = nullptr;
-    CLI::App* watch = nullptr;
+    CLI::App *watch = nullptr, *publish = nullptr, *subscribe = nullptr, *ls = nullptr,
+             *rm = nullptr;
     std::string agent, sender, key;
     std::vector<std::string> kinds;
+    std::string source, target;
+    std::optional<std::string> payload;
+    bool once = false;
+    std::uint64_t id = 0;
   };
+  int run_watch(const Context& context) const;
+
   Options options_;
 };
 
@@ -68,6 +76,11 @@ json::object to_json(const AgentEvent& event) {
     out["output"] = event.tool_output();
     out["isError"] = event.tool_is_error();
   }
+  if (event.kind() == protocol::AGENT_EVENT_KIND_DONE) {
+    out["failed"] = event.failed();
+    out["hidden"] = event.hidden();
+    if (event.has_context()) out["context"] = cli::to_json(event.context());
+  }
   return out;
 }
 
@@ -101,13 +114,99 @@ Task<Status> watch(const Context& context, client::Client& client,
   }
 }
 
+constexpr std::chrono::seconds kPatience{30};
+using Repeat = client::Client::Repeat;
+
+json::object to_json(const protocol::SubscriptionInfo& one) {
+  return json::object{
+      {"id", one.id()},     {"source", one.source()},       {"agent", one.target_agent()},
+      {"once", one.once()}, {"delivered", one.delivered()}, {"dropped", one.dropped()}};
+}
+
+std::string line_of(const protocol::SubscriptionInfo& one) {
+  auto out =
+      fmt::format("{:>4}  {} -> {}", one.id(), shown(one.source()), shown(one.target_agent()));
+  if (one.once()) out += "  once";
+  if (one.delivered() > 0) out += fmt::format("  {} delivered", one.delivered());
+  if (one.dropped() > 0) out += fmt::format("  {} dropped", one.dropped());
+  return out;
+}
+
+Task<Status> subscribe(const Context& context, client::Client& client, std::string source,
+                       std::string agent, bool once) {
+  protocol::ClientMessage message;
+  auto& request = *message.mutable_subscribe_event();
+  request.set_source(std::move(source));
+  request.set_target_agent(std::move(agent));
+  request.set_once(once);
+  // The same again is the one there is.
+  REEF_CO_TRY(const auto answer,
+              co_await client.request(std::move(message), Repeat::safe, kPatience));
+  if (context.json) {
+    print_json(to_json(answer.subscription_info()));
+  } else {
+    print_line(line_of(answer.subscription_info()));
+  }
+  co_return Ok{};
+}
+
+Task<Status> list(const Context& context, client::Client& client) {
+  protocol::ClientMessage message;
+  message.mutable_list_subscriptions();
+  REEF_CO_TRY(const auto answer,
+              co_await client.request(std::move(message), Repeat::safe, kPatience));
+  const auto& all = answer.subscription_list();
+  if (context.json) {
+    json::array list;
+    for (const auto& one : all.subscriptions()) list.push_back(to_json(one));
+    print_json(json::object{{"subscriptions", std::move(list)},
+                            {"published", all.published()},
+                            {"dropped", all.dropped()}});
+    co_return Ok{};
+  }
+  if (all.subscriptions().empty()) print_line("no subscriptions");
+  for (const auto& one : all.subscriptions()) print_line(line_of(one));
+  if (all.dropped() > 0)
+    print_line(fmt::format("{} of {} event(s) met a limit; the log tells which", all.dropped(),
+                           all.published()));
+  co_return Ok{};
+}
+
+Task<Status> expect_pong(const Context& context, client::Client& client,
+                         protocol::ClientMessage message, std::string said) {
+  REEF_CO_TRY(const auto answer,
+              co_await client.request(std::move(message), Repeat::never, kPatience));
+  if (!answer.has_pong()) co_return Error(Errc::unavailable, "the daemon gave another answer");
+  if (context.json) {
+    print_json(json::object{{"ok", true}});
+  } else {
+    print_line(said);
+  }
+  co_return Ok{};
+}
+
+// At most a little more than any limit: the daemon says what is too much.
+std::string read_stdin() {
+  constexpr std::size_t kBytesMax = 9U << 20;
+  std::string out;
+  char piece[4096];
+  for (std::size_t size = 0; (size = std::fread(piece, 1, sizeof piece, stdin)) > 0;) {
+    out.append(piece, size);
+    if (out.size() > kBytesMax) break;
+  }
+  return out;
+}
+
 }  // namespace
 
 EventCommands::EventCommands(CLI::App& app, bool& json) {
   auto& o = options_;
-  o.group = app.add_subcommand("events", "What happens in all conversations");
+  o.group = app.add_subcommand("events", "What happens, and who is started by it");
   o.group->require_subcommand(1);
-  o.group->footer("Example:\n  reef events watch --kind done\n");
+  o.group->footer(
+      "Examples:\n  reef events watch --kind done\n"
+      "  reef events subscribe agent:scout:done writer\n"
+      "  reef events publish rss:fetched 'three new entries'\n");
   o.watch = o.group->add_subcommand("watch", "Print events as they happen, until interrupted");
   o.watch->footer(
       "Examples:\n  reef events watch --agent reef --kind done\n"
@@ -123,6 +222,27 @@ EventCommands::EventCommands(CLI::App& app, bool& json) {
   o.watch->add_option("--kind", o.kinds, "Only these kinds; may be given several times")
       ->type_name("KIND")
       ->check(CLI::IsMember(names));
+
+  const auto add = [&](const char* name, const char* what, const char* examples) {
+    auto* command = o.group->add_subcommand(name, what);
+    command->add_flag("--json", json, "Print JSON (docs/cli.md tells the shape)");
+    command->footer(std::string("Examples:\n") + examples);
+    return command;
+  };
+  o.publish = add("publish", "Publish an event; agents subscribed to it are started",
+                  "  reef events publish rss:fetched 'three new entries'\n"
+                  "  git log -1 | reef events publish git:pushed\n");
+  o.publish->add_option("SOURCE", o.source, "Its name: parts between colons")->required();
+  o.publish->add_option("PAYLOAD", o.payload, "What the agents are told; without: stdin");
+  o.subscribe = add("subscribe", "Start an agent whenever an event comes; survives restarts",
+                    "  reef events subscribe agent:scout:done writer\n"
+                    "  reef events subscribe 'rss:*' scout --once\n");
+  o.subscribe->add_option("SOURCE", o.source, "The event; a part may be *")->required();
+  o.subscribe->add_option("AGENT", o.target, "Who is started")->required();
+  o.subscribe->add_flag("--once", o.once, "Only the first time");
+  o.ls = add("ls", "Who is subscribed to what", "  reef events ls --json\n");
+  o.rm = add("rm", "Take a subscription away", "  reef events rm 3\n");
+  o.rm->add_option("ID", o.id, "From `reef events ls`")->required();
 }
 
 bool EventCommands::parsed() const {
@@ -131,12 +251,31 @@ bool EventCommands::parsed() const {
 
 int EventCommands::run(const Context& context) const {
   const auto& o = options_;
-  protocol::SubscribeEvents request;
-  for (const auto* text : {&o.agent, &o.sender, &o.key})
+  for (const auto* text : {&o.agent, &o.sender, &o.key, &o.source, &o.target})
     if (!utf8::valid(*text)) {
       report("events", Error(Errc::invalid, "a name must be UTF-8"));
       return 2;
     }
+  if (o.watch->parsed()) return run_watch(context);
+  protocol::ClientMessage message;
+  if (o.publish->parsed()) {
+    message.mutable_publish_event()->set_source(o.source);
+    message.mutable_publish_event()->set_payload(
+        utf8::sanitize(o.payload ? *o.payload : read_stdin()));
+  }
+  if (o.rm->parsed()) message.mutable_unsubscribe_event()->set_id(o.id);
+  return with_client(context, "events", Start::if_needed, [&](client::Client& client) {
+    if (o.ls->parsed()) return list(context, client);
+    if (o.subscribe->parsed()) return subscribe(context, client, o.source, o.target, o.once);
+    return expect_pong(context, client, message,
+                       o.rm->parsed() ? fmt::format("subscription {} is gone", o.id)
+                                      : fmt::format("published {}", shown(o.source)));
+  });
+}
+
+int EventCommands::run_watch(const Context& context) const {
+  const auto& o = options_;
+  protocol::SubscribeEvents request;
   request.set_agent(o.agent);
   request.set_sender(o.sender);
   request.set_key(o.key);

@@ -72,7 +72,10 @@ int main(int argc, char** argv) {
           ->type_name("MESSAGE");
 
   auto* ping = add(app, flags, "ping", "Ask the daemon for a sign of life", "reef ping");
-  auto* status = add(app, flags, "status", "What the daemon is and does", "reef status --json");
+  std::string status_id;
+  auto* status = add(app, flags, "status", "What the daemon is and does, or how a session stands",
+                     "reef status --json\n  reef status 261115-swift-river");
+  status->add_option("ID", status_id, "Session id, from `reef sessions`");
   SessionsOptions listing;
   auto& query = listing.query;
   auto* sessions = add(app, flags, "sessions", "List sessions, newest first",
@@ -157,6 +160,12 @@ int main(int argc, char** argv) {
   auto* rewind = with_id(add(app, flags, "rewind", "Continue a session from an earlier entry",
                              "reef rewind 261115-swift-river 1a2b3c4d"));
   rewind->add_option("ENTRY", entry, "Entry id, from `reef show --tree`")->required();
+  reef::protocol::RewindSession rewinding;
+  rewind->add_flag_function(
+      "--summarize", [&](std::int64_t) { rewinding.set_summarize(true); },
+      "Tell what is left behind in a summary, for the agent");
+  text_option(*rewind, "--mind", "What that summary should mind in particular",
+              [&](auto v) { rewinding.set_instructions(v); });
 
   Selection selection;
   const auto with_selection = [&](CLI::App* command) {
@@ -405,7 +414,8 @@ int main(int argc, char** argv) {
 
   std::vector<std::unique_ptr<CommandGroup>> groups;
   for (auto* make : {run_commands, memory_commands, model_commands, agent_commands, event_commands,
-                     permission_commands, mcp_commands})
+                     permission_commands, policy_commands, context_commands, skill_commands,
+                     task_commands, mcp_commands})
     groups.push_back(make(app, flags.json));
 
   try {
@@ -422,7 +432,8 @@ int main(int argc, char** argv) {
   if (message_option->count() > 0) chat.message = message;
 
   if (ping->parsed()) return run_ping(context);
-  if (status->parsed()) return run_status(context);
+  if (status->parsed())
+    return status_id.empty() ? run_status(context) : run_session_status(context, status_id);
   if (sessions->parsed()) return run_sessions(context, listing);
   if (show->parsed())
     return run_show(context, id,
@@ -438,7 +449,11 @@ int main(int argc, char** argv) {
     compacting.set_session_id(id);
     return run_compact(context, compacting);
   }
-  if (rewind->parsed()) return run_rewind(context, id, entry);
+  if (rewind->parsed()) {
+    rewinding.set_id(id);
+    rewinding.set_entry(entry);
+    return run_rewind(context, rewinding);
+  }
   if (set->parsed()) return run_set(context, fields, selection);
   if (label->parsed()) return run_label(context, id, entry, label_text);
   if (rm->parsed()) return run_rm(context, rm_id, selection);

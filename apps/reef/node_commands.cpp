@@ -7,6 +7,7 @@
 #include "base/notify.h"
 #include "base/utf8.h"
 #include "commands.h"
+#include "session_view.h"
 
 namespace reef::cli {
 namespace {
@@ -52,6 +53,14 @@ Task<Status> stop(const Context& context, client::Client& client) {
   } else {
     print_line("stopped");
   }
+  co_return Ok{};
+}
+
+Task<Status> session_status(const Context& context, client::Client& client, std::string id) {
+  protocol::DescribeSession request;
+  request.set_id(utf8::sanitize(id));
+  REEF_CO_TRY(const auto session, co_await describe(client, std::move(request)));
+  print_session(context, session);
   co_return Ok{};
 }
 
@@ -108,6 +117,11 @@ int run_ping(const Context& context) {
 int run_status(const Context& context) {
   return with_client(context, "status", Start::if_needed,
                      [&](client::Client& client) { return print_status(context, client); });
+}
+
+int run_session_status(const Context& context, const std::string& id) {
+  return with_client(context, "status", Start::if_needed,
+                     [&](client::Client& client) { return session_status(context, client, id); });
 }
 
 int run_reload(const Context& context) {

@@ -12,9 +12,14 @@ namespace reef::cli {
 namespace {
 
 // The requests that answer with a session; `said` is what a person reads, with the id in it.
+// A model may have to read all that is left behind.
+constexpr std::chrono::minutes kSummaryPatience{30};
+
 Task<Status> change(const Context& context, client::Client& client, protocol::ClientMessage message,
                     std::string said) {
-  REEF_CO_TRY(const auto row, co_await client.change_session(std::move(message)));
+  std::optional<std::chrono::milliseconds> patience;
+  if (message.rewind_session().summarize()) patience = kSummaryPatience;
+  REEF_CO_TRY(const auto row, co_await client.change_session(std::move(message), patience));
   if (context.json) {
     REEF_CO_TRY(const auto details, json::parse(row.details()));
     print_json(details);
@@ -148,10 +153,9 @@ int run_fork(const Context& context, const std::string& id, const std::string& a
   return run_change(context, "fork", std::move(message), "{}");
 }
 
-int run_rewind(const Context& context, const std::string& id, const std::string& entry) {
+int run_rewind(const Context& context, const protocol::RewindSession& request) {
   protocol::ClientMessage message;
-  message.mutable_rewind_session()->set_id(id);
-  message.mutable_rewind_session()->set_entry(entry);
+  *message.mutable_rewind_session() = request;
   return run_change(context, "rewind", std::move(message), "{} rewound");
 }
 

@@ -86,6 +86,7 @@ void print_entry(const Context& context, const session::Entry& entry) {
       if (!reply->error_message.empty())
         note += fmt::format(", {}: {}", name_of(reply->stop_reason), reply->error_message);
     }
+    if (session::is_hidden(*message)) note += ", hidden";
     head(session::role_of(*message), note);
     print_line(utf8::printable(session::text_of(*message)));
     print_line("");

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "session_view.h"
 
 namespace reef::cli {
 namespace {
@@ -96,7 +97,7 @@ std::string shown_result(const protocol::ToolResult& result) {
 
 class View {
  public:
-  View(bool live) : live_(live) {}
+  View(bool live, bool verbose) : live_(live), verbose_(verbose) {}
 
   void take(const protocol::StreamEvent& event) {
     if (person_ && !event.has_tool_progress()) progress_.clear();
@@ -116,9 +117,12 @@ class View {
       if (person_)
         dim_line(
             fmt::format("you: {}", utf8::excerpt(event.user_steered().content(), kShownBytes)));
+    } else if (event.has_context_usage()) {
+      turn_.context = event.context_usage();
     } else if (event.has_end()) {
       turn_.end = event.end();
       if (live_ && !turn_.reply.empty()) print_line("");
+      if (person_) tell_end();
     }
   }
   // What was said before is a line of its own.
@@ -131,6 +135,13 @@ class View {
   TurnEnd& turn() { return turn_; }
 
  private:
+  void tell_end() {
+    std::fflush(stdout);
+    if (turn_.end.silent()) dim_line("(no reply)");
+    if (turn_.end.compacted())
+      dim_line("(the context was too long: it was compacted, and the model asked again)");
+    if (verbose_ && turn_.context) dim_line(fmt::format("({})", shown_usage(*turn_.context)));
+  }
   void say(const std::string& text) {
     turn_.reply += text;
     if (!live_) return;
@@ -140,6 +151,7 @@ class View {
   }
 
   const bool live_;
+  const bool verbose_;
   const bool terminal_ = ::isatty(STDOUT_FILENO) == 1;
   const bool person_ = live_ && ::isatty(STDERR_FILENO) == 1;
   TurnEnd turn_;
@@ -198,8 +210,8 @@ std::vector<std::string> lines_of(const protocol::AskQuestion& question) {
 }
 
 Task<Result<TurnEnd>> watch_turn(client::Client& client, client::Stream stream, bool live,
-                                 const Prompt& prompt) {
-  View view(live);
+                                 const Prompt& prompt, bool verbose) {
+  View view(live, verbose);
   for (;;) {
     REEF_CO_TRY(auto message, co_await stream.next());
     if (!message) break;
@@ -225,6 +237,9 @@ json::object turn_json(const TurnEnd& turn, const std::string& sender) {
       {"usage", json::object{{"promptTokens", usage.prompt_tokens()},
                              {"completionTokens", usage.completion_tokens()},
                              {"totalTokens", usage.total_tokens()}}},
+      {"silent", end.silent()},
+      {"compacted", end.compacted()},
+      {"context", turn.context ? json::value(to_json(*turn.context)) : json::value(nullptr)},
       {"error", end.error().empty() ? json::value(nullptr) : json::value(end.error())},
   };
 }

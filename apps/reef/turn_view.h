@@ -16,6 +16,7 @@ namespace reef::cli {
 struct TurnEnd {
   std::string reply;
   protocol::StreamEnd end;
+  std::optional<protocol::ContextUsage> context;  // after the last step
 };
 
 // "1. Red - like the sun", and what to type.
@@ -25,9 +26,10 @@ std::vector<std::string> lines_of(const protocol::AskQuestion& question);
 using Prompt = std::function<std::optional<std::string>(const protocol::AskQuestion&)>;
 
 // Reads the stream to its end. Prints the pieces when `live`. Questions are put to `prompt`;
-// without one, stderr tells how they can be answered.
+// without one, stderr tells how they can be answered. When `verbose`, a person is told how full the
+// window is.
 Task<Result<TurnEnd>> watch_turn(client::Client& client, client::Stream stream, bool live,
-                                 const Prompt& prompt);
+                                 const Prompt& prompt, bool verbose = false);
 
 json::object turn_json(const TurnEnd& turn, const std::string& sender);
 

@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
   app.add_option("--ready-fd", options.ready_fd,
                  "Write \"ready\" to this descriptor once clients can connect")
       ->type_name("FD");
+  app.add_flag("--no-policy", options.no_policy,
+               "Do nothing by itself: no titles, no compactions (docs/policy.md)");
   app.set_version_flag("--version", std::string("reefd ") + REEF_VERSION);
   try {
     app.parse(argc, argv);

@@ -22,7 +22,12 @@ struct TaskGroup::State {
   Executor loop;
   std::string name;
   Notify idle;
-  std::list<asio::cancellation_signal> live;
+  struct Live {
+    Id id = 0;
+    asio::cancellation_signal stop = {};
+  };
+  std::list<Live> live;
+  Id last = 0;
 };
 
 namespace {
@@ -48,21 +53,32 @@ TaskGroup::~TaskGroup() {
   cancel();
 }
 
-void TaskGroup::spawn(Task<void> task) {
+TaskGroup::Id TaskGroup::spawn(Task<void> task) {
   auto it = state_->live.emplace(state_->live.end());
-  asio::co_spawn(
-      state_->loop, std::move(task),
-      asio::bind_cancellation_slot(it->slot(), [state = state_, it](std::exception_ptr failure) {
-        report(state->name, failure);
-        state->live.erase(it);
-        if (state->live.empty()) state->idle.notify_all();
-      }));
+  const auto id = it->id = ++state_->last;
+  asio::co_spawn(state_->loop, std::move(task),
+                 asio::bind_cancellation_slot(it->stop.slot(),
+                                              [state = state_, it](std::exception_ptr failure) {
+                                                report(state->name, failure);
+                                                state->live.erase(it);
+                                                if (state->live.empty()) state->idle.notify_all();
+                                              }));
+  return id;
 }
 
 void TaskGroup::cancel() {
   const auto state = state_;
   for (auto it = state->live.begin(); it != state->live.end();)
-    (it++)->emit(asio::cancellation_type::terminal);
+    (it++)->stop.emit(asio::cancellation_type::terminal);
+}
+
+void TaskGroup::cancel(Id id) {
+  const auto state = state_;
+  for (auto& task : state->live)
+    if (task.id == id) {
+      task.stop.emit(asio::cancellation_type::terminal);
+      return;
+    }
 }
 
 Task<void> TaskGroup::join() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,8 +19,11 @@ class TaskGroup {
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  void spawn(Task<void> task);
+  using Id = std::uint64_t;
+  Id spawn(Task<void> task);
   void cancel();
+  // One of them; nothing when it has ended.
+  void cancel(Id id);
   // Returns when the last task has ended.
   Task<void> join();
   std::size_t size() const;

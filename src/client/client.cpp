@@ -225,9 +225,10 @@ Task<Result<protocol::SessionList>> Client::sessions(protocol::ListSessions quer
   }
 }
 
-Task<Result<protocol::SessionRow>> Client::change_session(protocol::ClientMessage message) {
-  REEF_CO_TRY(auto answer,
-              co_await request(std::move(message), Repeat::never, options_.answer_timeout));
+Task<Result<protocol::SessionRow>> Client::change_session(
+    protocol::ClientMessage message, std::optional<std::chrono::milliseconds> patience) {
+  REEF_CO_TRY(auto answer, co_await request(std::move(message), Repeat::never,
+                                            patience.value_or(options_.answer_timeout)));
   if (!answer.has_session_info()) co_return unexpected(answer);
   co_return answer.session_info().session();
 }

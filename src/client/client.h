@@ -86,7 +86,9 @@ class Client {
   // All pages of a list, as one; with a limit, its cursor leads to the rest.
   Task<Result<protocol::SessionList>> sessions(protocol::ListSessions query = {});
   // Those requests that answer with a session: new, resume, fork, rewind, patch, label.
-  Task<Result<protocol::SessionRow>> change_session(protocol::ClientMessage message);
+  // `patience`: where a model has to read first.
+  Task<Result<protocol::SessionRow>> change_session(
+      protocol::ClientMessage message, std::optional<std::chrono::milliseconds> patience = {});
   struct Transcript {
     protocol::SessionRow row;
     std::string bytes;

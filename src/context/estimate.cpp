@@ -40,30 +40,30 @@ std::int64_t units_of(const std::vector<session::Block>& blocks, std::int64_t im
 
 // Tokens a character makes with the usual tokenizers, by what it is.
 constexpr double kLetter = 0.22;
-constexpr double kSign = 0.45;
+constexpr double kSign = 0.50;
 constexpr double kIdeograph = 0.85;
-constexpr double kOther = 0.40;
+constexpr double kOther = 0.32;
 constexpr double kLearning = 0.3;
 constexpr double kFactorMin = 0.25, kFactorMax = 4;
-constexpr std::size_t kLessonBytesMin = 200;
+constexpr double kLessonWeightMin = 50;
+constexpr double kImage = 1200;
+constexpr double kAroundMessage = 4;  // what an API puts around each
 
-double raw_estimate(std::string_view text) {
-  double tokens = 0;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x80U) {
-      const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-      tokens += letter || byte == ' ' ? kLetter : kSign;
-      ++i;
-    } else {
-      // From U+3000 on: three bytes of E3..ED, or four.
-      const bool ideograph = byte >= 0xE3U && byte != 0xEEU && byte != 0xEFU;
-      tokens += ideograph ? kIdeograph : kOther;
-      ++i;
-      while (i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U) ++i;
-    }
-  }
-  return tokens;
+double weigh(const std::vector<session::Block>& blocks) {
+  double sum = kAroundMessage;
+  for (const auto& block : blocks)
+    sum +=
+        std::visit(Overload{
+                       [](const session::TextBlock& b) { return context::weigh(b.text); },
+                       [](const session::ThinkingBlock& b) { return context::weigh(b.thinking); },
+                       [](const session::ImageBlock&) { return kImage; },
+                       [](const session::ToolCallBlock& b) {
+                         return context::weigh(b.name) + context::weigh(json::write(b.arguments));
+                       },
+                       [](const session::OtherBlock&) { return 0.0; },
+                   },
+                   block);
+  return sum;
 }
 
 }  // namespace
@@ -103,18 +103,54 @@ ContextTokens count(const session::Context& context) {
   return out;
 }
 
-std::int64_t Estimator::estimate(std::string_view text) const {
-  return static_cast<std::int64_t>(std::ceil(raw_estimate(text) * factor_));
+double weigh(std::string_view text) {
+  double tokens = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x80U) {
+      const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+      tokens += letter || byte == ' ' ? kLetter : kSign;
+      ++i;
+    } else {
+      // From U+3000 on: three bytes of E3..ED, or four.
+      const bool ideograph = byte >= 0xE3U && byte != 0xEEU && byte != 0xEFU;
+      tokens += ideograph ? kIdeograph : kOther;
+      ++i;
+      while (i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U) ++i;
+    }
+  }
+  return tokens;
 }
 
-void Estimator::learn(std::string_view text, std::int64_t tokens) {
-  if (text.size() < kLessonBytesMin || tokens <= 0) return;
-  const auto raw = raw_estimate(text);
+double weigh(const session::Message& message) {
+  using session::StopReason;
+  return std::visit(Overload{
+                        [](const session::AssistantMessage& m) {
+                          const bool given = m.stop_reason != StopReason::error &&
+                                             m.stop_reason != StopReason::aborted;
+                          return given ? weigh(m.content) : 0.0;
+                        },
+                        [](const session::BashMessage& m) {
+                          return m.exclude_from_context ? 0.0 : weigh(m.command) + weigh(m.output);
+                        },
+                        [](const session::SummaryMessage& m) { return weigh(m.summary); },
+                        [](const session::OtherMessage&) { return 0.0; },
+                        [](const auto& m) { return weigh(m.content); },
+                    },
+                    message);
+}
+
+std::int64_t Estimator::estimate(double weight) const {
+  return static_cast<std::int64_t>(std::ceil(weight * factor_));
+}
+
+void Estimator::learn(double weight, std::int64_t tokens) {
+  if (weight < kLessonWeightMin || tokens <= 0) return;
   const auto off =
-      std::abs(raw * factor_ - static_cast<double>(tokens)) / static_cast<double>(tokens);
+      std::abs(weight * factor_ - static_cast<double>(tokens)) / static_cast<double>(tokens);
   ++lessons_;
   error_ += (off - error_) / lessons_;
-  const auto seen = std::clamp(static_cast<double>(tokens) / raw, kFactorMin, kFactorMax);
+  const auto seen = std::clamp(static_cast<double>(tokens) / weight, kFactorMin, kFactorMax);
   factor_ = lessons_ == 1 ? seen : factor_ + kLearning * (seen - factor_);
 }
 

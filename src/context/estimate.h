@@ -20,13 +20,19 @@ struct ContextTokens {
 };
 ContextTokens count(const session::Context& context);
 
-// An estimate for one model that learns from what its provider reports. It starts from how many
-// tokens usual tokenizers make of letters, of digits and signs, of ideographs and of other scripts.
+// How many tokens usual tokenizers make of letters, of digits and signs, of ideographs and of other
+// scripts: what an Estimator starts from.
+double weigh(std::string_view text);
+// As a model is given it; 0 when it is not.
+double weigh(const session::Message& message);
+
+// From weights to the tokens of one model; learns from what its provider reports.
 class Estimator {
  public:
-  std::int64_t estimate(std::string_view text) const;
-  // `text` turned out to be `tokens`. Reports on little text say little and are left aside.
-  void learn(std::string_view text, std::int64_t tokens);
+  std::int64_t estimate(double weight) const;
+  // What weighs this much turned out to be `tokens`. Reports on little say little and are left
+  // aside.
+  void learn(double weight, std::int64_t tokens);
 
   double factor() const { return factor_; }
   // Mean of |estimate - report| / report before each lesson; 0 before the first.

@@ -153,6 +153,7 @@ std::vector<Fact> find_facts(const std::vector<session::MessagePtr>& messages, c
       out.push_back(Fact{kind, std::move(text)});
   };
   for (const auto& message : messages) {
+    if (session::is_hidden(*message)) continue;
     const bool user = std::holds_alternative<session::UserMessage>(*message);
     if (!user && !std::holds_alternative<session::AssistantMessage>(*message)) continue;
     each_line(session::text_of(*message), [&](std::string_view line) {

@@ -16,6 +16,7 @@ namespace {
 constexpr int kStepsMax = 1000;
 constexpr int kAskSecondsMax = 7 * 24 * 60 * 60;
 constexpr int kIdleMinutesMax = 60 * 24 * 366;
+constexpr std::size_t kSkillPathsMax = 50;
 
 std::optional<int> minutes_of_day(std::string_view text) {
   const auto digit = [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; };
@@ -80,7 +81,39 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     Table table(*section, file, "compaction.");
     table.read("keep_recent_tokens", 100, 10'000'000, config.compaction.keep_recent_tokens);
     table.read("reserve_tokens", 0, 10'000'000, config.compaction.reserve_tokens);
+    table.read("on_overflow", config.compaction.on_overflow);
     REEF_CHECK(table.finish(out.warnings));
+  }
+  if (const auto* section = root.sub("pruning")) {
+    Table table(*section, file, "pruning.");
+    auto& rules = config.pruning;
+    table.read("enabled", rules.on);
+    const auto share = [&](std::string_view key, double& into) {
+      std::optional<double> read;
+      table.read(key, 0, 1, read);
+      if (read) into = *read;
+    };
+    share("soft_share", rules.soft_share);
+    share("hard_share", rules.hard_share);
+    if (rules.hard_share < rules.soft_share && section->get("hard_share"))
+      table.refuse("hard_share", *section->get("hard_share"), "must not be below soft_share");
+    table.read("keep_replies", 1, 1000, rules.keep_replies);
+    table.read("long_chars", 100, 10'000'000, rules.long_chars);
+    table.read("head_chars", 0, 1'000'000, rules.head_chars);
+    table.read("tail_chars", 0, 1'000'000, rules.tail_chars);
+    table.read("protected_tools", rules.protected_tools);
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  if (const auto* section = root.sub("policy")) {
+    auto rules = to_json(*section).as_object();
+    if (const auto* enabled = rules.if_contains("enabled")) {
+      if (!enabled->is_bool())
+        return Error(Errc::invalid, fmt::format("{}: policy.enabled: must be true or false", file));
+      config.policy_enabled = enabled->get_bool();
+      rules.erase("enabled");
+    }
+    if (auto applied = policy::override_with(config.policy, rules); !applied)
+      return std::move(applied).error().with(std::string(file));
   }
   if (const auto* section = root.sub("session")) {
     Table table(*section, file, "session.");
@@ -122,6 +155,29 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     REEF_CHECK(table.finish(out.warnings));
   }
   read_node_mcps(root, config.mcps);
+  if (const auto* section = root.sub("skills")) {
+    Table table(*section, file, "skills.");
+    table.read("paths", config.skill_paths);
+    if (config.skill_paths.size() > kSkillPathsMax)
+      table.refuse("paths", *section->get("paths"),
+                   fmt::format("must be at most {} folders", kSkillPathsMax));
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  if (const auto* section = root.sub("events")) {
+    Table table(*section, file, "events.");
+    table.read("depth_max", 1, 100, config.events.depth_max);
+    table.read("fan_out_max", 1, 1000, config.events.fan_out_max);
+    table.read("turns_max", 1, 10'000, config.events.turns_max);
+    table.read("payload_bytes_max", 1, 8 << 20, config.events.payload_bytes_max);
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  if (const auto* section = root.sub("delegate")) {
+    Table table(*section, file, "delegate.");
+    table.read("depth_max", 0, 20, config.delegate.depth_max);
+    table.read("width_max", 1, 100, config.delegate.width_max);
+    table.read("background_max", 0, 1000, config.delegate.background_max);
+    REEF_CHECK(table.finish(out.warnings));
+  }
   REEF_CHECK(read_providers(root, file, out));
   REEF_CHECK(root.finish(out.warnings));
   return out;
@@ -151,6 +207,11 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   int idle_minutes = -1;
   root.read("idle_minutes", 0, kIdleMinutesMax, idle_minutes);
   if (idle_minutes >= 0) agent.idle_minutes = idle_minutes;
+  if (parsed.contains("compact_on_overflow")) {
+    bool compacts = true;
+    root.read("compact_on_overflow", compacts);
+    agent.compact_on_overflow = compacts;
+  }
   std::string queue = "followup";
   root.read("queue", queue);
   if (const auto mode = runtime::queue_mode_from(queue)) {
@@ -184,6 +245,11 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   read_mode("remote_permission_mode", agent.remote_permission_mode);
   root.read("remote_bash", agent.remote_bash);
   root.read("pass_env", agent.pass_env);
+  if (const auto* own = root.sub("policy")) {
+    policy::Rules rules;
+    if (auto applied = policy::override_with(rules, to_json(*own).as_object()); !applied)
+      return std::move(applied).error().with(std::string(file));
+  }
   REEF_CHECK(root.finish(warnings));
   agent.config = masked(to_json(parsed).as_object());
   return agent;

@@ -11,9 +11,12 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "bus/bus.h"
+#include "hooks/delegate/delegate_hook.h"
 #include "hooks/instructions/instructions.h"
 #include "mcp/spec.h"
 #include "model/registry.h"
+#include "policy/rules.h"
 #include "runtime/agent.h"
 #include "session/attachments.h"
 #include "transport/connection.h"
@@ -47,6 +50,9 @@ struct Config {
   std::chrono::seconds ask_timeout{300};  // 0: none
 
   runtime::Compaction compaction;
+  policy::Rules policy;
+  bool policy_enabled = true;
+  context::PruneRules pruning;
   runtime::Expiry expiry;
   std::map<std::string, int, std::less<>> idle_minutes_by_key;
 
@@ -54,6 +60,9 @@ struct Config {
 
   std::chrono::seconds mcp_idle{1800};    // a server nobody uses this long is disconnected
   std::map<std::string, mcp::Spec> mcps;  // servers agents use by name
+  std::vector<std::string> skill_paths;   // absolute, or ~/..., or relative to the home
+  bus::Limits events;
+  hooks::DelegateLimits delegate;
 };
 
 struct LoadedConfig {

@@ -23,6 +23,7 @@
 #include "base/pool.h"
 #include "base/shield.h"
 #include "base/utf8.h"
+#include "bus/done_hook.h"
 #include "daemon/agent_changes.h"
 #include "daemon/components.h"
 #include "daemon/config.h"
@@ -38,6 +39,7 @@
 #include "model/local/local.h"
 #include "model/scripted/scripted.h"
 #include "organise/organise.h"
+#include "policy/policy.h"
 #include "server/server.h"
 #include "store/store.h"
 #include "transport/listener.h"
@@ -96,7 +98,10 @@ class Daemon {
             [this](const std::string& name) { return components_.address_of(name); }}),
         components_(io.get_executor(), home_.run(),
                     [this](const std::string& name) { mcps_.component_changed(name); }),
+        skills_(files_, pool_, home_.skills()),
+        running_(io.get_executor(), clock_),
         runtime_(io.get_executor(), sessions_, clock_),
+        bus_(io.get_executor(), files_, pool_, runtime_, home_.subscriptions()),
         compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
             io.get_executor(), files_, pool_, sessions_, store_, random_, home_.root,
@@ -122,6 +127,9 @@ class Daemon {
               [this](protocol::Stats& stats) { fill(stats); },
               models(),
               agents(),
+              &skills_,
+              &bus_,
+              &running_,
               mcps()},
         agent_changes_(AgentHouse{AgentFiles{files_, home_.agents()}, pool_, runtime_, sessions_,
                                   memories_, [this] { return reload_agents(); },
@@ -133,6 +141,8 @@ class Daemon {
                                         });
                                   }}),
         instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),
+        delegate_(std::make_shared<hooks::DelegateHook>(hooks::DelegateHook::House{
+            io.get_executor(), pool_, runtime_, sessions_, bus_, random_})),
         signals_(io),
         config_changed_(io.get_executor()),
         stopped_(io.get_executor()),
@@ -145,11 +155,16 @@ class Daemon {
         }));
     runtime_.hooks().add(std::make_shared<hooks::TitleHook>(sessions_));
     runtime_.hooks().add(instructions_);
+    runtime_.hooks().add(std::make_shared<hooks::SkillHook>(skills_));
+    runtime_.hooks().add(delegate_);
+    runtime_.hooks().add(std::make_shared<hooks::TasksHook>(running_, runtime_));
+    runtime_.hooks().add(std::make_shared<bus::DoneHook>(bus_));
     runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::House{
         io.get_executor(), pool_, clock_, sessions_, home_.root, user_home(), users_umask,
         [this](const runtime::Caller& caller) { return context_window(caller); }}));
     runtime_.hooks().add(std::make_shared<hooks::McpHook>(
         mcps_, [this](const std::string& agent) { runtime_.forget_offer(agent); }));
+    runtime_.use_compactions(compactions_);
     runtime_.on_words([this](const session::SessionId& id, const std::string& words) {
       changes_.take_words(id, words);
     });
@@ -163,8 +178,13 @@ class Daemon {
     folders_.clean();
     sessions_.use_folders(folders_);
     attachments_.set_bytes_max(config.attachment_bytes_max);
-    instructions_->configure(config.instructions);
+    configure_hooks(config);
     REEF_CO_CHECK(co_await sessions_.load());
+    // What is subscribed is not worth a daemon that does not start.
+    if (const auto loaded = co_await bus_.load(); !loaded)
+      log::error("events: {}; nobody is subscribed until it is put right", loaded.error().what);
+    recall_.set_on_work(
+        [this](std::string what) -> std::shared_ptr<void> { return index_task(std::move(what)); });
     static_cast<void>(co_await definitions_.look());
     sessions_.set_on_change(
         [this](const session::SessionId& id, bool rewritten) { recall_.changed(id, rewritten); });
@@ -189,8 +209,17 @@ class Daemon {
     co_return Ok{};
   }
 
+  // From now on: clients can come, and this is one of them.
+  void start_policy() {
+    policy_ = std::make_unique<policy::Policy>(
+        io_.get_executor(), clock_, client::Endpoint{.unix_path = home_.socket()},
+        [this] { return config_.policy_enabled ? config_.policy : policy::Rules::none(); });
+    policy_->start();
+  }
+
   Task<void> run() {
     while (!stopping_) co_await stopped_.wait();
+    if (policy_) co_await policy_->stop();
     log::info("stopping: {} conversation(s) running", runtime_.active());
     notify_systemd("STOPPING=1");
     for (const auto& listener : listeners_) listener->stop_accepting();
@@ -198,6 +227,8 @@ class Daemon {
     ::unlink(home_.tcp_address().c_str());
     importer_.cancel();
     co_await runtime_.drain(kDrainGrace);
+    co_await delegate_->stop();
+    co_await bus_.stop();
     co_await compactions_.stop();
     co_await model_lists_.stop();
     co_await components_.stop();
@@ -229,11 +260,28 @@ class Daemon {
   }
 
  private:
+  void configure_hooks(const Config& config) {
+    instructions_->configure(config.instructions);
+    std::vector<std::string> folders;
+    for (const auto& path : config.skill_paths)
+      folders.push_back(path.starts_with('/')    ? path
+                        : path.starts_with("~/") ? user_home() + path.substr(1)
+                                                 : home_.root + "/" + path);
+    skills_.configure(folders);
+    bus_.configure(config.events);
+    delegate_->configure(config.delegate);
+  }
+
+  // Among what runs as long as it is held.
+  std::shared_ptr<void> index_task(std::string what) {
+    runtime::TaskInfo info{"index", std::move(what)};
+    std::shared_ptr<runtime::Tasks::Entry> entry = running_.begin(std::move(info));
+    return {nullptr, [entry](void*) { entry->end(runtime::TaskInfo::State::done); }};
+  }
+
   // Of the model that speaks in the caller's session; 0: not known.
   std::int64_t context_window(const runtime::Caller& caller) {
-    const auto* row = sessions_.find(caller.session);
-    const std::string model(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
-                                                                       : caller.agent.model);
+    const auto model = runtime::model_for(sessions_.find(caller.session), caller.agent);
     const auto route = runtime_.setup().providers.route(model);
     return route ? route->facts.context_window : 0;
   }
@@ -313,6 +361,12 @@ class Daemon {
     if (!text) return Error(text.error()).with(config.script_place);
     auto script = model::parse_script(*text);
     if (!script) return std::move(script).error().with(path).with(config.script_place);
+    entry.facts = [window = script->window](std::string_view model) {
+      model::ModelFacts facts;
+      facts.id = model;
+      facts.context_window = window;
+      return facts;
+    };
     entry.provider = std::make_shared<model::ScriptedProvider>(*std::move(script));
     return entry;
   }
@@ -469,6 +523,7 @@ class Daemon {
     setup->expiry = config.expiry;
     setup->ask_patience = config.ask_timeout;
     setup->compaction = config.compaction;
+    setup->pruning = config.pruning;
     setup->idle_minutes_by_key = config.idle_minutes_by_key;
     setup->default_model = config.default_model;
     setup->providers.add("local", std::make_shared<model::LocalProvider>());
@@ -573,7 +628,7 @@ class Daemon {
     for (const auto& listener : listeners_) listener->set_limits(config.limits);
     REEF_CO_CHECK(co_await sessions_.rescan());
     attachments_.set_bytes_max(config.attachment_bytes_max);
-    instructions_->configure(config.instructions);
+    configure_hooks(config);
     mcps_.set_idle(config.mcp_idle);
     runtime_.configure(std::move(setup));
     model_lists_.forget();
@@ -612,7 +667,10 @@ class Daemon {
   std::unique_ptr<http::Client> http_;  // once somebody needs it
   mcp::Pool mcps_;
   Components components_;
+  skills::Library skills_;
+  runtime::Tasks running_;  // before who works: entries must not outlive it
   runtime::Runtime runtime_;
+  bus::Bus bus_;
   runtime::Compactions compactions_;
   exchange::Importer importer_;
   recall::Recall recall_;
@@ -620,6 +678,7 @@ class Daemon {
   server::Node node_;
   AgentChanges agent_changes_;
   std::shared_ptr<hooks::InstructionsHook> instructions_;
+  std::shared_ptr<hooks::DelegateHook> delegate_;
   Config config_;
   // Those that take no more connections stay until the end: their clients do.
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
@@ -630,9 +689,10 @@ class Daemon {
   Notify config_changed_;
   Notify stopped_;
   TaskGroup tasks_;
+  std::unique_ptr<policy::Policy> policy_;
 };
 
-Task<void> live(Daemon& daemon, const Config& config, int ready_fd, Status& outcome) {
+Task<void> live(Daemon& daemon, const Config& config, const Options& options, Status& outcome) {
   const auto started = co_await daemon.start(config);
   if (!started) {
     co_await daemon.abandon();
@@ -641,20 +701,21 @@ Task<void> live(Daemon& daemon, const Config& config, int ready_fd, Status& outc
   }
   log::info("ready: reefd {} pid {}", REEF_VERSION, ::getpid());
   notify_systemd("READY=1");
-  if (ready_fd >= 0) {
-    static_cast<void>(::write(ready_fd, "ready\n", 6) == 6);
-    ::close(ready_fd);
+  if (options.ready_fd >= 0) {
+    static_cast<void>(::write(options.ready_fd, "ready\n", 6) == 6);
+    ::close(options.ready_fd);
     // Whoever started us reads no further; from here on the log file speaks.
     if (const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nothing >= 0) {
       ::dup2(nothing, STDERR_FILENO);
       ::close(nothing);
     }
   }
+  if (!options.no_policy) daemon.start_policy();
   co_await daemon.run();
   outcome = Ok{};
 }
 
-Status run_in(const Home& home, int ready_fd, mode_t users_umask) {
+Status run_in(const Home& home, const Options& options, mode_t users_umask) {
   PosixFiles files;
   REEF_CHECK(prepare_home(files, home));
   REEF_TRY(const Fd lock, lock_home(home));
@@ -671,7 +732,7 @@ Status run_in(const Home& home, int ready_fd, mode_t users_umask) {
   {
     Daemon daemon(io, home, users_umask);
     TaskGroup main(io.get_executor(), "main");
-    main.spawn(live(daemon, config, ready_fd, outcome));
+    main.spawn(live(daemon, config, options, outcome));
     io.run();
   }
   log::close();
@@ -695,7 +756,7 @@ int run_daemon(const Options& options) {
   raise_descriptor_limit();
   Status outcome = Ok{};
   if (auto home = find_home(options.home)) {
-    outcome = run_in(*home, options.ready_fd, users_umask);
+    outcome = run_in(*home, options, users_umask);
   } else {
     outcome = std::move(home).error();
   }

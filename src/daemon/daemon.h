@@ -16,8 +16,9 @@
 namespace reef::daemon {
 
 struct Options {
-  std::string home;   // empty: see find_home
-  int ready_fd = -1;  // gets "ready\n" once clients can connect
+  std::string home;        // empty: see find_home
+  int ready_fd = -1;       // gets "ready\n" once clients can connect
+  bool no_policy = false;  // whatever config.toml says
 };
 
 // Runs until a signal or a Shutdown request; returns the exit code. What prevented a start is

@@ -172,6 +172,7 @@ class Page {
 
   std::string item(const Step& step) {
     const auto& entry = *step.entry;
+    if (session::is_hidden(entry)) return {};
     if (const auto message = session::message_of(entry)) return said(entry, *message, step.results);
     if (entry.type == "custom_message")
       return heading("Note", entry.time) + blocks(session::content_from_json(entry.body), {});

@@ -167,19 +167,20 @@ Task<void> Memory::work() {
   contents_ = std::move(round.contents);
   stat_ = round.stat;
   unreadable_ = std::move(round.unreadable);
+  for (const auto& pending : round.batch) pending->done = true;
   working_ = false;
   changed_.notify_all();
 }
 
 Task<Result<EntryPtr>> Memory::apply(Operation operation) {
-  auto mine = std::make_shared<Pending>(Pending{std::move(operation), {}});
+  auto mine = std::make_shared<Pending>(Pending{std::move(operation)});
   co_return co_await shielded(wait_for(std::move(mine)));
 }
 
 Task<Result<EntryPtr>> Memory::wait_for(std::shared_ptr<Pending> mine) {
   queue_.push_back(mine);
   // Whoever finds nobody at work does it for all that wait.
-  while (!mine->outcome) {
+  while (!mine->done) {
     if (working_) {
       co_await changed_.wait();
     } else {

@@ -44,7 +44,8 @@ class Memory {
  private:
   struct Pending {
     Operation operation;
-    std::optional<Result<EntryPtr>> outcome;
+    std::optional<Result<EntryPtr>> outcome = {};  // the pool's until `done`
+    bool done = false;                             // and durable; the loop's
   };
   struct Round;
 

@@ -27,6 +27,10 @@ std::optional<ThinkingLevel> thinking_level_from(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view name_of(ThinkingLevel level) {
+  return kThinkingLevels[static_cast<std::size_t>(level)];
+}
+
 std::string_view name_of(Failure::Kind kind) {
   for (const auto& [value, name] : kKinds)
     if (value == kind) return name;

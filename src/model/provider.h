@@ -27,6 +27,7 @@ struct ToolChoice {
 };
 enum class ThinkingLevel : std::uint8_t { off, minimal, low, medium, high, xhigh };
 std::optional<ThinkingLevel> thinking_level_from(std::string_view name);
+std::string_view name_of(ThinkingLevel level);
 
 // One model call.
 struct Request {

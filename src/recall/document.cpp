@@ -133,6 +133,7 @@ std::string Said::text() const {
 }
 
 std::optional<Said> said_in(const session::Entry& entry) {
+  if (session::is_hidden(entry)) return std::nullopt;
   Said said;
   if (entry.type == "message") {
     const auto* message = json::find_object(entry.body, "message");
@@ -145,7 +146,8 @@ std::optional<Said> said_in(const session::Entry& entry) {
     said = one_part(Role::title, Field::title, json::find_string(entry.body, "name").value_or(""));
     // An emptied title takes the one before it away.
     return said;
-  } else if (entry.type == "custom_message") {
+  } else if (entry.type == "custom_message" && json::find_bool(entry.body, "display") != false) {
+    // What is not to be seen (a skill's text) is nothing somebody said.
     add_text(said, Field::user, session::content_from_json(entry.body));
   }
   if (said.parts.empty()) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <malloc.h>
 
 #include "base/log.h"
@@ -14,6 +15,8 @@
 namespace reef::recall {
 namespace {
 
+// Fewer are read so quickly that nobody need know.
+constexpr std::size_t kManyBehind = 50;
 // Read and parsed at once; a line that is longer is read whole.
 constexpr std::uint64_t kPieceBytes = 1U << 20;
 constexpr std::size_t kReadersMax = 3;
@@ -125,6 +128,15 @@ void Recall::drop_group(const session::SessionId& id) {
   next_ordinals_.erase(*group);
 }
 
+std::shared_ptr<void> Recall::reading_token() {
+  auto token = reading_.lock();
+  if (!token && on_work_ && behind_.size() >= kManyBehind) {
+    token = on_work_(fmt::format("reads {} sessions into the index", behind_.size()));
+    reading_ = token;
+  }
+  return token;
+}
+
 Task<void> Recall::read_behind() {
   struct Leaving {
     std::size_t& readers;
@@ -132,6 +144,7 @@ Task<void> Recall::read_behind() {
   } leaving{readers_};
   // Spawned from the middle of an append: that goes first.
   co_await yield_to_loop();
+  const auto token = reading_token();
   co_await read_new();
   while (may_read()) {
     const auto next = std::find_if(behind_.begin(), behind_.end(),
@@ -354,9 +367,11 @@ Task<void> Recall::tidy() {
     if (stopping_) break;
     auto job = index_->dirty() ? index_->begin_flush() : std::nullopt;
     // With nothing else to do, few segments are made of many.
+    const bool merges = !job;
     if (!job) job = index_->begin_merge(behind_.empty() && busy_.empty());
     if (!job) break;
     worked = true;
+    const auto token = merges && on_work_ ? on_work_("merges files of the index") : nullptr;
     const auto done = co_await shielded(run(*std::move(job)));
     if (!done) {
       log::warn("index: {}; tried again later", done.error().what);

@@ -94,6 +94,10 @@ class Recall {
   Task<Result<Messages>> list_messages(session::SessionId id, std::uint64_t offset,
                                        std::size_t limit, std::size_t bytes_max);
 
+  // Told when long work on the index begins; it is over when the token goes. Before load().
+  using OnWork = std::function<std::shared_ptr<void>(std::string what)>;
+  void set_on_work(OnWork on_work) { on_work_ = std::move(on_work); }
+
   std::uint64_t documents() const { return index_ ? index_->documents() : 0; }
 
  private:
@@ -102,6 +106,8 @@ class Recall {
   void start_readers();
   // Reads what is behind until nothing is; a few run side by side, never two on one session.
   Task<void> read_behind();
+  // Held by every reader while there is much to read.
+  std::shared_ptr<void> reading_token();
   Task<void> read_new();
   std::vector<session::Range> take_new();
   Task<Status> catch_up(session::SessionId id);
@@ -130,6 +136,8 @@ class Recall {
   bool loaded_ = false;  // or given up
   bool tidying_ = false;
   bool stopping_ = false;
+  OnWork on_work_;
+  std::weak_ptr<void> reading_;  // while many sessions are read
   Notify progress_;
   Notify tidy_wanted_;
   TaskGroup tasks_;

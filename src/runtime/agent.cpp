@@ -5,13 +5,20 @@
 #include "base/utf8.h"
 
 namespace reef::runtime {
+namespace {
+
+constexpr std::string_view kQueueModes[] = {"followup", "steer", "collect", "interrupt"};
+
+}  // namespace
 
 std::optional<QueueMode> queue_mode_from(std::string_view name) {
-  if (name == "followup") return QueueMode::followup;
-  if (name == "steer") return QueueMode::steer;
-  if (name == "collect") return QueueMode::collect;
-  if (name == "interrupt") return QueueMode::interrupt;
+  for (std::size_t i = 0; i < std::size(kQueueModes); ++i)
+    if (kQueueModes[i] == name) return static_cast<QueueMode>(i);
   return std::nullopt;
+}
+
+std::string_view name_of(QueueMode mode) {
+  return kQueueModes[static_cast<std::size_t>(mode)];
 }
 
 Result<Agent> Setup::find(std::string_view name) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "context/prune.h"
 #include "mcp/spec.h"
 #include "model/model.h"
 #include "runtime/reset.h"
@@ -23,6 +24,7 @@ enum class QueueMode : std::uint8_t {
   interrupt,  // what runs is cancelled, then its turn comes
 };
 std::optional<QueueMode> queue_mode_from(std::string_view name);
+std::string_view name_of(QueueMode mode);
 // What tools may do in a session (docs/permissions.md).
 enum class PermissionMode : std::uint8_t {
   safe,       // look, nothing else
@@ -57,6 +59,7 @@ struct Agent {
   bool remote_bash = false;                // whether they may use bash, and see all files
   std::vector<std::string> pass_env = {};  // variables of the daemon its commands get to see
   QueueMode queue = QueueMode::followup;
+  std::optional<bool> compact_on_overflow = {};  // overrides the node's
 
   bool operator==(const Agent&) const = default;
 };
@@ -65,6 +68,7 @@ struct Agent {
 struct Compaction {
   std::int64_t keep_recent_tokens = 20'000;
   std::int64_t reserve_tokens = 20'000;  // of the window, for what comes next
+  bool on_overflow = true;               // a context that is too long is compacted, once a step
 };
 
 // What a turn needs to know of the configuration. A run keeps the one it started with.
@@ -75,6 +79,7 @@ struct Setup {
   std::string default_model = "local";
   Expiry expiry;
   Compaction compaction;
+  context::PruneRules pruning;
   std::chrono::milliseconds ask_patience = std::chrono::minutes(5);  // 0: no limit
   std::map<std::string, int, std::less<>> idle_minutes_by_key;       // overrides the agent's
 

@@ -15,6 +15,13 @@
 
 namespace reef::runtime {
 
+// What led to a turn beside a user's words.
+struct Lineage {
+  int events = 0;           // one after the other
+  int delegations = 0;      // one within the other
+  std::string parent = {};  // the key of the conversation that delegated it
+};
+
 // Where an event happened.
 struct Scene {
   std::string agent;  // who speaks
@@ -22,6 +29,7 @@ struct Scene {
   std::string key;      // of the conversation
   std::string session;  // id
   bool guest = false;   // the agent is a guest there
+  Lineage lineage = {};
 };
 
 struct Happening {

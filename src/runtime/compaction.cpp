@@ -7,11 +7,13 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "context/context.h"
 #include "model/complete.h"
 #include "model/local/extract.h"
 #include "model/local/local.h"
-#include "runtime/turn.h"
+#include "runtime/gauge.h"
+#include "runtime/spent.h"
 
 namespace reef::runtime {
 namespace {
@@ -34,10 +36,11 @@ struct Budget {
   std::int64_t window = 0;
   context::CutLimits keep;
 };
-Budget budget_of(const Compaction& settings, std::int64_t window) {
+Budget budget_of(const Compaction& settings, std::int64_t window, std::int64_t window_max) {
   Budget out;
   out.window = window > 0 ? window : kWindowDefault;
-  const auto reserve = std::min(settings.reserve_tokens, out.window / 2);
+  if (window_max > 0) out.window = std::min(out.window, window_max);
+  const auto reserve = reserve_of(settings, out.window);
   out.keep.keep_recent = std::min(settings.keep_recent_tokens, (out.window - reserve) / 2);
   out.keep.keep_max = (out.window - reserve) * 3 / 4;
   return out;
@@ -72,6 +75,13 @@ std::vector<context::Fact> known_facts(const Entry* compaction) {
   return facts ? context::facts_from_json(*facts) : std::vector<context::Fact>();
 }
 
+json::object file_details(const context::Files& files) {
+  json::array read, modified;
+  for (const auto& path : files.only_read()) read.emplace_back(path);
+  for (const auto& path : files.changed()) modified.emplace_back(path);
+  return {{"readFiles", std::move(read)}, {"modifiedFiles", std::move(modified)}};
+}
+
 std::string without_facts(std::string_view summary) {
   auto end = summary.find(context::kFactsHeading);
   if (end == std::string_view::npos) end = summary.size();
@@ -94,7 +104,7 @@ std::string extractive(std::string_view previous, const std::vector<MessagePtr>&
 
 // One call of the model; the error says what it said.
 Task<Result<std::string>> ask(const Candidate& candidate, context::SummaryRequest words,
-                              std::int64_t tokens_max) {
+                              std::int64_t tokens_max, session::Usage& spent) {
   model::Request request;
   request.model = candidate.route.model;
   request.system = context::summary_system();
@@ -103,9 +113,13 @@ Task<Result<std::string>> ask(const Candidate& candidate, context::SummaryReques
   request.messages.push_back(std::make_shared<const session::Message>(std::move(message)));
   request.max_tokens = tokens_max;
   const auto outcome = co_await model::complete(*candidate.route.provider, request);
-  if (const auto* failure = std::get_if<model::Failure>(&outcome))
-    co_return Error(Errc::provider, model::describe(*failure, candidate.model));
+  if (const auto* failure = std::get_if<model::Failure>(&outcome)) {
+    const bool too_long = failure->kind == model::Failure::Kind::context_overflow;
+    co_return Error(too_long ? Errc::too_large : Errc::provider,
+                    model::describe(*failure, candidate.model));
+  }
   const auto& reply = std::get<model::Reply>(outcome).message;
+  add(spent, reply.usage);
   if (reply.stop_reason == session::StopReason::length)
     co_return Error(Errc::provider, "the summary was cut off: the model ran out of tokens");
   co_return session::text_of(reply.content);
@@ -114,7 +128,8 @@ Task<Result<std::string>> ask(const Candidate& candidate, context::SummaryReques
 // Piece by piece, each time bringing the summary so far up to date.
 Task<Result<std::string>> summarise(const Candidate& candidate, const Compactions::Request& request,
                                     const Budget& budget, std::vector<MessagePtr> messages,
-                                    std::string previous, bool part_of_turn) {
+                                    std::string previous, bool part_of_turn,
+                                    session::Usage& spent) {
   if (messages.empty()) co_return previous;
   const auto replaced = tokens_of(messages) * kTokenBytes;
   if (candidate.route.provider->api() == model::LocalProvider::kApi) {
@@ -122,17 +137,23 @@ Task<Result<std::string>> summarise(const Candidate& candidate, const Compaction
         static_cast<std::size_t>(std::clamp<std::int64_t>(replaced / 4, 200, kExtractBytesMax));
     co_return extractive(previous, messages, bytes + previous.size() / 2);
   }
-  const auto bytes = std::max(
-      kPieceBytesMin, static_cast<std::size_t>(kPieceShare * static_cast<double>(budget.window)) *
-                          static_cast<std::size_t>(kTokenBytes));
-  for (const auto& piece : context::as_text(messages, bytes)) {
-    const context::SummaryRequest words{piece, previous, request.agent.prompt, request.instructions,
-                                        part_of_turn};
-    auto summary = co_await ask(candidate, words, std::max<std::int64_t>(1024, budget.window / 8));
-    if (!summary) co_return summary;
-    previous = *std::move(summary);
+  auto bytes = std::max(kPieceBytesMin,
+                        static_cast<std::size_t>(kPieceShare * static_cast<double>(budget.window)) *
+                            static_cast<std::size_t>(kTokenBytes));
+  const auto tokens_max = std::max<std::int64_t>(1024, budget.window / 8);
+  for (;; bytes /= 2) {
+    Result<std::string> summary = previous;
+    for (const auto& piece : context::as_text(messages, bytes)) {
+      const auto so_far = *std::move(summary);
+      const context::SummaryRequest words{piece, so_far, request.agent.prompt, request.instructions,
+                                          part_of_turn};
+      summary = co_await ask(candidate, words, tokens_max, spent);
+      if (!summary) break;
+    }
+    // A window smaller than was thought: smaller pieces fit.
+    const bool too_long = !summary && summary.error().code == Errc::too_large;
+    if (!too_long || bytes / 2 < kPieceBytesMin) co_return summary;
   }
-  co_return previous;
 }
 
 }  // namespace
@@ -147,11 +168,16 @@ Task<Result<Compacted>> Compactions::compact(Request request) {
   auto& work = running_[request.session];
   if (!work) {
     work = std::make_shared<Work>(loop_, std::move(request));
-    tasks_.spawn(work_on(work));
+    work->task = tasks_.spawn(work_on(work));
   }
   const auto mine = work;
   while (!mine->outcome) co_await mine->done.wait();
   co_return *mine->outcome;
+}
+
+void Compactions::cancel(const session::SessionId& session) {
+  const auto found = running_.find(session);
+  if (found != running_.end()) tasks_.cancel(found->second->task);
 }
 
 Task<void> Compactions::stop() {
@@ -173,6 +199,52 @@ Task<void> Compactions::work_on(std::shared_ptr<Work> work) {
   work->done.notify_all();
 }
 
+Task<Result<std::string>> Compactions::rewind(Request request, session::EntryId entry) {
+  REEF_CO_TRY(const auto session, co_await sessions_.open(request.session));
+  REEF_CO_TRY(const auto read, co_await sessions_.read(request.session));
+  const auto to = read.branch(entry);
+  if (to.empty())
+    co_return Error(Errc::not_found,
+                    fmt::format("no entry '{}' in session {}", utf8::excerpt(entry.text),
+                                request.session.text()));
+  const auto from = read.branch();
+  std::size_t shared = 0;
+  while (shared < from.size() && shared < to.size() && from[shared] == to[shared]) ++shared;
+  const auto left = std::span<const Entry* const>(from).subspan(shared);
+  auto messages = messages_of(left);
+  if (messages.empty()) {
+    REEF_CO_CHECK(co_await sessions_.rewind(request.session, std::move(entry)));
+    co_return std::string();
+  }
+  const auto newest = [&] {
+    const auto& items = session->context().items;
+    return items.empty() ? session::EntryId() : items.back().id;
+  };
+  const auto seen = newest();
+
+  const auto name = model_for(sessions_.find(request.session), request.agent);
+  REEF_CO_TRY(auto route, request.setup->providers.route(name));
+  const Candidate candidate{name, std::move(route)};
+  const auto budget = budget_of(request.setup->compaction, candidate.route.facts.context_window, 0);
+  session::Usage spent;
+  auto summary =
+      co_await summarise(candidate, request, budget, std::move(messages), {}, false, spent);
+  if (!summary) co_return std::move(summary).error().with("the summary could not be made");
+  if (const auto good = context::check_summary(*summary, INT64_MAX); !good)
+    co_return Error(good.error());
+  if (newest() != seen)
+    co_return Error(Errc::conflict, "the conversation went on while it was being summarised");
+
+  session::Draft draft{"branch_summary",
+                       {{"fromId", from.back()->id.text},
+                        {"summary", *summary},
+                        {"details", file_details(context::files_of(left))}}};
+  note_spent(draft, candidate, spent);
+  const auto saved = co_await session->append(std::move(draft), std::move(entry));
+  if (!saved) co_return Error(saved.error()).with("the summary could not be saved");
+  co_return *std::move(summary);
+}
+
 Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
   auto opened = co_await sessions_.open(request.session);
   if (!opened) co_return std::move(opened).error();
@@ -182,12 +254,12 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
   const auto branch = read->branch();
 
   const auto* row = sessions_.find(request.session);
-  const std::string name(row && !row->text("modelOverride").empty() ? row->text("modelOverride")
-                                                                    : request.agent.model);
+  const auto name = model_for(row, request.agent);
   auto route = request.setup->providers.route(name);
   if (!route) co_return std::move(route).error();
   const Candidate candidate{name, *std::move(route)};
-  const auto budget = budget_of(request.setup->compaction, candidate.route.facts.context_window);
+  const auto budget = budget_of(request.setup->compaction, candidate.route.facts.context_window,
+                                request.window_max);
 
   Compacted out;
   out.tokens_before = context::count(session::build_context(branch)).total;
@@ -207,10 +279,11 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
   const auto prefix = messages_of(all.subspan(cut->turn_start, cut->first_kept - cut->turn_start));
   out.messages = history.size() + prefix.size();
 
-  auto summary =
-      co_await summarise(candidate, request, budget, history, without_facts(previous), false);
+  session::Usage spent;
+  auto summary = co_await summarise(candidate, request, budget, history, without_facts(previous),
+                                    false, spent);
   if (!summary) co_return std::move(summary).error().with("the summary could not be made");
-  auto turn = co_await summarise(candidate, request, budget, prefix, {}, true);
+  auto turn = co_await summarise(candidate, request, budget, prefix, {}, true, spent);
   if (!turn) co_return std::move(turn).error().with("the summary could not be made");
   out.summary = context::join_summaries(*std::move(summary), *turn);
   if (const auto good = context::check_summary(out.summary, INT64_MAX); !good)
@@ -252,19 +325,17 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
     out.archive.clear();
   }
 
-  json::array read_files, modified_files;
-  for (const auto& path : files.only_read()) read_files.emplace_back(path);
-  for (const auto& path : files.changed()) modified_files.emplace_back(path);
+  auto details = file_details(files);
+  details["facts"] = context::to_json(facts);
   session::Draft draft{"compaction",
                        {{"summary", out.summary},
                         {"tokensBefore", out.tokens_before},
-                        {"details", json::object{{"readFiles", std::move(read_files)},
-                                                 {"modifiedFiles", std::move(modified_files)},
-                                                 {"facts", context::to_json(facts)}}}}};
+                        {"details", std::move(details)}}};
   // Without it nothing is kept, here and in pi.
   if (cut->first_kept < branch.size())
     draft.fields["firstKeptEntryId"] = branch[cut->first_kept]->id.text;
   if (!out.archive.empty()) draft.fields["archive"] = out.archive;
+  note_spent(draft, candidate, spent);
   const auto saved = co_await session->append(std::move(draft));
   if (!saved) co_return Error(saved.error()).with("the compaction could not be saved");
   for (const auto& item : session->context().items)

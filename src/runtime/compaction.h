@@ -33,11 +33,18 @@ class Compactions {
     Agent agent;
     std::shared_ptr<const Setup> setup;
     std::string instructions = {};  // what the summary should mind in particular
+    std::int64_t window_max = 0;    // the model's window is no larger; 0: nothing is known of it
   };
   // All or nothing: on an error the session is as it was, and it can be talked to meanwhile. Two at
   // once for one session are one. The error says why: nothing to compact, a model that fails, a
   // summary that would not be shorter.
   Task<Result<Compacted>> compact(Request request);
+  // Goes back to `entry`, and tells what is left behind there in a branch_summary, which it
+  // returns; empty when nothing is. All or nothing, as above: one entry is both. `conflict` when
+  // the conversation went on meanwhile. Ends with the task that asks.
+  Task<Result<std::string>> rewind(Request request, session::EntryId entry);
+  // Gives up what is under way for the session.
+  void cancel(const session::SessionId& session);
   // Gives up what is under way; returns when all of it has ended.
   Task<void> stop();
 
@@ -47,6 +54,7 @@ class Compactions {
     const Request request;
     std::optional<Result<Compacted>> outcome;
     Notify done;
+    TaskGroup::Id task = 0;
   };
 
   // A task of its own: whoever asked may go away, and others may be waiting for the same.

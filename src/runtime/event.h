@@ -58,8 +58,14 @@ struct AskUser {
 struct UserSteered {
   std::string content;
 };
+// How full the window is; after every step.
 struct ContextUsage {
-  session::Usage usage;
+  session::Usage usage;      // of the step
+  std::int64_t tokens = 0;   // that the context has now
+  std::int64_t window = 0;   // 0: not known
+  std::int64_t reserve = 0;  // of the window, for what comes next
+  double share = 0;          // tokens of window less reserve; 0: not known
+  bool estimated = false;    // not all of it was counted by the provider
 };
 struct End {
   std::string agent;
@@ -68,6 +74,10 @@ struct End {
   std::string model;
   session::Usage usage;
   std::string session_id;
+  bool silent = false;     // the reply was NO_REPLY: there is nothing to deliver
+  bool compacted = false;  // the context overflowed; it was compacted and the model asked again
+  bool hidden = false;     // the words came from a program
+  std::optional<ContextUsage> context = {};  // none: no step went well
 };
 
 using Event =

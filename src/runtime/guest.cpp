@@ -72,12 +72,9 @@ bool keep_guest_words(AssistantMessage& reply, const std::string& guest, End& en
 Task<void> Runtime::prepare(Turn& turn) {
   const auto& run = turn.run;
   const auto& agent = run.agent_;
-  const auto* row = sessions_.find(turn.session->id());
-  auto cwd = run.message_.cwd;
-  if (cwd.empty() && row)
-    cwd = row->text("workingDirectory").empty() ? row->cwd : row->text("workingDirectory");
+  const auto cwd = directory_of(turn.session->id(), run.message_.cwd);
   if (!run.guest()) co_await hooks_.ready(agent);
-  turn.offer = offer_for(run);
+  turn.offer = offer_for(agent, run.setup_, run.guest());
   auto& request = turn.request;
   request.system = turn.offer->prompt;
   add_part(request.system, co_await hooks_.instructions(agent, cwd));
@@ -85,25 +82,40 @@ Task<void> Runtime::prepare(Turn& turn) {
            run.guest() ? guest_framing(run.host().name) : host_framing(turn.session->context()));
   request.tools = turn.offer->toolbox.tools();
   request.thinking = agent.thinking;
+  if (const auto* row = sessions_.find(turn.session->id()); row && !run.guest())
+    request.thinking =
+        model::thinking_level_from(row->text("thinkingLevel")).value_or(agent.thinking);
   request.max_tokens = agent.max_tokens;
   request.extra = agent.parameters;
+  turn.standing = weigh_standing(request);
 }
 
-std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Run& run) {
-  const auto& agent = run.agent_;
+std::string Runtime::directory_of(const session::SessionId& id, const std::string& wanted) const {
+  const auto* row = sessions_.find(id);
+  if (!wanted.empty() || !row) return wanted;
+  return row->text("workingDirectory").empty() ? row->cwd
+                                               : std::string(row->text("workingDirectory"));
+}
+
+std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Agent& agent,
+                                                         const std::shared_ptr<const Setup>& setup,
+                                                         bool guest) {
   // What hooks say of tools would be lost on somebody who has none.
-  if (run.guest()) return std::make_shared<Offer>(Offer{{}, agent.prompt});
+  if (guest) return std::make_shared<Offer>(Offer{{}, agent.prompt});
   const auto make = [&] {
     return std::make_shared<const Offer>(Offer{hooks_.toolbox(agent), hooks_.prompt(agent)});
   };
-  if (run.setup_ != setup_) return make();
+  // Who is not the one of that name in the configuration has an offer of its own.
+  const auto known = setup->agents.find(agent.name);
+  if (setup != setup_ || known == setup->agents.end() || known->second != agent) return make();
   auto& offer = offers_[agent.name];
   if (!offer) offer = make();
   return offer;
 }
 
 void Runtime::observe(const session::Key& key, Run& run, const std::string& session_id) {
-  Scene scene{run.agent_.name, run.message_.sender, key.text(), session_id, run.guest()};
+  Scene scene{run.agent_.name, run.message_.sender, key.text(),
+              session_id,      run.guest(),         run.message_.lineage};
   run.events_.observe([this, scene = std::move(scene)](const Event& event) {
     hooks_.on_event(scene, event);
     if (broadcast_.subscribers() > 0) broadcast_.publish(scene, event, clock_.now());

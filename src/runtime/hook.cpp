@@ -30,12 +30,17 @@ Task<void> Hook::ready(const Agent&) const {
   co_return;
 }
 
+Task<void> Hook::preprocess(const Agent&, const std::string&, Words&) {
+  co_return;
+}
+
 Task<ToolAnswer> Hook::call(std::string tool, json::object, Caller) {
   co_return ToolAnswer{fmt::format("tool not registered: {}", utf8::excerpt(tool)), true};
 }
 
 Toolbox Hooks::toolbox(const Agent& agent) const {
   Toolbox box;
+  box.hooks_ = hooks_;
   for (const auto& hook : hooks_) {
     const auto granted = hook->scoped_tools(agent).names;
     for (auto& tool : hook->tools(agent)) {
@@ -106,10 +111,9 @@ void Hooks::announce(const Agents& before, const Agents& after) const {
   }
 }
 
-std::string Hooks::preprocess(const Agent& agent, std::string content) const {
-  for (const auto& hook : hooks_)
-    if (auto changed = hook->preprocess(agent, content)) content = *std::move(changed);
-  return content;
+Task<Words> Hooks::preprocess(const Agent& agent, const std::string& key, Words words) const {
+  for (const auto& hook : hooks_) co_await hook->preprocess(agent, key, words);
+  co_return words;
 }
 
 void Hooks::on_event(const Scene& scene, const Event& event) const {
@@ -117,23 +121,27 @@ void Hooks::on_event(const Scene& scene, const Event& event) const {
 }
 
 std::optional<Violation> Toolbox::violation(const session::ToolCallBlock& call,
-                                            const Agent& agent) const {
+                                            const Caller& caller) const {
   if (outside_.contains(call.name))
     return Violation{"tool", call.name, fmt::format("tool not available: {}", call.name)};
   // What nobody has is no violation.
   if (!owners_.contains(call.name)) return std::nullopt;
-  return find_violation(agent, call);
+  if (auto outside = find_violation(caller.agent, call)) return outside;
+  for (const auto& hook : hooks_)
+    if (auto why = hook->objection(call.name, call.arguments, caller))
+      return Violation{"objection", call.name, *std::move(why)};
+  return std::nullopt;
 }
 
 std::optional<Intent> Toolbox::intent(const session::ToolCallBlock& call,
                                       const Caller& caller) const {
   const auto owner = owners_.find(call.name);
-  if (owner == owners_.end() || violation(call, caller.agent)) return std::nullopt;
+  if (owner == owners_.end() || violation(call, caller)) return std::nullopt;
   return owner->second->intent(call.name, call.arguments, caller);
 }
 
 Task<ToolAnswer> Toolbox::call(session::ToolCallBlock call, Caller caller) const {
-  if (auto outside = violation(call, caller.agent)) {
+  if (auto outside = violation(call, caller)) {
     log::warn("{}",
               security_line(*outside, caller.agent.name, caller.sender, caller.session.text()));
     co_return ToolAnswer{std::move(outside->text), true};

@@ -16,6 +16,7 @@
 #include "runtime/broadcast.h"
 #include "runtime/question.h"
 #include "runtime/scope.h"
+#include "session/entry.h"
 #include "session/ids.h"
 #include "session/message.h"
 
@@ -35,6 +36,16 @@ struct Caller {
   std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
   PermissionMode mode = PermissionMode::ask;  // of the session when the call was let through
   bool local = true;                          // not behind a gateway
+  std::string key = {};                       // of the conversation
+  Lineage lineage = {};
+};
+
+// What a user said, and what belongs to it.
+struct Words {
+  std::string text;
+  bool hidden = false;  // words of a program
+  // Kept behind the text, for the model: the user's own words stay as they are.
+  std::vector<session::Draft> beside = {};
 };
 
 struct ToolAnswer {
@@ -93,15 +104,20 @@ class Hook {
   virtual void on_register_agent(const Agent& agent) { (void)agent; }
   virtual void on_unregister_agent(const std::string& name) { (void)name; }
 
-  // What a user says to an agent, before it is kept; nullopt leaves it as it is.
-  virtual std::optional<std::string> preprocess(const Agent& agent,
-                                                const std::string& content) const {
-    (void)agent, (void)content;
-    return std::nullopt;
-  }
+  // What a user says to an agent in the conversation `key`, before it is kept. The arguments
+  // outlive the task.
+  virtual Task<void> preprocess(const Agent& agent, const std::string& key, Words& words);
   // Everything that happens in turns. Must return at once.
   virtual void on_event(const Scene& scene, const Event& event) { (void)scene, (void)event; }
 
+  // Why no hook's tool may be called this way now; nullopt: nothing against it. Every hook is asked
+  // about every call before it is dispatched.
+  virtual std::optional<std::string> objection(const std::string& tool,
+                                               const json::object& arguments,
+                                               const Caller& caller) const {
+    (void)tool, (void)arguments, (void)caller;
+    return std::nullopt;
+  }
   // Asked before every call; what a hook says nothing about is taken for a change.
   virtual Intent intent(const std::string& tool, const json::object& arguments,
                         const Caller& caller) const {
@@ -125,11 +141,13 @@ class Toolbox {
 
  private:
   friend class Hooks;
-  std::optional<Violation> violation(const session::ToolCallBlock& call, const Agent& agent) const;
+  std::optional<Violation> violation(const session::ToolCallBlock& call,
+                                     const Caller& caller) const;
 
   std::vector<model::Tool> tools_;              // by name
   std::set<std::string, std::less<>> outside_;  // there, and not for this agent
   std::map<std::string, std::shared_ptr<Hook>, std::less<>> owners_;
+  std::vector<std::shared_ptr<Hook>> hooks_;  // all, for their objections
 };
 
 // All hooks of a daemon, as one.
@@ -149,7 +167,7 @@ class Hooks {
   using Agents = std::map<std::string, Agent, std::less<>>;
   void announce(const Agents& before, const Agents& after) const;
   // Every hook in turn is given what the one before made of it.
-  std::string preprocess(const Agent& agent, std::string content) const;
+  Task<Words> preprocess(const Agent& agent, const std::string& key, Words words) const;
   void on_event(const Scene& scene, const Event& event) const;
 
  private:

@@ -26,6 +26,13 @@ void Run::cancel() {
   if (tools_) tools_->cancel();
 }
 
+bool Run::cancel_call(const std::string& call_id) {
+  const auto call = calls_.find(call_id);
+  if (!tools_ || call == calls_.end()) return false;
+  tools_->cancel(call->second);
+  return true;
+}
+
 Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
     : loop_(loop),
       sessions_(sessions),
@@ -79,9 +86,16 @@ Result<Runtime::Address> Runtime::resolve(std::string_view agent_name, std::stri
   return Address{std::move(key), std::move(agent), std::move(who)};
 }
 
+Result<Runtime::Address> Runtime::address_of(const Message& message) const {
+  if (!message.as) return resolve(message.agent, message.sender, message.key);
+  // Who is in no configuration cannot be looked up.
+  REEF_TRY(auto key, session::Key::parse(message.key.value_or("")));
+  return Address{std::move(key), *message.as, message.sender};
+}
+
 Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (draining_) return Error(Errc::unavailable, "the daemon is shutting down");
-  REEF_TRY(auto address, resolve(message.agent, message.sender, message.key));
+  REEF_TRY(auto address, address_of(message));
   message.sender = address.sender;
   if (held_.contains(address.agent.name))
     return Error(Errc::busy, fmt::format("agent '{}' is being renamed", address.agent.name));
@@ -110,7 +124,8 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (conversation->queue.size() + conversation->steers.size() >= kQueuedTurnsMax)
     return Error(Errc::busy, fmt::format("{} messages are waiting in conversation {} already",
                                          kQueuedTurnsMax, address.key.text()));
-  const auto mode = mode_of(message, address.key, host ? *host : address.agent);
+  const auto mode =
+      message.queue ? *message.queue : queue_of(address.key, host ? *host : address.agent);
   auto run = std::make_shared<Run>(loop_, std::move(message), std::move(address.agent), setup_,
                                    std::move(host));
   run->queue_ = mode;
@@ -120,9 +135,7 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   return run;
 }
 
-QueueMode Runtime::mode_of(const Message& message, const session::Key& key,
-                           const Agent& host) const {
-  if (message.queue) return *message.queue;
+QueueMode Runtime::queue_of(const session::Key& key, const Agent& host) const {
   const auto current = sessions_.current(key);
   const auto* row = current ? sessions_.find(*current) : nullptr;
   if (row)
@@ -165,6 +178,7 @@ Result<session::Key> Runtime::key_of(std::string_view agent_name, std::string_vi
 Status Runtime::kill(std::string_view agent_name, std::string_view sender,
                      const std::optional<std::string>& key_text) {
   REEF_TRY(const auto key, key_of(agent_name, sender, key_text));
+  cancel_children(key.text());
   const auto found = conversations_.find(key);
   if (found != conversations_.end()) {
     cancel(*found->second);
@@ -195,6 +209,21 @@ void Runtime::cancel(Conversation& conversation) {
   if (conversation.current) conversation.current->cancel();
 }
 
+// Delegation is not endless, so neither is this.
+void Runtime::cancel_children(const std::string& key) {
+  const auto all = conversations_;  // one that ends leaves it
+  for (const auto& [child, conversation] : all) {
+    const auto is_child = [&](const auto& run) {
+      return run && run->message_.lineage.parent == key && child.text() != key;
+    };
+    if (!is_child(conversation->current) &&
+        std::none_of(conversation->queue.begin(), conversation->queue.end(), is_child))
+      continue;
+    cancel_children(child.text());
+    cancel(*conversation);
+  }
+}
+
 void Runtime::hurry() {
   hurried_ = true;
   idle_.notify_all();
@@ -204,6 +233,13 @@ std::vector<session::Key> Runtime::active_keys() const {
   std::vector<session::Key> keys;
   for (const auto& [key, conversation] : conversations_) keys.push_back(key);
   return keys;
+}
+
+Runtime::Activity Runtime::activity(const session::Key& key) const {
+  const auto found = conversations_.find(key);
+  if (found == conversations_.end()) return {};
+  const auto& conversation = *found->second;
+  return {true, conversation.queue.size() + conversation.steers.size()};
 }
 
 void Runtime::forget(const Run& run) {

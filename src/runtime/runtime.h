@@ -13,6 +13,11 @@
 //   broadcast.h   Broadcast          the events of all turns, for subscribers
 //   event_log.h   EventLog           the events of one turn, for any number of readers
 //   segments.h    Segments           what a model says, as events
+//   tasks.h       Tasks              everything that runs, for lists
+//   gauge.h       Gauge              how full a model's window is
+//   window.h      WindowReport       what fills it
+//   compaction.h  Compactions        what is old becomes a summary
+//   title.h       make_title         a name for what is talked about
 //   runtime.h     Runtime, Run       this file
 //   turn.cpp                         one turn, from the user's words to `end`
 //   step.cpp                         one model call and the tool calls it asked for
@@ -31,12 +36,16 @@
 #include "runtime/agent.h"
 #include "runtime/broadcast.h"
 #include "runtime/event_log.h"
+#include "runtime/gauge.h"
 #include "runtime/hook.h"
 #include "runtime/permission.h"
 #include "runtime/questions.h"
+#include "runtime/window.h"
 #include "session/session.h"
 
 namespace reef::runtime {
+
+class Compactions;
 
 inline constexpr std::string_view kDefaultSender = "user";
 
@@ -50,6 +59,12 @@ struct Message {
   std::optional<QueueMode> queue = {};  // none: the session's, else the agent's
   // Of the first step; what is required once is not required again.
   model::ToolChoice tool_choice = {};
+  bool hidden = false;  // words of a program: kept, and shown to nobody but the model
+  Lineage lineage = {};
+  // Who answers in the conversation `key`: an agent that is in no configuration.
+  std::optional<Agent> as = {};
+  // Who is asked instead of the user.
+  std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -69,6 +84,8 @@ class Run : public std::enable_shared_from_this<Run> {
   // The same, for who outlives the run.
   std::shared_ptr<EventLog> shared_events() { return {shared_from_this(), &events_}; }
   void cancel();
+  // One of its tool calls is interrupted, the turn goes on; false when it does not run.
+  bool cancel_call(const std::string& call_id);
 
  private:
   friend class Runtime;
@@ -86,8 +103,14 @@ class Run : public std::enable_shared_from_this<Run> {
   std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, in the order they came
   bool cancelled_ = false;
   boost::asio::cancellation_signal stop_provider_;
-  TaskGroup* tools_ = nullptr;  // those running now
+  TaskGroup* tools_ = nullptr;                  // those running now
+  std::map<std::string, TaskGroup::Id> calls_;  // the same, by the id of the call
 };
+
+// The session's own choice, else its agent's.
+std::string model_for(const session::Row* row, const Agent& agent);
+
+class Segments;
 
 class Runtime {
  public:
@@ -100,6 +123,13 @@ class Runtime {
   Questions& questions() { return questions_; }
   // What they may do without asking.
   Permissions& permissions() { return permissions_; }
+
+  // Who makes room when a context turns out to be too long; outlives the turns. Without one, such a
+  // turn fails.
+  void use_compactions(Compactions& compactions) { compactions_ = &compactions; }
+  const Gauge& gauge() const { return gauge_; }
+  // What fills the window of a session's next call.
+  Task<Result<WindowReport>> window_of(session::SessionId id);
 
   // At start and after a reload; runs in flight keep what they have.
   void configure(std::shared_ptr<const Setup> setup);
@@ -128,7 +158,8 @@ class Runtime {
   // turn. not_found when nothing runs.
   Status steer(Message message);
 
-  // Cancels what runs and what waits in the conversation. not_found when there is no such one.
+  // Cancels what runs and what waits in the conversation, and what was delegated from it. not_found
+  // when there is no such one.
   Status kill(std::string_view agent, std::string_view sender,
               const std::optional<std::string>& key = std::nullopt);
   // What runs in the conversation, to read along with from its beginning. not_found when nothing.
@@ -143,6 +174,14 @@ class Runtime {
   // The conversation of a pair, or of a key when one is given; defaults filled in.
   Result<Address> resolve(std::string_view agent, std::string_view sender,
                           const std::optional<std::string>& key) const;
+
+  struct Activity {
+    bool running = false;
+    std::size_t waiting = 0;  // messages
+  };
+  Activity activity(const session::Key& key) const;
+  // What becomes of a message that comes now, when it does not say.
+  QueueMode queue_of(const session::Key& key, const Agent& host) const;
 
   // Conversations with a turn running or waiting.
   std::size_t active() const { return conversations_.size(); }
@@ -163,10 +202,11 @@ class Runtime {
   };
 
   static void cancel(Conversation& conversation);
+  void cancel_children(const std::string& key);
+  Result<Address> address_of(const Message& message) const;
   // Also for an agent that a reload took away.
   Result<session::Key> key_of(std::string_view agent, std::string_view sender,
                               const std::optional<std::string>& key) const;
-  QueueMode mode_of(const Message& message, const session::Key& key, const Agent& host) const;
   static void enqueue(Conversation& conversation, std::shared_ptr<Run> run);
   // What waits to be collected joins the turn that is about to begin.
   static void join_waiting(Conversation& conversation, Run& run);
@@ -175,8 +215,7 @@ class Runtime {
   Task<void> take_turn(Conversation& conversation, Run& run);
   // Makes the user's words durable, in a new session when `fresh` or when the old one has expired.
   Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run,
-                                                              std::vector<std::string> words,
-                                                              bool fresh);
+                                                              std::vector<Words> words, bool fresh);
   Task<void> start_over(session::Key key, Run& run);
   struct Turn;
   // What an agent can call and is told: the same in all its turns until the configuration changes.
@@ -184,7 +223,11 @@ class Runtime {
     Toolbox toolbox;
     std::string prompt;
   };
-  std::shared_ptr<const Offer> offer_for(const Run& run);
+  // `setup`: that the turn runs with. A guest has no tools.
+  std::shared_ptr<const Offer> offer_for(const Agent& agent,
+                                         const std::shared_ptr<const Setup>& setup, bool guest);
+  // The session's directory, where the message names none.
+  std::string directory_of(const session::SessionId& id, const std::string& wanted) const;
   // What the one who speaks can do and is told: its tools, its prompt, its framing.
   Task<void> prepare(Turn& turn);
   // From here on hooks and subscribers hear of the run.
@@ -194,6 +237,14 @@ class Runtime {
     std::vector<session::ToolCallBlock> calls;
   };
   Task<void> take_steps(Turn& turn);
+  // The messages of the next request, old tool results pruned for the model that is asked.
+  std::vector<session::MessagePtr> messages_for(Turn& turn);
+  // The candidates in turn, until one answers or fails for good.
+  Task<model::Outcome> ask_chain(Turn& turn, Segments& segments);
+  // Whether there is room now and the model is worth asking again. On a failure the reason is
+  // logged, and the overflow itself is the turn's error.
+  Task<bool> make_room(Turn& turn);
+  void tell_usage(Turn& turn, const session::Usage& usage);
   // What was said to the running turn becomes part of it.
   Task<void> take_steers(Turn& turn);
   // Asks the model once and makes its reply durable. On a failure the turn's end says why.
@@ -207,6 +258,7 @@ class Runtime {
   Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run, Questions::Origin origin,
                                              Ask ask);
   Task<bool> save(Turn& turn, const session::Message& message, std::string_view what);
+  Task<bool> save_draft(Turn& turn, session::Draft draft, std::string_view what);
 
   Executor loop_;
   session::Sessions& sessions_;
@@ -217,6 +269,9 @@ class Runtime {
   Permissions permissions_;
   OnWords on_words_;
   Broadcast broadcast_;
+  Compactions* compactions_ = nullptr;
+  Gauge gauge_;
+  Prunings prunings_;
   std::set<std::string, std::less<>> held_;
   std::map<std::string, std::shared_ptr<const Offer>, std::less<>> offers_;  // of setup_
   std::unordered_map<session::Key, std::shared_ptr<Conversation>> conversations_;

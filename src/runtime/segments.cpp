@@ -11,7 +11,6 @@ void Segments::take(model::Delta delta) {
   if (open_ != delta.kind) {
     close();
     if (delta.kind == Kind::text) {
-      events_.push(TextStart{agent_});
       content_.push_back(session::TextBlock{});
     } else {
       events_.push(ThinkingStart{agent_});
@@ -21,15 +20,27 @@ void Segments::take(model::Delta delta) {
   }
   if (delta.kind == Kind::text) {
     std::get<session::TextBlock>(content_.back()).text += delta.text;
-    events_.push(Chunk{std::move(delta.text)});
+    show_text(gate_.take(delta.text));
   } else {
     std::get<session::ThinkingBlock>(content_.back()).thinking += delta.text;
     events_.push(Thinking{std::move(delta.text)});
   }
 }
 
+void Segments::show_text(std::string text) {
+  if (text.empty()) return;
+  if (!text_shown_) events_.push(TextStart{agent_});
+  text_shown_ = true;
+  events_.push(Chunk{std::move(text)});
+}
+
 void Segments::close() {
-  if (open_ == model::Delta::Kind::text) events_.push(TextEnd{agent_});
+  if (open_ == model::Delta::Kind::text) {
+    // Whatever follows is not part of its first word.
+    show_text(gate_.finish());
+    if (text_shown_) events_.push(TextEnd{agent_});
+    text_shown_ = false;
+  }
   if (open_ == model::Delta::Kind::thinking) events_.push(ThinkingEnd{agent_});
   open_.reset();
 }

@@ -1,11 +1,13 @@
 // Turns deltas into events with their segments opened and closed, and keeps what was said: a reply
-// that is cut short is still recorded.
+// that is cut short is still recorded. A silent reply is kept and makes no events; what could still
+// become one is held back, and nothing else.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "context/silent.h"
 #include "model/provider.h"
 #include "runtime/event_log.h"
 
@@ -24,12 +26,18 @@ class Segments {
 
   bool started() const { return started_; }
   bool overflown() const { return said_bytes_ > kReplyBytesMax; }
+  // Known for good once closed.
+  bool silent() const { return gate_.silent(); }
   std::vector<session::Block> take_content() { return std::move(content_); }
 
  private:
+  void show_text(std::string text);
+
   EventLog& events_;
   const std::string& agent_;
   std::optional<model::Delta::Kind> open_;
+  bool text_shown_ = false;  // of the segment that is open
+  context::SilentGate gate_;
   std::vector<session::Block> content_;
   std::size_t said_bytes_ = 0;
   bool started_ = false;

@@ -10,8 +10,10 @@
 
 #include "base/log.h"
 #include "base/notify.h"
+#include "model/local/local.h"
 #include "runtime/guest.h"
 #include "runtime/segments.h"
+#include "runtime/spent.h"
 #include "runtime/turn.h"
 
 namespace reef::runtime {
@@ -44,18 +46,6 @@ Task<model::Outcome> call(Executor loop, model::Provider& provider, const model:
   co_return failure;
 }
 
-void add(session::Usage& sum, const session::Usage& usage) {
-  sum.input += usage.input;
-  sum.output += usage.output;
-  sum.cache_read += usage.cache_read;
-  sum.cache_write += usage.cache_write;
-  sum.cost.input += usage.cost.input;
-  sum.cost.output += usage.cost.output;
-  sum.cost.cache_read += usage.cost.cache_read;
-  sum.cost.cache_write += usage.cost.cache_write;
-  sum.cost.total += usage.cost.total;
-}
-
 // A model that must call a tool in every step never comes to its answer.
 model::ToolChoice choice_for(int step, const model::ToolChoice& wanted,
                              const std::vector<model::Tool>& tools) {
@@ -80,7 +70,11 @@ session::ToolResultMessage result_message(const session::ToolCallBlock& call, To
 }  // namespace
 
 Task<bool> Runtime::save(Turn& turn, const session::Message& message, std::string_view what) {
-  const auto saved = co_await turn.session->append(session::draft_message(message));
+  return save_draft(turn, session::draft_message(message), what);
+}
+
+Task<bool> Runtime::save_draft(Turn& turn, session::Draft draft, std::string_view what) {
+  const auto saved = co_await turn.session->append(std::move(draft));
   if (saved) co_return true;
   log::error("session {}: the {} could not be saved: {}", turn.session->id().text(), what,
              saved.error().what);
@@ -89,15 +83,9 @@ Task<bool> Runtime::save(Turn& turn, const session::Message& message, std::strin
   co_return false;
 }
 
-Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
+Task<model::Outcome> Runtime::ask_chain(Turn& turn, Segments& segments) {
   auto& run = turn.run;
-  auto& events = run.events_;
-  const auto& agent = run.agent_;
   auto& request = turn.request;
-  request.messages = session::for_model(turn.session->context());
-  request.tool_choice = choice_for(turn.steps, run.message_.tool_choice, request.tools);
-
-  Segments segments(events, run.agent_.name);
   const model::DeltaSink sink = [&](model::Delta delta) {
     segments.take(std::move(delta));
     if (segments.overflown()) run.stop_provider_.emit(asio::cancellation_type::terminal);
@@ -107,14 +95,29 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   for (auto i = turn.asked; i < turn.chain.size() && !run.cancelled_; ++i) {
     const auto& candidate = turn.chain[turn.asked = i];
     request.model = candidate.route.model;
+    request.messages = messages_for(turn);
     outcome =
         co_await call(loop_, *candidate.route.provider, request, sink, run.stop_provider_.slot());
     const auto* failure = std::get_if<model::Failure>(&outcome);
     if (!failure || segments.started() || !model::calls_for_fallback(*failure)) break;
     if (i + 1 < turn.chain.size())
-      log::warn("agent {}: model '{}' failed ({}); asking '{}'", agent.name, candidate.model,
+      log::warn("agent {}: model '{}' failed ({}); asking '{}'", run.agent_.name, candidate.model,
                 model::name_of(failure->kind), turn.chain[i + 1].model);
   }
+  co_return outcome;
+}
+
+Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
+  auto& run = turn.run;
+  const auto& agent = run.agent_;
+  auto& request = turn.request;
+  request.tool_choice = choice_for(turn.steps, run.message_.tool_choice, request.tools);
+
+  Segments segments(run.events_, agent.name);
+  auto outcome = co_await ask_chain(turn, segments);
+  if (const auto* failure = std::get_if<model::Failure>(&outcome);
+      failure && failure->kind == model::Failure::Kind::context_overflow && !segments.started())
+    if (co_await make_room(turn) || run.cancelled_) outcome = co_await ask_chain(turn, segments);
   const auto& asked = turn.chain[turn.asked];
   turn.end.model = asked.model;
   segments.close();
@@ -123,9 +126,11 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   if (segments.overflown()) outcome = model::Failure{};
   Step step;
   session::AssistantMessage reply;
-  if (auto* whole = std::get_if<model::Reply>(&outcome)) {
-    reply = std::move(whole->message);
-    if (reply.usage.total() > 0) events.push(ContextUsage{reply.usage});
+  const bool whole = std::holds_alternative<model::Reply>(outcome);
+  if (whole) {
+    reply = std::move(std::get<model::Reply>(outcome).message);
+    if (asked.route.provider->api() != model::LocalProvider::kApi)
+      gauge_.learn(asked.model, request, reply.usage);
   } else {
     auto& failure = std::get<model::Failure>(outcome);
     if (segments.overflown()) {
@@ -137,10 +142,14 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
                             ? session::StopReason::aborted
                             : session::StopReason::error;
     reply.error_message = model::describe(failure, asked.model);
+    if (failure.kind == model::Failure::Kind::context_overflow && !turn.room_error.empty())
+      reply.error_message += fmt::format("; it could not be compacted: {}", turn.room_error);
     turn.end.error = reply.error_message;
     turn.end.code =
         failure.kind == model::Failure::Kind::cancelled ? Errc::cancelled : Errc::provider;
   }
+  turn.silent = segments.silent();
+  reply.hidden = turn.silent;
   reply.api = asked.route.provider->api();
   reply.provider = asked.route.provider_name;
   if (reply.model.empty()) reply.model = asked.route.model;
@@ -149,8 +158,8 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
 
   if (run.guest() && !keep_guest_words(reply, agent.name, turn.end)) co_return step;
   step.said_something = !reply.content.empty() || reply.stop_reason != session::StopReason::stop;
-  if (!step.said_something) co_return step;
-  if (!co_await save(turn, reply, "reply")) co_return step;
+  if (step.said_something && !co_await save(turn, reply, "reply")) co_return step;
+  if (whole) tell_usage(turn, reply.usage);
   for (auto& block : reply.content)
     if (auto* wanted = std::get_if<session::ToolCallBlock>(&block))
       step.calls.push_back(std::move(*wanted));
@@ -170,9 +179,10 @@ Task<void> Runtime::call_tools(Turn& turn, std::vector<session::ToolCallBlock> c
   turn.run.tools_ = &tasks;
   if (!turn.run.cancelled_)
     for (std::size_t i = 0; i < calls.size(); ++i)
-      tasks.spawn(call_tool(turn, calls[i], answered[i], keeping));
+      turn.run.calls_[calls[i].id] = tasks.spawn(call_tool(turn, calls[i], answered[i], keeping));
   co_await tasks.join();
   turn.run.tools_ = nullptr;
+  turn.run.calls_.clear();
   co_await keeping.join();
 
   // What was cancelled has no result yet, and every call must have one.
@@ -216,6 +226,12 @@ Caller Runtime::caller_for(Turn& turn, const session::ToolCallBlock& call) {
     if (!text.empty() && !run->events_.closed())
       run->events_.push(ToolProgress{id, std::move(text)});
   };
+  caller.key = turn.key.text();
+  caller.lineage = run->message_.lineage;
+  if (run->message_.ask) {
+    caller.ask = run->message_.ask;
+    return caller;
+  }
   Questions::Origin origin{turn.key, run->agent_.name, run->message_.sender, turn.session->id(),
                            call.id};
   caller.ask = [this, run, origin = std::move(origin)](Ask ask) {

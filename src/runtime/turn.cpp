@@ -31,17 +31,24 @@ Result<std::vector<Candidate>> candidates(const model::Providers& providers, con
 
 }  // namespace
 
+std::string model_for(const session::Row* row, const Agent& agent) {
+  const auto chosen = row ? row->text("modelOverride") : std::string_view();
+  return chosen.empty() ? agent.model : std::string(chosen);
+}
+
 Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Key key,
                                                                      const Run& run,
-                                                                     std::vector<std::string> words,
+                                                                     std::vector<Words> words,
                                                                      bool fresh) {
   const auto now = clock_.now();
   std::vector<session::Draft> drafts;
-  for (auto& text : words) {
+  for (auto& said : words) {
     session::UserMessage message;
-    message.content.push_back(session::TextBlock{std::move(text)});
+    message.content.push_back(session::TextBlock{std::move(said.text)});
     message.time = now;
+    message.hidden = said.hidden;
     drafts.push_back(session::draft_message(message));
+    for (auto& beside : said.beside) drafts.push_back(std::move(beside));
   }
 
   const auto current = sessions_.current(key);
@@ -103,10 +110,12 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
     co_await start_over(key, run);
     co_return;
   }
-  std::vector<std::string> words = {rest ? *rest : run.message_.content};
-  for (const auto& joined : run.joined_) words.push_back(joined->message_.content);
-  std::vector<std::string> kept;
-  for (const auto& text : words) kept.push_back(hooks_.preprocess(agent, text));
+  std::vector<Words> words = {{rest ? *rest : run.message_.content, run.message_.hidden}};
+  for (const auto& joined : run.joined_)
+    words.push_back({joined->message_.content, joined->message_.hidden});
+  std::vector<Words> kept;
+  for (const auto& said : words)
+    kept.push_back(co_await hooks_.preprocess(agent, key.text(), said));
   auto recorded = co_await record_user(key, run, std::move(kept), rest.has_value());
   if (!recorded) {
     log::error("conversation {}: the message could not be saved: {}", key.text(),
@@ -115,8 +124,11 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
     co_return;
   }
   const auto session = *std::move(recorded);
-  if (on_words_)
-    for (const auto& text : words) on_words_(session->id(), text);
+  bool hidden = true;
+  for (const auto& one : words) {
+    hidden = hidden && one.hidden;
+    if (on_words_ && !one.hidden) on_words_(session->id(), one.text);
+  }
   observe(key, run, session->id().text());
   events.push(Start{agent.name});
 
@@ -124,11 +136,10 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   auto& end = turn.end;
   end.agent = agent.name;
   end.session_id = session->id().text();
+  end.hidden = hidden;
 
-  const auto* row = sessions_.find(session->id());
   // Chosen for the session's own agent; a guest brings its own.
-  const auto chosen = row && !run.guest() ? row->text("modelOverride") : std::string_view();
-  const std::string model(chosen.empty() ? agent.model : chosen);
+  const auto model = model_for(run.guest() ? nullptr : sessions_.find(session->id()), agent);
   // Who chose a model for a session chose that one.
   const auto fallback = model == agent.model ? agent.fallback : std::vector<std::string>();
   auto chain = candidates(run.setup_->providers, agent, model, fallback);
@@ -143,8 +154,9 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   co_await prepare(turn);
 
   co_await take_steps(turn);
+  end.silent = turn.silent && end.error.empty();
   // Nobody was there to see it.
-  if (turn.said_something && !events.has_readers())
+  if (turn.said_something && !turn.silent && !events.has_readers())
     sessions_.note(session->id(), {{"hasUnread", true}});
   events.push(std::move(end));
   events.close();
@@ -182,17 +194,23 @@ Task<void> Runtime::take_steers(Turn& turn) {
     steers.pop_front();
     forget(*steer);
     const auto& words = steer->message_.content;
+    Words said{words, steer->message_.hidden};
+    auto kept = co_await hooks_.preprocess(turn.run.agent_, turn.key.text(), std::move(said));
     session::UserMessage message;
-    message.content.push_back(session::TextBlock{hooks_.preprocess(turn.run.agent_, words)});
+    message.content.push_back(session::TextBlock{std::move(kept.text)});
     message.time = clock_.now();
-    if (!co_await save(turn, message, "message")) {
+    message.hidden = steer->message_.hidden;
+    bool saved = co_await save(turn, message, "message");
+    for (std::size_t i = 0; saved && i < kept.beside.size(); ++i)
+      saved = co_await save_draft(turn, std::move(kept.beside[i]), "message");
+    if (!saved) {
       steer->events_.fail(Error(turn.end.code, turn.end.error));
       co_return;
     }
-    if (on_words_) on_words_(turn.session->id(), words);
+    if (on_words_ && !message.hidden) on_words_(turn.session->id(), words);
     // Who sent it reads what happens from here on.
     const auto place = events.end();
-    events.push(UserSteered{words});
+    if (!message.hidden) events.push(UserSteered{words});
     steer->events_.push(Start{turn.run.agent_.name});
     steer->events_.go_on_in(turn.run.shared_events(), place);
   }

@@ -26,6 +26,9 @@ struct Runtime::Turn {
   End end;
   int steps = 0;
   bool said_something = false;
+  bool silent = false;          // the last reply
+  double standing = 0;          // what its prompt and tools weigh
+  std::string room_error = {};  // why no room could be made for a context that is too long
 };
 
 }  // namespace reef::runtime

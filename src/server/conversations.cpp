@@ -40,6 +40,7 @@ Task<protocol::ServerMessage> history(Node& node, session::SessionId id) {
   auto& out = *message.mutable_conversation_history();
   const auto branch = transcript->branch();
   for (const auto& item : session::build_context(branch).items) {
+    if (session::is_hidden(*item.message)) continue;
     const auto role = session::role_of(*item.message);
     const bool summary = std::holds_alternative<session::SummaryMessage>(*item.message);
     if (role != "user" && role != "assistant" && !summary) continue;

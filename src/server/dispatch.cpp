@@ -139,6 +139,12 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_backup(node);
     case M::kCompact:
       return answer_compact(node, message.compact());
+    case M::kGenerateTitle:
+      return answer_generate_title(node, message.generate_title());
+    case M::kDescribeContext:
+      return answer_describe_context(node, message.describe_context());
+    case M::kDescribeSession:
+      return answer_describe_session(node, message.describe_session());
     case M::kListModels:
       return answer_list_models(node, message.list_models());
     case M::kSetActiveModel:
@@ -175,6 +181,24 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_test_mcp(node, message.test_mcp());
     case M::kSubscribeMcpEvents:
       return answer_subscribe_mcp_events(node);
+    case M::kListSkills:
+      return answer_list_skills(node, message.list_skills());
+    case M::kReadSkill:
+      return answer_read_skill(node, message.read_skill());
+    case M::kSubscribeEvent:
+      return answer_subscribe_event(node, message.subscribe_event());
+    case M::kUnsubscribeEvent:
+      return answer_unsubscribe_event(node, message.unsubscribe_event());
+    case M::kListSubscriptions:
+      return answer_list_subscriptions(node);
+    case M::kPublishEvent:
+      return answer_publish_event(node, message.publish_event());
+    case M::kListTasks:
+      return answer_list_tasks(node);
+    case M::kCancelTask:
+      return answer_cancel_task(node, message.cancel_task());
+    case M::kSubscribeTasks:
+      return answer_subscribe_tasks(node);
     case M::kInstallPlugin:
     case M::kUninstallPlugin:
     case M::kListPlugins:

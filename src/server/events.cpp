@@ -99,7 +99,12 @@ void fill(protocol::AgentEvent& out, const runtime::Event& event) {
                    out.set_tool_output(utf8::sanitize(shown));
                    out.set_tool_is_error(e.is_error);
                  },
-                 [&](const runtime::End& e) { out.set_content(summary_of(e)); },
+                 [&](const runtime::End& e) {
+                   out.set_content(summary_of(e));
+                   if (e.context) server::fill(*out.mutable_context(), *e.context);
+                   out.set_failed(!e.error.empty());
+                   out.set_hidden(e.hidden);
+                 },
                  [](const auto&) {},
              },
              event);

@@ -27,7 +27,12 @@ void fill(protocol::ImportCounts& out, const exchange::ImportCounts& counts) {
 // How far it is, now and then; at the end what came of it. Whoever leaves gives it up.
 class ImportStream final : public protocol::MessageStream {
  public:
-  ImportStream(Node& node, exchange::Import import) : node_(node), import_(std::move(import)) {}
+  ImportStream(Node& node, exchange::Import import, std::string what)
+      : node_(node), import_(std::move(import)) {
+    runtime::TaskInfo info{"import", std::move(what)};
+    task_ =
+        node.tasks->begin(std::move(info), [given_up = import_]() mutable { given_up.cancel(); });
+  }
   ~ImportStream() override { import_.cancel(); }
 
   Task<std::optional<protocol::ServerMessage>> next() override {
@@ -49,6 +54,7 @@ class ImportStream final : public protocol::MessageStream {
     problems_.erase(problems_.begin(), problems_.begin() + static_cast<std::ptrdiff_t>(count));
     fill(*event.mutable_counts(), import_.counts());
     event.set_bytes_total(import_.bytes_total());
+    tell_task();
     if (!import_.done() || !problems_.empty()) co_return message;
 
     told_ = true;
@@ -71,8 +77,25 @@ class ImportStream final : public protocol::MessageStream {
   }
 
  private:
+  void tell_task() {
+    using State = runtime::TaskInfo::State;
+    if (import_.done()) {
+      const auto& outcome = import_.outcome();
+      task_->end(outcome                                   ? State::done
+                 : outcome.error().code == Errc::cancelled ? State::cancelled
+                                                           : State::failed);
+      return;
+    }
+    const auto counts = import_.counts();
+    const auto total = import_.bytes_total();
+    const auto share = static_cast<double>(counts.bytes) / static_cast<double>(total);
+    task_->update(total > 0 ? std::min(share, 1.0) : -1,
+                  fmt::format("{} sessions read, {} added", counts.sessions, counts.added));
+  }
+
   Node& node_;
   exchange::Import import_;
+  std::unique_ptr<runtime::Tasks::Entry> task_;
   std::vector<exchange::Problem> problems_;
   bool told_ = false;
 };
@@ -106,7 +129,9 @@ protocol::Answer answer_import(Node& node, const protocol::ImportSessions& reque
   exchange::ImportRequest wanted{*kind, request.path(), request.redact(), request.dry_run()};
   auto import = node.imports.start(std::move(wanted));
   if (!import) return protocol::answer_with(import.error());
-  return std::make_unique<ImportStream>(node, *std::move(import));
+  return std::make_unique<ImportStream>(
+      node, *std::move(import),
+      fmt::format("imports {} from {}", request.kind(), utf8::excerpt(request.path(), 200)));
 }
 
 protocol::Answer answer_find_imports(Node& node, const protocol::FindImports& request) {

@@ -3,6 +3,7 @@
 //   server.h             dispatch, Node          this file
 //   turns.cpp            send, stream, steer, kill, attach to a run
 //   compactions.cpp      compact
+//   contexts.cpp         what fills a window, what a session is, its title
 //   questions.cpp        what agents ask: list, reply
 //   permissions.cpp      what was allowed for good, plans
 //   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
@@ -22,6 +23,9 @@
 //   models.cpp           models, providers
 //   agents.cpp           agents: list, get, create, update, rename, delete
 //   events.cpp           what happens in all turns, for subscribers
+//   skills.cpp           skills: list, read
+//   subscriptions.cpp    which events start which agents: subscribe, list, publish
+//   tasks.cpp            everything that runs: list, cancel, subscribe
 //   mcps.cpp             MCP servers: list, add, remove, test, events
 //
 // Loop thread only.
@@ -32,6 +36,7 @@
 
 #include "base/pool.h"
 #include "base/result.h"
+#include "bus/bus.h"
 #include "exchange/import.h"
 #include "mcp/pool.h"
 #include "memory/memory.h"
@@ -42,8 +47,10 @@
 #include "recall/recall.h"
 #include "runtime/compaction.h"
 #include "runtime/runtime.h"
+#include "runtime/tasks.h"
 #include "session/attachments.h"
 #include "session/session.h"
+#include "skills/library.h"
 
 namespace reef::server {
 
@@ -98,6 +105,9 @@ struct Node {
   std::function<void(protocol::Stats&)> fill_stats;
   Models models = {};
   Agents agents = {};
+  skills::Library* skills = nullptr;
+  bus::Bus* bus = nullptr;
+  runtime::Tasks* tasks = nullptr;
   Mcps mcps = {};
 };
 
@@ -110,6 +120,9 @@ protocol::Answer answer_kill(Node& node, const protocol::Kill& request);
 protocol::Answer answer_steer(Node& node, const protocol::SteerSession& request);
 protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& request);
 protocol::Answer answer_compact(Node& node, const protocol::Compact& request);
+protocol::Answer answer_generate_title(Node& node, const protocol::GenerateTitle& request);
+protocol::Answer answer_describe_context(Node& node, const protocol::DescribeContext& request);
+protocol::Answer answer_describe_session(Node& node, const protocol::DescribeSession& request);
 protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request);
 protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request);
 protocol::Answer answer_list_permissions(Node& node, const protocol::ListPermissions& request);
@@ -181,6 +194,15 @@ protocol::Answer answer_update_agent(Node& node, const protocol::UpdateAgent& re
 protocol::Answer answer_rename_agent(Node& node, const protocol::RenameAgent& request);
 protocol::Answer answer_delete_agent(Node& node, const protocol::DeleteAgent& request);
 protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEvents& request);
+protocol::Answer answer_list_skills(Node& node, const protocol::ListSkills& request);
+protocol::Answer answer_read_skill(Node& node, const protocol::ReadSkill& request);
+protocol::Answer answer_subscribe_event(Node& node, const protocol::SubscribeEvent& request);
+protocol::Answer answer_unsubscribe_event(Node& node, const protocol::UnsubscribeEvent& request);
+protocol::Answer answer_list_subscriptions(Node& node);
+protocol::Answer answer_publish_event(Node& node, const protocol::PublishEvent& request);
+protocol::Answer answer_list_tasks(Node& node);
+protocol::Answer answer_cancel_task(Node& node, const protocol::CancelTask& request);
+protocol::Answer answer_subscribe_tasks(Node& node);
 protocol::Answer answer_list_mcps(Node& node, const protocol::ListMcps& request);
 protocol::Answer answer_upsert_mcp(Node& node, const protocol::UpsertMcp& request);
 protocol::Answer answer_delete_mcp(Node& node, const protocol::DeleteMcp& request);
@@ -191,6 +213,10 @@ protocol::Answer answer_subscribe_mcp_events(Node& node);
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);
 Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defined,
                                   const protocol::ListSessions& in);
+void fill(protocol::UsageRow& out, const std::string& name, const session::TokenTotals& totals);
+// The answer SessionInfo.
+protocol::ServerMessage session_info(Node& node, const session::SessionId& id);
+void fill(protocol::ContextUsage& out, const runtime::ContextUsage& usage);
 void fill_ask(protocol::AskUser& out, const std::string& id, const std::string& call_id,
               const runtime::Ask& ask);
 // not_found when there is no such session, invalid when it cannot be one.

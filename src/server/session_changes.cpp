@@ -5,14 +5,6 @@
 namespace reef::server {
 namespace {
 
-protocol::ServerMessage info_of(Node& node, const session::SessionId& id) {
-  const auto* row = node.sessions.find(id);
-  if (!row) return protocol::make_error(Error(Errc::not_found, "no session '" + id.text() + "'"));
-  protocol::ServerMessage message;
-  fill(node, *message.mutable_session_info()->mutable_session(), *row);
-  return message;
-}
-
 // Pong, or the error.
 protocol::ServerMessage outcome_of(const Status& done) {
   return done ? protocol::make_pong() : protocol::make_error(done.error());
@@ -27,7 +19,7 @@ Task<protocol::ServerMessage> new_session(Node& node, protocol::NewSession reque
       address->key, address->agent.name, address->sender, request.cwd(), {}};
   const auto made = co_await node.sessions.create(std::move(fresh));
   if (!made) co_return protocol::make_error(made.error());
-  co_return info_of(node, (*made)->id());
+  co_return session_info(node, (*made)->id());
 }
 
 Task<protocol::ServerMessage> resume_session(Node& node, session::SessionId id,
@@ -40,7 +32,7 @@ Task<protocol::ServerMessage> resume_session(Node& node, session::SessionId id,
   }
   const auto bound = co_await node.sessions.resume(id, std::move(wanted));
   if (!bound) co_return protocol::make_error(bound.error());
-  co_return info_of(node, id);
+  co_return session_info(node, id);
 }
 
 Task<protocol::ServerMessage> fork_session(Node& node, session::SessionId id, std::string at) {
@@ -48,13 +40,25 @@ Task<protocol::ServerMessage> fork_session(Node& node, session::SessionId id, st
   if (!at.empty()) entry = session::EntryId{std::move(at)};
   const auto made = co_await node.sessions.fork(std::move(id), std::move(entry));
   if (!made) co_return protocol::make_error(made.error());
-  co_return info_of(node, *made);
+  co_return session_info(node, *made);
 }
 
-Task<protocol::ServerMessage> rewind_session(Node& node, session::SessionId id, std::string entry) {
-  const auto done = co_await node.sessions.rewind(id, session::EntryId{std::move(entry)});
+Task<protocol::ServerMessage> rewind_session(Node& node, session::SessionId id,
+                                             protocol::RewindSession request) {
+  session::EntryId entry{request.entry()};
+  if (!request.summarize()) {
+    const auto done = co_await node.sessions.rewind(id, std::move(entry));
+    if (!done) co_return protocol::make_error(done.error());
+    co_return session_info(node, id);
+  }
+  const auto* row = node.sessions.find(id);
+  auto agent = node.runtime.setup().find(row ? row->agent() : std::string_view());
+  if (!agent) co_return protocol::make_error(agent.error());
+  runtime::Compactions::Request wanted{id, *std::move(agent), node.runtime.shared_setup(),
+                                       request.instructions()};
+  const auto done = co_await node.compactions.rewind(std::move(wanted), std::move(entry));
   if (!done) co_return protocol::make_error(done.error());
-  co_return info_of(node, id);
+  co_return session_info(node, id);
 }
 
 Task<protocol::ServerMessage> patch_session(Node& node, session::SessionId id,
@@ -64,7 +68,7 @@ Task<protocol::ServerMessage> patch_session(Node& node, session::SessionId id,
   const auto done =
       co_await node.changes.apply(id, *std::move(change), organise::Changes::Same::write);
   if (!done) co_return protocol::make_error(done.error());
-  co_return info_of(node, id);
+  co_return session_info(node, id);
 }
 
 Task<protocol::ServerMessage> label_entry(Node& node, session::SessionId id, std::string entry,
@@ -72,7 +76,7 @@ Task<protocol::ServerMessage> label_entry(Node& node, session::SessionId id, std
   const auto done =
       co_await node.sessions.label(id, session::EntryId{std::move(entry)}, std::move(label));
   if (!done) co_return protocol::make_error(done.error());
-  co_return info_of(node, id);
+  co_return session_info(node, id);
 }
 
 Task<protocol::ServerMessage> trash_session(Node& node, session::SessionId id) {
@@ -145,6 +149,14 @@ class CheckStream final : public protocol::MessageStream {
 
 }  // namespace
 
+protocol::ServerMessage session_info(Node& node, const session::SessionId& id) {
+  const auto* row = node.sessions.find(id);
+  if (!row) return protocol::make_error(Error(Errc::not_found, "no session '" + id.text() + "'"));
+  protocol::ServerMessage message;
+  fill(node, *message.mutable_session_info()->mutable_session(), *row);
+  return message;
+}
+
 protocol::Answer answer_new_session(Node& node, const protocol::NewSession& request) {
   return protocol::answer_with(new_session(node, request));
 }
@@ -166,7 +178,7 @@ protocol::Answer answer_fork_session(Node& node, const protocol::ForkSession& re
 protocol::Answer answer_rewind_session(Node& node, const protocol::RewindSession& request) {
   auto id = known_session(node, request.id());
   if (!id) return protocol::answer_with(id.error());
-  return protocol::answer_with(rewind_session(node, *std::move(id), request.entry()));
+  return protocol::answer_with(rewind_session(node, *std::move(id), request));
 }
 
 protocol::Answer answer_patch_session(Node& node, const protocol::PatchSession& request) {

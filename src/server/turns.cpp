@@ -25,6 +25,19 @@ void fill(protocol::TokenUsage& out, const session::Usage& usage) {
   }
 }
 
+}  // namespace
+
+void fill(protocol::ContextUsage& out, const runtime::ContextUsage& usage) {
+  fill(*out.mutable_usage(), usage.usage);
+  out.set_tokens(usage.tokens);
+  out.set_window(usage.window);
+  out.set_reserve(usage.reserve);
+  out.set_share(usage.share);
+  out.set_estimated(usage.estimated);
+}
+
+namespace {
+
 protocol::ServerMessage to_message(runtime::Event event) {
   protocol::ServerMessage message;
   auto& out = *message.mutable_stream();
@@ -61,15 +74,16 @@ protocol::ServerMessage to_message(runtime::Event event) {
           [&](runtime::UserSteered& e) {
             out.mutable_user_steered()->set_content(std::move(e.content));
           },
-          [&](runtime::ContextUsage& e) {
-            fill(*out.mutable_context_usage()->mutable_usage(), e.usage);
-          },
+          [&](runtime::ContextUsage& e) { server::fill(*out.mutable_context_usage(), e); },
           [&](runtime::End& e) {
             auto& end = *out.mutable_end();
             end.set_agent(e.agent);
             end.set_error(e.error);
             end.set_model(e.model);
             end.set_session_id(e.session_id);
+            end.set_silent(e.silent);
+            end.set_compacted(e.compacted);
+            if (!e.error.empty()) end.set_error_code(traits(e.code).wire_code);
             fill(*end.mutable_usage(), e.usage);
           },
       },
@@ -126,6 +140,8 @@ Task<protocol::ServerMessage> whole_turn(std::shared_ptr<runtime::Run> run) {
       if (!response.content().empty()) *response.mutable_content() += "\n\n";
     } else if (auto* end = std::get_if<runtime::End>(&**event)) {
       if (!end->error.empty()) co_return protocol::make_error(Error(end->code, end->error));
+      // What was said between tool calls belonged to an answer that is not given.
+      if (end->silent) response.clear_content();
       response.set_agent(end->agent);
       response.set_model(end->model);
       response.set_session_id(end->session_id);
@@ -153,6 +169,7 @@ Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request)
   message.key = key_in(request);
   message.guest = request.guest();
   message.tool_choice = tool_choice_from(request.tool_choice());
+  message.hidden = request.hidden();
   if (!request.queue().empty()) {
     message.queue = runtime::queue_mode_from(request.queue());
     if (!message.queue)

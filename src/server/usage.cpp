@@ -9,16 +9,6 @@ namespace {
 
 constexpr std::size_t kLinesPerMessage = 1000;
 
-void fill(protocol::UsageRow& out, const std::string& name, const session::TokenTotals& totals) {
-  out.set_name(name);
-  out.set_input_tokens(totals.input);
-  out.set_output_tokens(totals.output);
-  out.set_cache_read_tokens(totals.cache_read);
-  out.set_cache_creation_tokens(totals.cache_write);
-  out.set_cost_usd(totals.cost);
-  out.set_replies(totals.replies);
-}
-
 Result<session::UsageQuery> query_from(const protocol::GetUsage& in) {
   session::UsageQuery query;
   REEF_TRY(query.by, session::usage_by_from(in.by()));
@@ -55,6 +45,16 @@ class UsageStream final : public protocol::MessageStream {
 };
 
 }  // namespace
+
+void fill(protocol::UsageRow& out, const std::string& name, const session::TokenTotals& totals) {
+  out.set_name(name);
+  out.set_input_tokens(totals.input);
+  out.set_output_tokens(totals.output);
+  out.set_cache_read_tokens(totals.cache_read);
+  out.set_cache_creation_tokens(totals.cache_write);
+  out.set_cost_usd(totals.cost);
+  out.set_replies(totals.replies);
+}
 
 protocol::Answer answer_get_usage(Node& node, const protocol::GetUsage& request) {
   const auto query = query_from(request);

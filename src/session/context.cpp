@@ -73,8 +73,12 @@ void apply_edits(Context& context, std::span<const Entry* const> branch) {
         auto raw = to_json(*item.message);
         if (const auto* content = fields->if_contains("content")) raw["content"] = *content;
         auto edited = message_from_json(raw);
-        if (auto* reply = std::get_if<AssistantMessage>(&edited))
+        if (auto* reply = std::get_if<AssistantMessage>(&edited)) {
           reply->agent = std::get<AssistantMessage>(*item.message).agent;
+          reply->hidden = is_hidden(*item.message);
+        } else if (auto* words = std::get_if<UserMessage>(&edited)) {
+          words->hidden = is_hidden(*item.message);
+        }
         item.message = std::make_shared<const Message>(std::move(edited));
       } else {
         item.message = nullptr;

@@ -6,6 +6,7 @@ Draft draft_message(const Message& message) {
   Draft draft{"message", json::object{{"message", to_json(message)}}};
   const auto* reply = std::get_if<AssistantMessage>(&message);
   if (reply && !reply->agent.empty()) draft.fields["agent"] = reply->agent;
+  if (is_hidden(message)) draft.fields["hidden"] = true;
   return draft;
 }
 
@@ -94,9 +95,17 @@ std::optional<Message> message_of(const Entry& entry) {
   const auto* message = json::find_object(entry.body, "message");
   if (!message) return std::nullopt;
   auto out = message_from_json(*message);
-  if (auto* reply = std::get_if<AssistantMessage>(&out))
+  if (auto* reply = std::get_if<AssistantMessage>(&out)) {
     reply->agent = std::string(json::find_string(entry.body, "agent").value_or(""));
+    reply->hidden = is_hidden(entry);
+  } else if (auto* words = std::get_if<UserMessage>(&out)) {
+    words->hidden = is_hidden(entry);
+  }
   return out;
+}
+
+bool is_hidden(const Entry& entry) {
+  return json::find_bool(entry.body, "hidden").value_or(false);
 }
 
 const json::object* meta_of(const Entry& entry) {

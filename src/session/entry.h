@@ -60,6 +60,7 @@ std::optional<Header> header_from(const json::object& body);
 std::optional<Entry> entry_from(json::object body);
 
 std::optional<Message> message_of(const Entry& entry);
+bool is_hidden(const Entry& entry);
 // The patch of a reef.meta entry, else nullptr.
 const json::object* meta_of(const Entry& entry);
 

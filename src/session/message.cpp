@@ -158,6 +158,12 @@ std::string_view role_of(const Message& message) {
                     message);
 }
 
+bool is_hidden(const Message& message) {
+  if (const auto* words = std::get_if<UserMessage>(&message)) return words->hidden;
+  const auto* reply = std::get_if<AssistantMessage>(&message);
+  return reply && reply->hidden;
+}
+
 std::string text_of(const std::vector<Block>& blocks) {
   std::string out;
   for (const auto& block : blocks) {

@@ -54,9 +54,12 @@ struct Usage {
 enum class StopReason : std::uint8_t { stop, length, tool_use, error, aborted };
 std::string_view name_of(StopReason reason);
 
+// Hidden is what no person said or is to read: a program's words, a silent reply. Models are given
+// it, lists and searches leave it out. Stands on the entry, not in the JSON here.
 struct UserMessage {
   std::vector<Block> content;
   TimePoint time;
+  bool hidden = false;
 };
 struct AssistantMessage {
   std::vector<Block> content;
@@ -67,6 +70,7 @@ struct AssistantMessage {
   TimePoint time;
   // A guest's name; empty: the conversation's own agent. Stands on the entry, not in the JSON here.
   std::string agent = {};
+  bool hidden = false;
 };
 struct ToolResultMessage {
   std::string tool_call_id, tool_name;
@@ -108,6 +112,7 @@ using Message = std::variant<UserMessage, AssistantMessage, ToolResultMessage, B
 using MessagePtr = std::shared_ptr<const Message>;
 
 std::string_view role_of(const Message& message);
+bool is_hidden(const Message& message);
 // The text blocks, joined by newlines.
 std::string text_of(const Message& message);
 std::string text_of(const std::vector<Block>& blocks);

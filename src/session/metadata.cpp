@@ -24,6 +24,7 @@ constexpr MetaField kFields[] = {
     {"permissionMode", T::choice, "safe|ask|allow-all", ""},
     {"modelOverride", T::text, "", "PROVIDER/MODEL for this session"},
     {"queueMode", T::choice, "followup|steer|collect|interrupt", "of messages while a turn runs"},
+    {"compactOnOverflow", T::flag, "", "when a context is too long; before the agent's rule"},
     {"thinkingLevel", T::choice, "off|minimal|low|medium|high|xhigh", ""},
     {"workingDirectory", T::text, "", ""},
     {"chatType", T::choice, "direct|group|channel", ""},
@@ -33,6 +34,7 @@ constexpr MetaField kFields[] = {
     {"space", T::text, "", ""},
     {"displayName", T::text, "", ""},
     {"sendPolicy", T::choice, "allow|deny", ""},
+    {"policy", T::texts, "", "rules of its own, for example compact=off"},
     {"memoryFlushAt", T::number, "", "Unix milliseconds"},
     {"memoryFlushCompactionCount", T::number, "", ""},
 };

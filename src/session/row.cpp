@@ -175,18 +175,21 @@ Row start_row(SessionId id, const Header& header) {
 void fold(Row& row, const Entry& entry) {
   if (entry.type == "message") {
     ++row.message_count;
-    row.updated = std::max(row.updated, entry.time);
+    const bool hidden = is_hidden(entry);
+    if (!hidden) row.updated = std::max(row.updated, entry.time);
     const auto* message = json::find_object(entry.body, "message");
     if (!message) return;
-    row.last_role = std::string(json::find_string(*message, "role").value_or(""));
-    if (row.last_role == "user" && row.preview.empty()) {
-      row.preview = utf8::prefix_chars(utf8::single_line(beginning_of(*message)), kPreviewChars);
-    } else if (row.last_role == "assistant") {
+    const auto role = json::find_string(*message, "role").value_or("");
+    if (!hidden) row.last_role = std::string(role);
+    if (role == "user") {
+      if (!hidden && row.preview.empty())
+        row.preview = utf8::prefix_chars(utf8::single_line(beginning_of(*message)), kPreviewChars);
+    } else if (role == "assistant") {
       // Only what is counted: what was said may be long.
       const auto* used = json::find_object(*message, "usage");
       const auto usage = used ? usage_from_json(*used) : Usage{};
       const bool failed = json::find_string(*message, "stopReason") == name_of(StopReason::error);
-      row.last_assistant = entry.time;
+      if (!hidden) row.last_assistant = entry.time;
       count(row, model_of(*message), entry.time, totals_of(usage, !failed));
       if (usage.total() > 0) row.context_tokens = usage.total();
     }
@@ -201,12 +204,15 @@ void fold(Row& row, const Entry& entry) {
     }
   } else if (entry.type == "compaction") {
     ++row.compaction_count;
-  } else if (entry.type == "usage") {
-    if (const auto* usage = json::find_object(entry.body, "usage"))
-      count(row, model_of(entry.body), entry.time, totals_of(usage_from_json(*usage), false));
   } else if (entry.type == "thinking_level_change") {
     row.meta["thinkingLevel"] = json::find_string(entry.body, "thinkingLevel").value_or("off");
   }
+  // Summaries and titles carry what making them cost, of a model that is named.
+  const bool made =
+      entry.type == "compaction" || entry.type == "branch_summary" || entry.type == "session_info";
+  const auto* usage = json::find_object(entry.body, "usage");
+  if (usage && (entry.type == "usage" || (made && json::find_string(entry.body, "model"))))
+    count(row, model_of(entry.body), entry.time, totals_of(usage_from_json(*usage), false));
 }
 
 Row make_row(SessionId id, std::string_view bytes) {

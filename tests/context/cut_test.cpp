@@ -183,9 +183,9 @@ TEST(Estimate, APictureCountsWhereAToolMadeIt) {
 TEST(Estimator, LearnsFromReports) {
   Estimator estimator;
   const std::string text(4000, 'x');
-  const auto first = estimator.estimate(text);
-  for (int i = 0; i < 20; ++i) estimator.learn(text, first * 2);
-  EXPECT_NEAR(static_cast<double>(estimator.estimate(text)), static_cast<double>(first * 2),
+  const auto first = estimator.estimate(weigh(text));
+  for (int i = 0; i < 20; ++i) estimator.learn(weigh(text), first * 2);
+  EXPECT_NEAR(static_cast<double>(estimator.estimate(weigh(text))), static_cast<double>(first * 2),
               static_cast<double>(first) * 0.02);
   EXPECT_EQ(estimator.lessons(), 20);
   EXPECT_LT(estimator.error(), 0.1) << "only the first was far off";
@@ -194,11 +194,11 @@ TEST(Estimator, LearnsFromReports) {
 TEST(Estimator, NonsenseReportsDoNotDriveItMad) {
   Estimator estimator;
   const std::string text(4000, 'x');
-  const auto first = estimator.estimate(text);
-  estimator.learn(text, 1'000'000'000);
-  estimator.learn(text, -5);
-  estimator.learn("", 10);
-  EXPECT_LE(estimator.estimate(text), first * 4 + 1);
+  const auto first = estimator.estimate(weigh(text));
+  estimator.learn(weigh(text), 1'000'000'000);
+  estimator.learn(weigh(text), -5);
+  estimator.learn(weigh(""), 10);
+  EXPECT_LE(estimator.estimate(weigh(text)), first * 4 + 1);
   EXPECT_EQ(estimator.lessons(), 1);
 }
 

@@ -84,6 +84,41 @@ TEST(Config, ABadValueNamesFileLineAndKey) {
   }
 }
 
+TEST(Config, WhatMakesRoomInAContext) {
+  const auto loaded = parse_config(R"(
+[compaction]
+keep_recent_tokens = 5000
+on_overflow = false
+[pruning]
+enabled = false
+soft_share = 0.2
+hard_share = 0.6
+keep_replies = 5
+protected_tools = ["read"]
+)",
+                                   "config.toml");
+  ASSERT_TRUE(loaded) << loaded.error().what;
+  EXPECT_TRUE(loaded->warnings.empty());
+  EXPECT_FALSE(loaded->config.compaction.on_overflow);
+  const auto& rules = loaded->config.pruning;
+  EXPECT_FALSE(rules.on);
+  EXPECT_EQ(rules.soft_share, 0.2);
+  EXPECT_EQ(rules.hard_share, 0.6);
+  EXPECT_EQ(rules.keep_replies, 5);
+  EXPECT_EQ(rules.protected_tools, std::vector<std::string>{"read"});
+  for (const auto* bad :
+       {"[pruning]\nsoft_share = 2", "[pruning]\nsoft_share = 0.5\nhard_share = 0.1",
+        "[pruning]\nkeep_replies = 0", "[pruning]\nprotected_tools = 3",
+        "[compaction]\non_overflow = 1"})
+    EXPECT_FALSE(parse_config(bad, "config.toml")) << bad;
+
+  std::vector<std::string> warnings;
+  const auto agent = parse_agent("a", "compact_on_overflow = false", "a.toml", warnings);
+  ASSERT_TRUE(agent);
+  EXPECT_EQ(agent->compact_on_overflow, std::optional<bool>(false));
+  EXPECT_FALSE(parse_agent("a", "", "a.toml", warnings)->compact_on_overflow);
+}
+
 TEST(Config, BrokenTomlNamesTheLine) {
   const auto loaded = parse_config("a = 1\nb = = 2\n", "c.toml");
   ASSERT_FALSE(loaded);

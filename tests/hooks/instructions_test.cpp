@@ -128,8 +128,8 @@ TEST(InstructionsName, IsANameAlone) {
 TEST(InstructionsHook, AsksThePoolAndCanBeTurnedOff) {
   test::TempDir folder;
   PosixFiles files;
-  Pool pool(1);
   boost::asio::io_context io{1};
+  Pool pool(1);  // its thread is gone before the loop is
   std::ofstream(folder / "Reef.md") << "be brief";
   InstructionsHook hook(files, pool, folder.path());
   const std::string cwd;

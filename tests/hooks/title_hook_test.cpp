@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/title.h"
 #include "store/mem/mem_store.h"
 #include "support/run.h"
 
@@ -9,14 +10,15 @@ namespace reef::hooks {
 namespace {
 
 TEST(Title, HasThreeToSixWords) {
-  EXPECT_EQ(*title_from("Deploy keys of the harbour"), "Deploy keys of the harbour");
-  EXPECT_EQ(*title_from("  \"Deploy  keys\n today\" "), "Deploy keys today");
-  EXPECT_EQ(*title_from("部署密钥放在哪里"), "部署密钥放在哪里");
+  EXPECT_EQ(*runtime::title_from("Deploy keys of the harbour"), "Deploy keys of the harbour");
+  EXPECT_EQ(*runtime::title_from("  \"Deploy  keys\n today\" "), "Deploy keys today");
+  EXPECT_EQ(*runtime::title_from("部署密钥放在哪里"), "部署密钥放在哪里");
   for (const auto* bad : {"", " ", "Deploy keys", "one two three four five six seven"})
-    EXPECT_FALSE(title_from(bad)) << bad;
-  EXPECT_EQ(title_from("two words").error().what, "a title has three to six words, this one 2");
-  EXPECT_FALSE(title_from("a b " + std::string(10'000, 'x')));
-  const auto clean = title_from("Deploy\x1b[31m keys \x07 today");
+    EXPECT_FALSE(runtime::title_from(bad)) << bad;
+  EXPECT_EQ(runtime::title_from("two words").error().what,
+            "a title has three to six words, this one 2");
+  EXPECT_FALSE(runtime::title_from("a b " + std::string(10'000, 'x')));
+  const auto clean = runtime::title_from("Deploy\x1b[31m keys \x07 today");
   ASSERT_TRUE(clean);
   EXPECT_EQ(clean->find('\x1b'), std::string::npos);
 }

@@ -71,9 +71,9 @@ class NotingHook final : public Hook {
   }
   void on_register_agent(const Agent& agent) override { heard += "+" + agent.name + " "; }
   void on_unregister_agent(const std::string& name) override { heard += "-" + name + " "; }
-  std::optional<std::string> preprocess(const Agent&, const std::string& content) const override {
-    if (!content.starts_with("/big ")) return std::nullopt;
-    return "BIG " + content.substr(5);
+  Task<void> preprocess(const Agent&, const std::string&, Words& words) override {
+    if (words.text.starts_with("/big ")) words.text = "BIG " + words.text.substr(5);
+    co_return;
   }
   void on_event(const Scene& scene, const Event& event) override {
     if (std::holds_alternative<Start>(event))
@@ -382,7 +382,10 @@ TEST(EmptyHook, DoesNothing) {
   EXPECT_TRUE(hook.scoped_tools(agent).names.empty());
   EXPECT_EQ(hook.prompt(agent), "");
   EXPECT_EQ(test::run(io, hook.instructions(agent, "/")), "");
-  EXPECT_FALSE(hook.preprocess(agent, "x"));
+  Words words{"x"};
+  test::run(io, hook.preprocess(agent, "agent:reef:user", words));
+  EXPECT_EQ(words.text, "x");
+  EXPECT_TRUE(words.beside.empty());
   EXPECT_EQ(hook.on_build_agent(agent), agent);
   const Caller caller{agent, "user", test::value_of(session::SessionId::parse("260101-a-b")), ""};
   EXPECT_TRUE(test::run(io, hook.call("x", {}, caller)).is_error);

@@ -31,7 +31,7 @@ DaemonProcess::DaemonProcess(std::string home) : home_(std::move(home)) {
   if (pid_ == 0) {
     ::fcntl(theirs.get(), F_SETFD, 0);
     ::execl(program.c_str(), "reefd", "--home", home_.c_str(), "--ready-fd", ready_text.c_str(),
-            static_cast<char*>(nullptr));
+            "--no-policy", static_cast<char*>(nullptr));
     ::_exit(127);
   }
   theirs.reset();

@@ -179,6 +179,7 @@ class Page {
 
   std::string item(const Step& step) {
     const auto& entry = *step.entry;
+    if (session::is_hidden(entry)) return {};
     if (const auto message = session::message_of(entry)) return said(entry, *message, step.results);
     if (entry.type == "custom_message")
       return article("note", "Note", "", entry, blocks(session::content_from_json(entry.body)));

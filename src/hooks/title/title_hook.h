@@ -7,10 +7,6 @@
 
 namespace reef::hooks {
 
-// One line of three to six words, as it is kept; the error tells the model what is wrong. Scripts
-// that write without spaces have no words to count: there its length decides.
-Result<std::string> title_from(std::string_view text);
-
 class TitleHook final : public runtime::Hook {
  public:
   // Outlives it.

@@ -58,6 +58,7 @@ std::vector<Sentence> sentences_of(const std::vector<session::MessagePtr>& messa
   Words words;
   std::vector<Sentence> out;
   for (const auto& message : messages) {
+    if (session::is_hidden(*message)) continue;
     std::string_view speaker = session::role_of(*message);
     if (std::holds_alternative<session::SummaryMessage>(*message))
       speaker = "earlier";
@@ -124,7 +125,8 @@ std::string title_of(const std::vector<session::MessagePtr>& messages) {
   std::vector<std::string> texts;  // what the user said, the first things first
   double share = 1;
   for (const auto& message : messages) {
-    if (!std::holds_alternative<session::UserMessage>(*message)) continue;
+    if (!std::holds_alternative<session::UserMessage>(*message) || session::is_hidden(*message))
+      continue;
     texts.push_back(utf8::single_line(utf8::prefix(session::text_of(*message), kLookBytesMax)));
     for (const auto& place : words.places(texts.back()))
       if (!place.empty) worth[place.stem] += share;

@@ -83,6 +83,7 @@ Result<Script> parse_script(std::string_view text) {
   if (!replies || replies->empty())
     return Error(Errc::invalid, "a script is an object with a non-empty array 'replies'");
   Script script;
+  script.window = json::find_int(*object, "window").value_or(0);
   for (std::size_t i = 0; i < replies->size(); ++i) {
     const auto* item = (*replies)[i].if_object();
     if (!item) return Error(Errc::invalid, fmt::format("replies[{}] is not an object", i));
@@ -111,6 +112,13 @@ Task<Outcome> ScriptedProvider::stream(const Request& request, const DeltaSink& 
   const auto index = static_cast<std::size_t>(std::max<std::ptrdiff_t>(turns, 1) - 1);
   const auto& reply = script_.replies[index % script_.replies.size()];
 
+  if (const auto tokens = estimate_tokens(request); script_.window > 0 && tokens > script_.window) {
+    Failure failure;
+    failure.kind = Failure::Kind::context_overflow;
+    failure.message =
+        fmt::format("{} tokens are more than the window of {}", tokens, script_.window);
+    co_return failure;
+  }
   std::string text;
   int pieces = 0;
   for (const auto& chunk : reply.chunks) {

@@ -8,11 +8,12 @@
 //     {"text": "so far", "hang": true},
 //     {"text": "", "calls": [{"name": "recall", "arguments": {"query": "x"}}]},
 //     {"fail": "rate_limit", "message": "slow down", "http_status": 429}
-//   ]}
+//   ], "window": 32000}
 //
 // `text` is cut into `chunks` pieces (default: at spaces), `repeat` says it so many times,
 // `delay_ms` waits before each piece, `hang` never ends by itself, `fail` ends with that failure
-// after the text; `calls` asks for tools.
+// after the text; `calls` asks for tools. With a `window`, a request of more tokens (bytes by four)
+// fails as too long.
 #pragma once
 
 #include "base/result.h"
@@ -30,6 +31,7 @@ struct ScriptedReply {
 
 struct Script {
   std::vector<ScriptedReply> replies;
+  std::int64_t window = 0;  // tokens; 0: no limit
 };
 
 Result<Script> parse_script(std::string_view json);

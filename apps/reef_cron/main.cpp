@@ -1,0 +1,207 @@
+// reef-cron: a component that says things to agents at given times. Its tools let agents see and
+// change the jobs; docs/components.md tells how it is installed.
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/notify.h"
+#include "base/task_group.h"
+#include "client/client.h"
+#include "component/component.h"
+#include "component/unit.h"
+#include "daemon/home.h"
+#include "jobs.h"
+
+namespace {
+
+using namespace reef;
+using component::ToolAnswer;
+
+constexpr std::chrono::minutes kTurnPatience{30};
+constexpr std::chrono::hours kLongestNap{1};
+
+struct House {
+  cron::Jobs jobs;
+  daemon::Home home;
+  std::unique_ptr<Notify> changed;  // once there is a loop
+};
+
+std::string when(std::time_t time) {
+  return format_iso(TimePoint(std::chrono::seconds(time)));
+}
+
+ToolAnswer refused(const Error& error) {
+  return {error.what, {}, true};
+}
+
+Task<ToolAnswer> list(House& house, json::object) {
+  json::array jobs;
+  std::string text;
+  for (const auto& [name, job] : house.jobs.all()) {
+    jobs.push_back(json::object{{"name", name},
+                                {"schedule", job.schedule.text()},
+                                {"agent", job.agent},
+                                {"message", job.message},
+                                {"next", when(job.due)},
+                                {"lastError", job.last_error}});
+    text +=
+        fmt::format("{}: {} -> {}: {} (next {}{}{})\n", name, job.schedule.text(),
+                    job.agent.empty() ? "the default agent" : job.agent, job.message, when(job.due),
+                    job.last_error.empty() ? "" : "; last time: ", job.last_error);
+  }
+  co_return ToolAnswer{text.empty() ? "There are no jobs." : text, {{"jobs", std::move(jobs)}}};
+}
+
+Task<ToolAnswer> add(House& house, json::object arguments) {
+  const auto text = [&](std::string_view key) {
+    return std::string(json::find_string(arguments, key).value_or(""));
+  };
+  const auto name = text("name");
+  const auto added =
+      house.jobs.add(name, text("schedule"), text("agent"), text("message"), std::time(nullptr));
+  if (!added) co_return refused(added.error());
+  if (house.changed) house.changed->notify_all();
+  co_return ToolAnswer{
+      fmt::format("Job {} is set; next time {}.", name, when(house.jobs.all().at(name).due))};
+}
+
+Task<ToolAnswer> remove(House& house, json::object arguments) {
+  const std::string name(json::find_string(arguments, "name").value_or(""));
+  const auto removed = house.jobs.remove(name);
+  if (!removed) co_return refused(removed.error());
+  co_return ToolAnswer{fmt::format("Job {} is gone.", name)};
+}
+
+json::object schema(std::initializer_list<std::pair<std::string_view, std::string_view>> fields,
+                    std::initializer_list<std::string_view> required) {
+  json::object properties;
+  for (const auto& [name, what] : fields)
+    properties[name] = json::object{{"type", "string"}, {"description", what}};
+  json::array names;
+  for (const auto name : required) names.emplace_back(name);
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", std::move(names)},
+          {"additionalProperties", false}};
+}
+
+component::Service service(House& house) {
+  component::Service out;
+  out.name = "cron";
+  out.description = "Reef: messages to agents at given times";
+  out.version = REEF_VERSION;
+  out.instructions =
+      "Use cron_add when the user wants something to happen later or again and again.";
+  out.tools.push_back({"cron_list", "The jobs, with the next time of each.", schema({}, {}), true,
+                       [&house](json::object a) { return list(house, std::move(a)); }});
+  out.tools.push_back(
+      {"cron_add", "Adds a job, or changes the one of that name: a message an agent gets at times.",
+       schema({{"name", "Letters, digits, '-' and '_'"},
+               {"schedule",
+                "Five cron fields in local time, @hourly, @daily, @weekly, @monthly, "
+                "or @every with a span like 90s, 5m, 2h, 1d"},
+               {"agent", "Who gets it; the default agent when left out"},
+               {"message", "What is said to it"}},
+              {"name", "schedule", "message"}),
+       false, [&house](json::object a) { return add(house, std::move(a)); }});
+  out.tools.push_back({"cron_remove", "Takes a job away.",
+                       schema({{"name", "Of the job"}}, {"name"}), false,
+                       [&house](json::object a) { return remove(house, std::move(a)); }});
+  return out;
+}
+
+// One job, once. The conversation is the job's own.
+Task<void> fire(House& house, std::string name) {
+  co_await yield_to_loop();
+  const auto found = house.jobs.all().find(name);
+  if (found == house.jobs.all().end()) co_return;
+  client::Turn turn;
+  turn.agent = found->second.agent;
+  turn.sender = "cron:" + name;
+  turn.content = found->second.message;
+  turn.key = "cron:" + name;
+  const auto loop = co_await boost::asio::this_coro::executor;
+  client::Endpoint endpoint;
+  endpoint.unix_path = house.home.socket();
+  client::Options options;
+  options.name = "reef-cron";
+  options.answer_timeout = kTurnPatience;
+  client::Client client(loop, std::move(endpoint), std::move(options));
+  const auto said = co_await client.send(std::move(turn));
+  client.close();
+  if (!said) log::warn("cron: job {}: {}", name, said.error().what);
+  house.jobs.note(name, said ? std::string() : said.error().what);
+}
+
+Task<void> keep_time(House& house) {
+  const auto loop = co_await boost::asio::this_coro::executor;
+  house.changed = std::make_unique<Notify>(loop);
+  TaskGroup firing(loop, "jobs");
+  for (;;) {
+    const auto now = std::time(nullptr);
+    for (auto& name : house.jobs.take_due(now)) firing.spawn(fire(house, std::move(name)));
+    const auto next = house.jobs.next();
+    // A clock that is put forward is noticed within the hour.
+    const auto nap =
+        next ? std::min<std::chrono::seconds>(kLongestNap, std::chrono::seconds(*next - now))
+             : std::chrono::seconds(kLongestNap);
+    co_await house.changed->wait_until(std::chrono::steady_clock::now() +
+                                       std::max(nap, std::chrono::seconds(1)));
+  }
+}
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "reef-cron: %s\n", error.what.c_str());
+  return traits(error.code).exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "reef-cron says things to agents at given times. It serves its tools over MCP on loopback "
+      "and "
+      "tells the daemon where by run/cron.port.\n\n"
+      "Examples:\n  reef-cron --home ~/.reef\n"
+      "  reef-cron --unit > ~/.config/systemd/user/reef-cron.service",
+      "reef-cron");
+  std::string given_home;
+  bool unit = false;
+  app.add_option("--home", given_home, "The daemon's home (default: $REEF_HOME, else ~/.reef)")
+      ->type_name("DIR");
+  app.add_flag("--unit", unit, "Print a unit for systemd and exit");
+  app.set_version_flag("--version", std::string("reef-cron ") + REEF_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fprintf(stderr, "reef-cron: usage: %s\n", error.what());
+    return 2;
+  }
+  auto home = daemon::find_home(given_home);
+  if (!home) return fail(home.error());
+  PosixFiles files;
+  const auto folder = home->root + "/components/cron";
+  auto jobs = cron::Jobs::load(files, folder + "/jobs.json", std::time(nullptr));
+  if (!jobs) return fail(jobs.error());
+  House house{*std::move(jobs), *home, nullptr};
+  if (unit) {
+    const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
+    std::fputs(component::systemd_unit(service(house), {self, "--home", home->root}).c_str(),
+               stdout);
+    return 0;
+  }
+  if (const auto prepared = daemon::prepare_home(files, *home); !prepared)
+    return fail(prepared.error());
+  if (const auto made = make_directories(files, folder); !made) return fail(made.error());
+  component::Options options;
+  options.home = home->root;
+  options.work = [&house] { return keep_time(house); };
+  return component::run(service(house), std::move(options));
+}

@@ -1,0 +1,197 @@
+#include "bus/bus.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/shield.h"
+#include "base/utf8.h"
+#include "bus/source.h"
+
+namespace reef::bus {
+namespace {
+
+Error no_subscription(std::uint64_t id) {
+  return Error(Errc::not_found, fmt::format("there is no subscription {}", id));
+}
+
+std::string words_of(const Event& event) {
+  if (event.payload.find_first_not_of(" \t\r\n") != std::string::npos) return event.payload;
+  // A turn needs words.
+  return fmt::format("Event {}, without a payload.", event.source);
+}
+
+}  // namespace
+
+Bus::Bus(Executor loop, Files& files, Pool& pool, runtime::Runtime& runtime, std::string file)
+    : loop_(loop),
+      files_(files),
+      pool_(pool),
+      runtime_(runtime),
+      file_(std::move(file)),
+      saved_(loop),
+      turns_group_(loop, "events"),
+      saves_(loop, "subscriptions") {}
+
+Task<Status> Bus::load() {
+  auto work = [this] { return read_all(files_, file_); };
+  const auto text = co_await pool_.run(work);
+  if (!text && text.error().code == Errc::not_found) co_return Ok{};
+  auto parsed = text ? parse_subscriptions(*text, file_) : Result<Subscriptions>(text.error());
+  if (!parsed) {
+    broken_ = parsed.error().what;
+    co_return std::move(parsed).error();
+  }
+  known_ = *std::move(parsed);
+  co_return Ok{};
+}
+
+Task<void> Bus::stop() {
+  turns_group_.cancel();
+  co_await turns_group_.join();
+  co_await saves_.join();
+}
+
+Task<Status> Bus::save() {
+  if (!broken_.empty()) co_return Error(Errc::conflict, broken_);
+  while (saving_) co_await saved_.wait();
+  saving_ = true;
+  struct Release {
+    Bus& bus;
+    ~Release() {
+      bus.saving_ = false;
+      bus.saved_.notify_all();
+    }
+  } const release{*this};
+  auto work = [this, text = write_subscriptions(known_)]() -> Status {
+    REEF_CHECK(make_directories(files_, file_.substr(0, file_.find_last_of('/'))));
+    return replace_atomically(files_, file_, text);
+  };
+  co_return co_await pool_.run(work);
+}
+
+Task<Result<Subscription>> Bus::subscribe(std::string source, std::string target_agent, bool once) {
+  return shielded(subscribe_unshielded(std::move(source), std::move(target_agent), once));
+}
+
+Task<Result<Subscription>> Bus::subscribe_unshielded(std::string source, std::string target_agent,
+                                                     bool once) {
+  REEF_CO_CHECK(check_pattern(source));
+  REEF_CO_TRY(const auto agent, runtime_.setup().find(target_agent));
+  for (const auto& one : known_.list)
+    if (one.source == source && one.target_agent == agent.name && one.once == once) co_return one;
+  if (known_.list.size() >= kSubscriptionsMax)
+    co_return Error(Errc::too_large,
+                    fmt::format("there are {} subscriptions already", kSubscriptionsMax));
+  Subscription fresh{++known_.last_id, std::move(source), agent.name, once};
+  known_.list.push_back(fresh);
+  if (auto saved = co_await save(); !saved) {
+    std::erase_if(known_.list, [&](const auto& one) { return one.id == fresh.id; });
+    co_return std::move(saved).error().with("the subscription could not be saved");
+  }
+  co_return fresh;
+}
+
+Task<Status> Bus::unsubscribe(std::uint64_t id) {
+  return shielded(unsubscribe_unshielded(id));
+}
+
+Task<Status> Bus::unsubscribe_unshielded(std::uint64_t id) {
+  const auto found = std::find_if(known_.list.begin(), known_.list.end(),
+                                  [&](const auto& one) { return one.id == id; });
+  if (found == known_.list.end()) co_return no_subscription(id);
+  const auto removed = *found;
+  known_.list.erase(found);
+  if (auto saved = co_await save(); !saved) {
+    known_.list.push_back(removed);
+    co_return std::move(saved).error().with("the change could not be saved");
+  }
+  co_return Ok{};
+}
+
+bool Bus::is_awaited(std::string_view source) const {
+  return std::any_of(known_.list.begin(), known_.list.end(),
+                     [&](const auto& one) { return matches(one.source, source); });
+}
+
+Status Bus::publish(Event event) {
+  REEF_CHECK(check_source(event.source));
+  if (event.payload.size() > limits_.payload_bytes_max)
+    return Error(Errc::too_large,
+                 fmt::format("the payload of '{}' has {} bytes; at most {} are allowed",
+                             event.source, event.payload.size(), limits_.payload_bytes_max));
+  event.payload = utf8::sanitize(event.payload);
+  ++published_;
+  std::size_t started = 0;
+  std::vector<std::uint64_t> used_up;
+  for (auto& one : known_.list) {
+    if (!matches(one.source, event.source)) continue;
+    runtime::Message message{one.target_agent, "event:" + event.source, words_of(event), ""};
+    const auto done =
+        started < limits_.fan_out_max
+            ? start(std::move(message), event.depth)
+            : Status(Error(Errc::busy, fmt::format("it started {} turns already", started)));
+    if (done) {
+      ++started;
+      ++one.delivered;
+      if (one.once) used_up.push_back(one.id);
+    } else {
+      ++one.dropped;
+      ++dropped_;
+      log::warn("event {}: not delivered to agent {} (subscription {}): {}", event.source,
+                one.target_agent, one.id, done.error().what);
+    }
+  }
+  if (!used_up.empty()) {
+    std::erase_if(known_.list, [&](const auto& one) {
+      return std::find(used_up.begin(), used_up.end(), one.id) != used_up.end();
+    });
+    if (!save_planned_) saves_.spawn(save_later());
+    save_planned_ = true;
+  }
+  return Ok{};
+}
+
+Status Bus::deliver(runtime::Message message, int depth) {
+  auto done = start(std::move(message), depth);
+  if (done) return done;
+  ++dropped_;
+  log::warn("event: not delivered: {}", done.error().what);
+  return done;
+}
+
+Status Bus::start(runtime::Message message, int depth) {
+  if (depth > limits_.depth_max)
+    return Error(Errc::busy, fmt::format("{} events led to each other; that is taken for a loop",
+                                         limits_.depth_max));
+  if (turns_ >= limits_.turns_max)
+    return Error(Errc::busy, fmt::format("{} turns that events started are running", turns_));
+  message.lineage.events = depth;
+  REEF_TRY(auto run, runtime_.submit(std::move(message)));
+  ++turns_;
+  turns_group_.spawn(wait_for_end(std::move(run)));
+  return Ok{};
+}
+
+Task<void> Bus::wait_for_end(std::shared_ptr<runtime::Run> run) {
+  struct Over {
+    std::size_t& turns;
+    ~Over() { --turns; }
+  } const over{turns_};
+  co_await yield_to_loop();
+  runtime::EventLog::Place place;
+  for (;;) {
+    const auto event = co_await run->events().next(place);
+    if (!event || !*event) co_return;
+  }
+}
+
+Task<void> Bus::save_later() {
+  co_await yield_to_loop();
+  save_planned_ = false;
+  if (const auto saved = co_await save(); !saved)
+    log::error("events: subscriptions could not be saved: {}", saved.error().what);
+}
+
+}  // namespace reef::bus

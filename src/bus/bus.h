@@ -1,0 +1,96 @@
+// Table of contents of bus/, and the bus: named events start agents that are subscribed to them
+// (docs/events.md). It stands above the runtime, which knows nothing of it: to the runtime an event
+// is a message like any other. Loop thread.
+//
+//   source.h              check_source, matches   names of events, and patterns
+//   subscriptions_file.h  Subscription            events/subscriptions.toml
+//   done_hook.h           DoneHook                turns that end are events
+//   bus.h                 Bus                     this file
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/notify.h"
+#include "base/pool.h"
+#include "base/task_group.h"
+#include "bus/subscriptions_file.h"
+#include "runtime/runtime.h"
+
+namespace reef::bus {
+
+struct Limits {
+  int depth_max = 8;             // events that lead to each other
+  std::size_t fan_out_max = 32;  // turns that one event starts
+  std::size_t turns_max = 256;   // started by events, that run or wait
+  std::size_t payload_bytes_max = 64U << 10;
+};
+
+struct Event {
+  std::string source;
+  std::string payload;
+  int depth = 1;  // how many events led to it, itself among them
+};
+
+class Bus {
+ public:
+  // All outlive it; `file` is where subscriptions are kept.
+  Bus(Executor loop, Files& files, Pool& pool, runtime::Runtime& runtime, std::string file);
+
+  void configure(Limits limits) { limits_ = limits; }
+  const Limits& limits() const { return limits_; }
+
+  // At start. A file that is broken is reported, changes are refused until it is put right.
+  Task<Status> load();
+  // Gives up waiting for turns, writes down what is left to write.
+  Task<void> stop();
+
+  // Durable when it returns. The same again is the one there is. not_found: no such agent.
+  Task<Result<Subscription>> subscribe(std::string source, std::string target_agent, bool once);
+  Task<Status> unsubscribe(std::uint64_t id);
+  const std::vector<Subscription>& list() const { return known_.list; }
+  // Whether an event would start anybody.
+  bool is_awaited(std::string_view source) const;
+
+  // Starts who is subscribed; what is beyond a limit is dropped, counted and logged. invalid and
+  // too_large are about the event itself.
+  Status publish(Event event);
+  // A message that an event brings into a conversation there is. The same limits hold; busy when it
+  // was dropped.
+  Status deliver(runtime::Message message, int depth);
+
+  // Since the daemon started.
+  std::uint64_t published() const { return published_; }
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  Status start(runtime::Message message, int depth);
+  Task<void> wait_for_end(std::shared_ptr<runtime::Run> run);
+  // One at a time; what is there when its turn comes is written.
+  Task<Status> save();
+  Task<Result<Subscription>> subscribe_unshielded(std::string source, std::string target_agent,
+                                                  bool once);
+  Task<Status> unsubscribe_unshielded(std::uint64_t id);
+  Task<void> save_later();
+
+  Executor loop_;
+  Files& files_;
+  Pool& pool_;
+  runtime::Runtime& runtime_;
+  const std::string file_;
+  Limits limits_;
+  Subscriptions known_;
+  std::string broken_;  // why the file cannot be used
+  std::uint64_t published_ = 0;
+  std::uint64_t dropped_ = 0;
+  std::size_t turns_ = 0;
+  bool saving_ = false;
+  bool save_planned_ = false;
+  Notify saved_;
+  TaskGroup turns_group_;
+  TaskGroup saves_;
+};
+
+}  // namespace reef::bus

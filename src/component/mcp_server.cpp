@@ -1,0 +1,202 @@
+#include "component/mcp_server.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+
+namespace reef::component {
+namespace {
+
+constexpr std::string_view kModern = "2026-07-28";
+constexpr std::array<std::string_view, 4> kLegacy = {"2025-11-25", "2025-06-18", "2025-03-26",
+                                                     "2024-11-05"};
+constexpr std::string_view kMetaVersion = "io.modelcontextprotocol/protocolVersion";
+constexpr std::string_view kMetaCapabilities = "io.modelcontextprotocol/clientCapabilities";
+constexpr std::string_view kMetaServer = "io.modelcontextprotocol/serverInfo";
+// How long a client may keep the list of tools: it is the same as long as the program runs.
+constexpr std::int64_t kTtlMs = 60'000;
+
+// JSON-RPC's numbers, and those MCP added.
+enum Code : int {
+  parse_error = -32700,
+  invalid_request = -32600,
+  method_not_found = -32601,
+  invalid_params = -32602,
+  header_mismatch = -32020,
+  unsupported_version = -32022,
+};
+
+HttpReply refuse(const json::value& id, int status, Code code, std::string message,
+                 json::object data = {}) {
+  json::object error{{"code", static_cast<int>(code)}, {"message", std::move(message)}};
+  if (!data.empty()) error["data"] = std::move(data);
+  return {status,
+          json::write(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}})};
+}
+
+HttpReply result(const json::value& id, json::object body) {
+  return {200,
+          json::write(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(body)}})};
+}
+
+std::string_view header(const HttpRequest& request, std::string_view name) {
+  const auto found = request.headers.find(name);
+  return found == request.headers.end() ? std::string_view() : std::string_view(found->second);
+}
+
+// A page of another host must not talk to us through the user's browser.
+bool is_foreign(std::string_view origin) {
+  if (origin.empty()) return false;
+  const auto scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return true;
+  auto host = origin.substr(scheme + 3);
+  if (const auto port = host.rfind(':'); port != std::string_view::npos && !host.ends_with(']'))
+    host = host.substr(0, port);
+  return host != "localhost" && host != "127.0.0.1" && host != "[::1]";
+}
+
+json::object server_info(const Service& service) {
+  return {{"name", service.name}, {"version", service.version}};
+}
+
+json::object capabilities() {
+  return {{"tools", json::object{{"listChanged", false}}}};
+}
+
+json::object tool_list(const Service& service) {
+  json::array tools;
+  for (const auto& tool : service.tools)
+    tools.push_back(json::object{{"name", tool.name},
+                                 {"description", tool.description},
+                                 {"inputSchema", tool.input_schema},
+                                 {"annotations", json::object{{"readOnlyHint", tool.read_only}}}});
+  return {{"tools", std::move(tools)}};
+}
+
+Task<ToolAnswer> call_safely(const Tool& tool, json::object arguments) {
+  try {
+    co_return co_await tool.call(std::move(arguments));
+  } catch (const std::exception& error) {
+    co_return ToolAnswer{fmt::format("{} failed: {}", tool.name, error.what()), {}, true};
+  }
+}
+
+Task<HttpReply> call_tool(const Service& service, const json::value& id, const json::object& params,
+                          bool modern) {
+  const std::string name(json::find_string(params, "name").value_or(""));
+  const auto tool = std::find_if(service.tools.begin(), service.tools.end(),
+                                 [&](const Tool& t) { return t.name == name; });
+  if (tool == service.tools.end())
+    co_return refuse(id, modern ? 400 : 200, invalid_params,
+                     fmt::format("there is no tool '{}'", utf8::excerpt(name)));
+  json::object arguments;
+  if (const auto* given = params.if_contains("arguments")) {
+    if (!given->is_object())
+      co_return refuse(id, modern ? 400 : 200, invalid_params, "arguments must be an object");
+    arguments = given->get_object();
+  }
+  auto said = co_await call_safely(*tool, std::move(arguments));
+  json::object body{
+      {"content", json::array{json::object{{"type", "text"}, {"text", utf8::sanitize(said.text)}}}},
+      {"isError", said.is_error}};
+  if (!said.structured.empty()) body["structuredContent"] = std::move(said.structured);
+  if (modern) body["resultType"] = "complete";
+  co_return result(id, std::move(body));
+}
+
+// What a request of the stateless era must carry; an answer when it does not.
+std::optional<HttpReply> check_modern(const HttpRequest& request, const json::value& id,
+                                      std::string_view method, const json::object& params) {
+  const auto* meta = json::find_object(params, "_meta");
+  const auto version = meta ? json::find_string(*meta, kMetaVersion) : std::nullopt;
+  if (!version || !json::find_object(*meta, kMetaCapabilities))
+    return refuse(id, 400, invalid_params,
+                  fmt::format("params._meta needs {} and {}", kMetaVersion, kMetaCapabilities));
+  if (*version != kModern)
+    return refuse(id, 400, unsupported_version, "this revision is not spoken here",
+                  {{"supported", json::array{kModern}}, {"requested", *version}});
+  if (header(request, "mcp-protocol-version") != *version)
+    return refuse(id, 400, header_mismatch, "MCP-Protocol-Version differs from the body");
+  if (header(request, "mcp-method") != method)
+    return refuse(id, 400, header_mismatch, "Mcp-Method differs from the body");
+  if (method == "tools/call" &&
+      header(request, "mcp-name") != json::find_string(params, "name").value_or(""))
+    return refuse(id, 400, header_mismatch, "Mcp-Name differs from the body");
+  return std::nullopt;
+}
+
+Task<HttpReply> answer_modern(const Service& service, const HttpRequest& request,
+                              const json::value& id, std::string_view method,
+                              const json::object& params) {
+  if (auto wrong = check_modern(request, id, method, params)) co_return *std::move(wrong);
+  if (method == "server/discover")
+    co_return result(id, {{"resultType", "complete"},
+                          {"supportedVersions", json::array{kModern}},
+                          {"capabilities", capabilities()},
+                          {"instructions", service.instructions},
+                          {"ttlMs", kTtlMs},
+                          {"cacheScope", "public"},
+                          {"_meta", json::object{{kMetaServer, server_info(service)}}}});
+  if (method == "tools/list") {
+    auto body = tool_list(service);
+    body["resultType"] = "complete";
+    body["ttlMs"] = kTtlMs;
+    body["cacheScope"] = "public";
+    co_return result(id, std::move(body));
+  }
+  if (method == "tools/call") co_return co_await call_tool(service, id, params, true);
+  co_return refuse(id, 404, method_not_found, fmt::format("no method '{}'", utf8::excerpt(method)));
+}
+
+Task<HttpReply> answer_legacy(const Service& service, const json::value& id,
+                              std::string_view method, const json::object& params) {
+  if (method == "initialize") {
+    const auto asked = json::find_string(params, "protocolVersion").value_or("");
+    const bool known = std::find(kLegacy.begin(), kLegacy.end(), asked) != kLegacy.end();
+    co_return result(id, {{"protocolVersion", known ? asked : kLegacy.front()},
+                          {"capabilities", capabilities()},
+                          {"serverInfo", server_info(service)},
+                          {"instructions", service.instructions}});
+  }
+  if (method == "ping") co_return result(id, {});
+  if (method == "tools/list") co_return result(id, tool_list(service));
+  if (method == "tools/call") co_return co_await call_tool(service, id, params, false);
+  co_return refuse(id, 200, method_not_found, fmt::format("no method '{}'", utf8::excerpt(method)));
+}
+
+}  // namespace
+
+Task<HttpReply> answer(const Service& service, const HttpRequest& request) {
+  if (is_foreign(header(request, "origin"))) co_return HttpReply{403};
+  if (request.path != "/mcp") co_return HttpReply{404};
+  if (request.method != "POST") co_return HttpReply{405, {}, "POST"};
+  if (!header(request, "content-type").starts_with("application/json")) co_return HttpReply{415};
+
+  const auto parsed = json::parse(request.body);
+  if (!parsed) co_return refuse(nullptr, 400, parse_error, parsed.error().what);
+  const auto* message = parsed->if_object();
+  if (!message || json::find_string(*message, "jsonrpc") != "2.0")
+    co_return refuse(nullptr, 400, invalid_request, "one JSON-RPC 2.0 message is expected");
+  const auto* id = message->if_contains("id");
+  const auto method = json::find_string(*message, "method");
+  // Notifications, and answers to what we never ask.
+  if (!id || !method) co_return HttpReply{202};
+  if (!id->is_string() && !id->is_number())
+    co_return refuse(nullptr, 400, invalid_request, "an id is a text or a number");
+  json::object params;
+  if (const auto* given = json::find_object(*message, "params")) params = *given;
+
+  // A client of the older era may send _meta too, for progress; then it names no version there.
+  const auto* meta = json::find_object(params, "_meta");
+  const bool modern = *method == "server/discover" || (meta && meta->contains(kMetaVersion)) ||
+                      header(request, "mcp-protocol-version") == kModern;
+  if (modern && *method != "initialize")
+    co_return co_await answer_modern(service, request, *id, *method, params);
+  co_return co_await answer_legacy(service, *id, *method, params);
+}
+
+}  // namespace reef::component

@@ -1,0 +1,28 @@
+// run/NAME.port: the decimal port a component answers on, replaced as a whole and taken away at the
+// end, unless somebody else has written his by then.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/files.h"
+#include "base/result.h"
+
+namespace reef::component {
+
+class PortFile {
+ public:
+  static Result<PortFile> write(Files& files, const std::string& home, const std::string& name,
+                                std::uint16_t port);
+  PortFile(PortFile&& other) noexcept;
+  PortFile& operator=(PortFile&&) = delete;
+  ~PortFile();
+
+ private:
+  PortFile(Files& files, std::string path, std::string text);
+
+  Files* files_;
+  std::string path_, text_;
+};
+
+}  // namespace reef::component

@@ -1,0 +1,14 @@
+// Text for systemd. Nothing is installed: that folder is the user's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "component/component.h"
+
+namespace reef::component {
+
+// A user unit that keeps `command` running.
+std::string systemd_unit(const Service& service, const std::vector<std::string>& command);
+
+}  // namespace reef::component

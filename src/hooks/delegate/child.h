@@ -1,0 +1,39 @@
+// One delegated task that runs, and the way of its questions. Loop thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/json.h"
+#include "runtime/runtime.h"
+
+namespace reef::hooks {
+
+// From children to whoever asked for them; closed when nobody waits there any longer.
+struct Link {
+  bool open = true;
+  std::function<Task<Result<std::vector<runtime::Answer>>>(runtime::Ask)> ask = {};
+};
+
+// Puts a child's question to the parent's user; without one it is refused plainly.
+Task<Result<std::vector<runtime::Answer>>> pass_on(std::shared_ptr<Link> link, std::string agent,
+                                                   runtime::Ask ask);
+
+struct Child {
+  std::string id;  // d3fa21b0c
+  std::string agent;
+  std::string session;  // its id
+  std::shared_ptr<runtime::Run> run = {};
+  std::string result = {};
+  std::string error = {};  // empty: all went well
+  bool cancelled = false;  // somebody wanted no more of it
+};
+
+// Reads along until its end and keeps what came of it; what happens is told on the way.
+Task<void> follow(std::shared_ptr<Child> child, std::function<void(std::string)> tell);
+
+// {"agent","session","result"} or {"agent","session","error"}
+json::object outcome_of(const Child& child);
+
+}  // namespace reef::hooks

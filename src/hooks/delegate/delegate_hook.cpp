@@ -1,0 +1,274 @@
+#include "hooks/delegate/delegate_hook.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/utf8.h"
+#include "runtime/permission.h"
+#include "runtime/scope.h"
+
+namespace reef::hooks {
+namespace {
+
+using runtime::Agent;
+using runtime::Caller;
+using runtime::PermissionMode;
+using runtime::ToolAnswer;
+
+constexpr std::string_view kWorkerPrompt =
+    "You are a worker: another agent gave you the task in the first message. Do it with the tools "
+    "you have, on your own. Your last message is the result and the only thing it sees: put into "
+    "it what was asked for, what you found, and what you could not do.";
+
+ToolAnswer failed(std::string text) {
+  return {std::move(text), true};
+}
+
+// An agent that is in no configuration: the caller, with another name and prompt. So it has the
+// caller's model, and can reach nothing the caller cannot.
+Agent worker_like(const Agent& caller) {
+  Agent out = caller;
+  out.name = std::string(kWorker);
+  out.description = "Does what it is told.";
+  out.prompt = std::string(kWorkerPrompt);
+  out.config = std::nullopt;
+  return out;
+}
+
+std::string base_folder(const session::Sessions& sessions, const Caller& caller) {
+  if (!caller.cwd.empty()) return caller.cwd;
+  const auto* row = sessions.find(caller.session);
+  if (!row) return {};
+  const auto chosen = row->text("workingDirectory");
+  return chosen.empty() ? row->cwd : std::string(chosen);
+}
+
+// Cancels who still runs when the caller goes away, however that comes about.
+struct Leash {
+  std::shared_ptr<Link> link;
+  std::vector<std::shared_ptr<Child>> children = {};
+  ~Leash() {
+    link->open = false;
+    for (const auto& child : children)
+      if (child->run && !child->run->events().closed()) child->run->cancel();
+  }
+};
+
+// Somebody reads it, so it is not unread.
+struct Reader {
+  explicit Reader(std::shared_ptr<runtime::Run> shown) : run(std::move(shown)) {
+    run->events().attach();
+  }
+  ~Reader() { run->events().detach(); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  std::shared_ptr<runtime::Run> run;
+};
+
+Task<void> show(std::shared_ptr<Child> child, std::function<void(std::string)> tell) {
+  const Reader reader(child->run);
+  co_await follow(child, std::move(tell));
+}
+
+ToolAnswer answer_of(const std::vector<std::shared_ptr<Child>>& children) {
+  json::array all, sessions;
+  bool good = false;
+  for (const auto& child : children) {
+    all.push_back(outcome_of(*child));
+    good = good || child->error.empty();
+    if (!child->session.empty()) sessions.emplace_back(child->session);
+  }
+  return {json::write(all), !good, {}, json::object{{"sessions", std::move(sessions)}}};
+}
+
+}  // namespace
+
+DelegateHook::DelegateHook(House house)
+    : house_(std::move(house)), background_(house_.loop, "delegated") {}
+
+Task<void> DelegateHook::stop() {
+  background_.cancel();
+  co_await background_.join();
+}
+
+std::vector<model::Tool> DelegateHook::tools(const Agent&) const {
+  return {delegate_tool()};
+}
+
+std::string DelegateHook::prompt(const Agent& agent) const {
+  std::string list;
+  for (const auto& [name, other] : house_.runtime.setup().agents)
+    if (name != agent.name && !other.description.empty())
+      list += fmt::format("- {}: {}\n", name, utf8::excerpt(other.description, 400));
+  if (list.empty()) return {};
+  return "<agents>\nWho tasks can be delegated to, beside workers:\n" + list + "</agents>";
+}
+
+runtime::Intent DelegateHook::intent(const std::string& tool, const json::object&,
+                                     const Caller&) const {
+  // It changes nothing itself; what the children do is asked about where they do it, and their mode
+  // is never wider than the caller's.
+  return runtime::Intent{runtime::Intent::Effect::reads, tool, tool, {}};
+}
+
+Status DelegateHook::check_limits(const std::vector<Order>& orders, bool background,
+                                  const Caller& caller) const {
+  if (caller.lineage.delegations >= limits_.depth_max)
+    return Error(Errc::denied, fmt::format("delegated work is {} deep already, which is the limit; "
+                                           "do the task yourself",
+                                           caller.lineage.delegations));
+  if (orders.size() > limits_.width_max)
+    return Error(Errc::too_large, fmt::format("{} tasks are more than the {} one call may have",
+                                              orders.size(), limits_.width_max));
+  if (background && in_background_ + orders.size() > limits_.background_max)
+    return Error(Errc::busy, fmt::format("{} delegated tasks run in the background; try later",
+                                         in_background_));
+  return Ok{};
+}
+
+Result<Agent> DelegateHook::agent_for(const Order& order, const Caller& caller, bool& made) const {
+  const auto& setup = house_.runtime.setup();
+  const auto name = order.agent.empty() ? std::string(kWorker) : order.agent;
+  made = name == kWorker && !setup.agents.contains(name);
+  if (made) {
+    auto worker = worker_like(caller.agent);
+    if (!order.system_prompt.empty()) worker.prompt = order.system_prompt;
+    return worker;
+  }
+  REEF_TRY(auto agent, setup.find(name));
+  if (order.system_prompt.empty()) return agent;
+  made = true;
+  agent.prompt = order.system_prompt;
+  return agent;
+}
+
+Task<Result<runtime::Message>> DelegateHook::prepare(Order order, Caller caller, Child& child) {
+  bool made = false;
+  REEF_CO_TRY(const auto agent, agent_for(order, caller, made));
+  child.agent = agent.name;
+  auto resolve = [base = base_folder(house_.sessions, caller), wanted = order.cwd,
+                  anywhere = caller.local] { return where_to_work(base, wanted, anywhere); };
+  REEF_CO_TRY(const auto cwd, co_await house_.pool.run(resolve));
+  // By chance and not by count: nobody finds an old conversation in the place of a fresh one. Who
+  // is behind a gateway stays there.
+  const auto sender = (caller.local ? "delegate-" : "delegate:") + child.id;
+  REEF_CO_TRY(const auto key, session::Key::of_pair(agent.name, sender));
+  const auto own = caller.local ? agent.permission_mode : agent.remote_permission_mode;
+  json::object facts{{"parentSession", caller.session.text()},
+                     {"parentCall", caller.call_id},
+                     {"permissionMode", runtime::name_of(std::min(own, caller.mode))}};
+  session::Sessions::New fresh{key, agent.name, sender, cwd, {}};
+  fresh.drafts.push_back(session::draft_meta(std::move(facts)));
+  REEF_CO_TRY(const auto session, co_await house_.sessions.create(std::move(fresh)));
+  child.session = session->id().text();
+
+  runtime::Message message{agent.name, sender, std::move(order.message), cwd};
+  message.key = key.text();
+  message.lineage.events = caller.lineage.events;
+  message.lineage.delegations = caller.lineage.delegations + 1;
+  message.lineage.parent = caller.key;
+  if (made) message.as = agent;
+  co_return message;
+}
+
+Task<std::shared_ptr<Child>> DelegateHook::start(Order order, Caller caller,
+                                                 std::shared_ptr<Link> link) {
+  auto child = std::make_shared<Child>();
+  child->id = "d" + house_.random.hex(8);
+  child->agent = order.agent.empty() ? std::string(kWorker) : utf8::excerpt(order.agent);
+  auto message = co_await prepare(std::move(order), std::move(caller), *child);
+  if (!message) {
+    child->error = message.error().what;
+    co_return child;
+  }
+  message->ask = [link, agent = child->agent](runtime::Ask ask) {
+    return pass_on(link, agent, std::move(ask));
+  };
+  auto run = house_.runtime.submit(*std::move(message));
+  if (run) {
+    child->run = *std::move(run);
+  } else {
+    child->error = run.error().what;
+  }
+  co_return child;
+}
+
+Task<ToolAnswer> DelegateHook::call(std::string, json::object arguments, Caller caller) {
+  auto orders = orders_from(arguments);
+  if (!orders) co_return failed(orders.error().what);
+  const auto* flag = arguments.if_contains("background");
+  const bool background = flag && flag->is_bool() && flag->get_bool();
+  if (const auto good = check_limits(*orders, background, caller); !good)
+    co_return failed(good.error().what);
+
+  auto link = std::make_shared<Link>();
+  if (!background) link->ask = caller.ask;
+  Leash leash{link};
+  for (auto& order : *orders) {
+    auto child = co_await start(std::move(order), caller, link);
+    leash.children.push_back(std::move(child));
+  }
+  if (background) {
+    json::array started;
+    auto origin = caller;
+    origin.progress = nullptr;  // its turn need not be kept for it
+    origin.ask = nullptr;
+    for (const auto& child : leash.children) {
+      if (!child->run) {
+        started.push_back(outcome_of(*child));
+        continue;
+      }
+      started.push_back(json::object{
+          {"agent", child->agent}, {"session", child->session}, {"task_id", child->id}});
+      ++in_background_;
+      background_.spawn(announce(child, origin));
+      child->error.clear();
+    }
+    auto answer = ToolAnswer{json::write(started)};
+    answer.is_error = std::none_of(leash.children.begin(), leash.children.end(),
+                                   [](const auto& child) { return child->run != nullptr; });
+    leash.children.clear();
+    co_return answer;
+  }
+  TaskGroup following(house_.loop, "delegate");
+  for (const auto& child : leash.children)
+    if (child->run) following.spawn(show(child, caller.progress));
+  co_await following.join();
+  co_return answer_of(leash.children);
+}
+
+// A child in the background is done: an event says so, and its result comes to the conversation
+// that asked for it.
+Task<void> DelegateHook::announce(std::shared_ptr<Child> child, Caller caller) {
+  struct Over {
+    std::size_t& count;
+    ~Over() { --count; }
+  } const over{in_background_};
+  const std::function<void(std::string)> nobody;
+  co_await follow(child, nobody);
+  const bool good = child->error.empty();
+  const auto depth = caller.lineage.events + 1;
+  auto text = good ? child->result : child->error;
+  const auto max = house_.bus.limits().payload_bytes_max;
+  if (text.size() > max) text = utf8::prefix(text, max);
+  const auto source = fmt::format("delegate:{}:{}", child->id, good ? "done" : "failed");
+  if (const auto sent = house_.bus.publish(bus::Event{source, text, depth}); !sent)
+    log::warn("event {}: {}", source, sent.error().what);
+  // Who was stopped has nothing to say to whoever stopped it.
+  if (child->cancelled) co_return;
+  runtime::Message message{caller.agent.name, caller.sender, {}, caller.cwd};
+  message.content = fmt::format(
+      "<delegated task_id=\"{}\" agent=\"{}\" session=\"{}\"{}>\n{}\n"
+      "</delegated>",
+      child->id, child->agent, child->session, good ? "" : " failed=\"true\"", text);
+  message.key = caller.key;
+  message.queue = runtime::QueueMode::collect;  // several that end together are one turn
+  message.lineage = caller.lineage;
+  // A worker cannot be found by its name.
+  if (!house_.runtime.setup().agents.contains(caller.agent.name)) message.as = caller.agent;
+  static_cast<void>(house_.bus.deliver(std::move(message), depth).ok());
+}
+
+}  // namespace reef::hooks

@@ -1,0 +1,72 @@
+// delegate: an agent gives tasks to other agents, or to workers made for it, and waits for all of
+// them or for none (docs/delegate.md). Loop thread.
+//
+//   order.h          Order     one task, as the model wrote it
+//   child.h          Child     one that runs
+//   delegate_hook.h            this file
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/pool.h"
+#include "base/random.h"
+#include "base/task_group.h"
+#include "bus/bus.h"
+#include "hooks/delegate/child.h"
+#include "hooks/delegate/order.h"
+#include "runtime/hook.h"
+#include "runtime/runtime.h"
+#include "session/session.h"
+
+namespace reef::hooks {
+
+struct DelegateLimits {
+  int depth_max = 3;                // tasks within tasks
+  std::size_t width_max = 8;        // of one call
+  std::size_t background_max = 32;  // that run, of all agents
+};
+
+class DelegateHook final : public runtime::Hook {
+ public:
+  // Everything outlives it.
+  struct House {
+    Executor loop;
+    Pool& pool;
+    runtime::Runtime& runtime;
+    session::Sessions& sessions;
+    bus::Bus& bus;
+    Random& random;
+  };
+  explicit DelegateHook(House house);
+
+  void configure(DelegateLimits limits) { limits_ = limits; }
+  // What runs in the background is no longer waited for.
+  Task<void> stop();
+
+  std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
+  std::string prompt(const runtime::Agent& agent) const override;
+  runtime::Intent intent(const std::string& tool, const json::object& arguments,
+                         const runtime::Caller& caller) const override;
+  Task<runtime::ToolAnswer> call(std::string tool, json::object arguments,
+                                 runtime::Caller caller) override;
+
+ private:
+  using Children = std::vector<std::shared_ptr<Child>>;
+
+  Status check_limits(const std::vector<Order>& orders, bool background,
+                      const runtime::Caller& caller) const;
+  Task<std::shared_ptr<Child>> start(Order order, runtime::Caller caller,
+                                     std::shared_ptr<Link> link);
+  Task<Result<runtime::Message>> prepare(Order order, runtime::Caller caller, Child& child);
+  Result<runtime::Agent> agent_for(const Order& order, const runtime::Caller& caller,
+                                   bool& made) const;
+  Task<void> announce(std::shared_ptr<Child> child, runtime::Caller caller);
+
+  House house_;
+  DelegateLimits limits_;
+  std::size_t in_background_ = 0;
+  TaskGroup background_;
+};
+
+}  // namespace reef::hooks

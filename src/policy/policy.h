@@ -1,0 +1,69 @@
+// Table of contents of policy/: what happens by itself, decided at the edge. A client of the daemon
+// like any other: it hears of turns that ended and asks for what its rules say, through public
+// operations only. The daemon runs one in its own process; `reef policy run` is the same elsewhere.
+//
+//   rules.h    Rules     what it is told to do
+//   decide.h   decide    what the rules make of a session, and why
+//   survey.h   survey    what the daemon tells of a session
+//   policy.h   Policy    this file
+//
+// It keeps nothing: what it has to know stands in the transcripts, so that a restart is harmless.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/notify.h"
+#include "base/task_group.h"
+#include "client/client.h"
+#include "policy/rules.h"
+#include "policy/survey.h"
+
+namespace reef::policy {
+
+// Loop thread only.
+class Policy {
+ public:
+  // `rules` are the node's, asked for again at every decision.
+  Policy(Executor loop, Clock& clock, client::Endpoint endpoint, std::function<Rules()> rules);
+
+  // Begins to listen; connects by itself and again when the daemon was away.
+  void start();
+  // Returns when nothing of it runs any more. A compaction it asked for goes on in the daemon.
+  Task<void> stop();
+
+ private:
+  // What was seen of a session at the last look: most turns need no other.
+  struct Seen {
+    std::chrono::steady_clock::time_point when;
+    std::int64_t quiet_below = 0;  // tokens; with fewer there is nothing to do
+    std::int64_t refused_at = 0;
+  };
+
+  Task<void> watch();
+  Task<Status> listen();
+  Task<void> take(protocol::AgentEvent event);
+  void want(const std::string& session);
+  // Looks at a session until nothing is left to do there.
+  Task<void> attend(std::string session);
+  Task<Status> look(std::string session);
+  Task<Status> title(const Survey& survey, std::string why);
+  Task<Status> flush(const Survey& survey, std::string why);
+  Task<Status> compact(const Survey& survey, std::string why);
+  Task<void> tidy();
+  Task<Status> archive_stale(std::int64_t days);
+
+  Executor loop_;
+  Clock& clock_;
+  std::function<Rules()> rules_;
+  client::Client client_;
+  std::map<std::string, Seen, std::less<>> seen_;
+  std::set<std::string, std::less<>> attended_;  // being looked at
+  std::set<std::string, std::less<>> wanted_;    // to be looked at (again)
+  TaskGroup tasks_;
+};
+
+}  // namespace reef::policy

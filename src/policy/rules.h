@@ -1,0 +1,48 @@
+// What the policy is told to do: plain values, with overrides by agent and by session. Pure
+// functions. docs/policy.md has the table for users.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace reef::policy {
+
+struct Rules {
+  bool compact = true;
+  std::int64_t compact_threshold = 100'000;  // tokens of context
+  std::int64_t reserve_tokens = 16'384;      // of the window, for what comes next
+  std::int64_t reserve_floor = 20'000;       // never less than this is reserved
+  bool flush = true;
+  std::int64_t flush_margin = 4'000;  // tokens below the compaction
+  std::string flush_prompt;           // empty: kFlushPrompt
+  bool title = true;
+  std::int64_t archive_days = 0;  // 0: never
+
+  // Nothing by itself.
+  static Rules none() {
+    Rules rules;
+    rules.compact = rules.flush = rules.title = false;
+    return rules;
+  }
+
+  bool operator==(const Rules&) const = default;
+};
+
+// Asks an agent for durable notes; what it answers is not delivered.
+extern const std::string_view kFlushPrompt;
+
+// Sets the rules named, by the names above. The first name or value that is wrong is told, and
+// nothing is changed.
+Status override_with(Rules& rules, const json::object& changes);
+// The same from "name=value" texts: on, off, true, false, or a number.
+Status override_with(Rules& rules, const std::vector<std::string>& changes);
+
+// All rules by name, for people and `--json`.
+json::object to_json(const Rules& rules);
+
+}  // namespace reef::policy

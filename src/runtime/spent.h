@@ -1,0 +1,13 @@
+// What calls beside turns cost: it is kept on the entry they made. Inside runtime/ only.
+#pragma once
+
+#include "runtime/turn.h"
+
+namespace reef::runtime {
+
+void add(session::Usage& sum, const session::Usage& more);
+
+// `usage` as replies have it, with `provider` and `model`; nothing when nothing was counted.
+void note_spent(session::Draft& draft, const Candidate& candidate, const session::Usage& usage);
+
+}  // namespace reef::runtime

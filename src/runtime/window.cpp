@@ -1,0 +1,213 @@
+// What fills a window: measured after every step, described on request, pruned before every call,
+// and emptied when a context turns out to be too long.
+
+#include "runtime/window.h"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/overload.h"
+#include "context/context.h"
+#include "runtime/compaction.h"
+#include "runtime/guest.h"
+#include "runtime/turn.h"
+
+namespace reef::runtime {
+namespace asio = boost::asio;
+namespace {
+
+Task<std::optional<Result<Compacted>>> compact_soon(Compactions& compactions,
+                                                    Compactions::Request request) {
+  co_await yield_to_loop();
+  co_return co_await compactions.compact(std::move(request));
+}
+
+// A task of its own, so that a kill ends the waiting and not the turn.
+Task<Result<Compacted>> compact(Executor loop, Compactions& compactions,
+                                Compactions::Request request, asio::cancellation_slot slot) {
+  try {
+    auto outcome = co_await asio::co_spawn(loop, compact_soon(compactions, std::move(request)),
+                                           asio::bind_cancellation_slot(slot, asio::use_awaitable));
+    co_return *std::move(outcome);
+  } catch (const boost::system::system_error&) {
+    co_return Error(Errc::cancelled, "cancelled");
+  }
+}
+
+// The weights of one kind of thing in a context.
+struct Weights {
+  double weight = 0;
+  std::size_t count = 0;
+  void add(double more) {
+    weight += more;
+    ++count;
+  }
+};
+
+struct Parts {
+  Weights summary, user, assistant, thinking, tool_result, images;
+
+  void add(const session::Message& message) {
+    std::visit(Overload{
+                   [&](const session::SummaryMessage& m) { summary.add(context::weigh(m)); },
+                   [&](const session::AssistantMessage& m) { add_blocks(m.content, assistant); },
+                   [&](const session::ToolResultMessage& m) { add_blocks(m.content, tool_result); },
+                   [&](const session::UserMessage& m) { add_blocks(m.content, user); },
+                   [&](const session::CustomMessage& m) { add_blocks(m.content, user); },
+                   [&](const session::BashMessage& m) { user.add(context::weigh(m)); },
+                   [](const session::OtherMessage&) {},
+               },
+               message);
+  }
+
+ private:
+  void add_blocks(const std::vector<session::Block>& blocks, Weights& mine) {
+    // One block at a time, as a message of its own: pictures and thoughts are other kinds.
+    ++mine.count;
+    for (const auto& block : blocks) {
+      session::UserMessage one;
+      one.content.push_back(block);
+      const auto weight = context::weigh(session::Message(one));
+      if (std::holds_alternative<session::ThinkingBlock>(block)) {
+        thinking.add(weight);
+      } else if (std::holds_alternative<session::ImageBlock>(block)) {
+        images.add(weight);
+      } else {
+        mine.weight += weight;
+      }
+    }
+  }
+};
+
+bool is_given(const session::ContextItem& item) {
+  return session::for_model(item.message) != nullptr;
+}
+
+}  // namespace
+
+context::PruneState Prunings::find(const session::SessionId& id,
+                                   const session::EntryId& begin) const {
+  const auto found = sessions_.find(id);
+  return found != sessions_.end() && found->second.begin == begin ? found->second.state
+                                                                  : context::PruneState();
+}
+
+void Prunings::keep(const session::SessionId& id, const session::EntryId& begin,
+                    const context::PruneState& state) {
+  if (state.shortened == 0 && state.cleared == 0) {
+    sessions_.erase(id);
+    return;
+  }
+  if (sessions_.size() >= kSessionsMax && !sessions_.contains(id)) sessions_.clear();
+  sessions_.insert_or_assign(id, Kept{begin, state});
+}
+
+std::vector<session::MessagePtr> Runtime::messages_for(Turn& turn) {
+  const auto& context = turn.session->context();
+  auto messages = session::for_model(context);
+  const auto window = turn.chain[turn.asked].route.facts.context_window;
+  if (context.items.empty()) return messages;
+  const auto& begin = context.items.front().id;
+  const auto& id = turn.session->id();
+  // A guest asks once: nothing of what it is given is worth keeping.
+  const bool guest = turn.run.guest();
+  auto pruned = context::prune(std::move(messages), window, turn.run.setup_->pruning,
+                               guest ? context::PruneState() : prunings_.find(id, begin));
+  if (!guest) prunings_.keep(id, begin, pruned.state);
+  return std::move(pruned.messages);
+}
+
+void Runtime::tell_usage(Turn& turn, const session::Usage& usage) {
+  const auto& asked = turn.chain[turn.asked];
+  const auto window = asked.route.facts.context_window;
+  auto now = gauge_.measure(asked.model, turn.session->context(), turn.standing,
+                            {window, reserve_of(turn.run.setup_->compaction, window)});
+  now.usage = usage;
+  turn.run.events_.push(now);
+  turn.end.context = now;
+}
+
+Task<bool> Runtime::make_room(Turn& turn) {
+  auto& run = turn.run;
+  const auto& id = turn.session->id();
+  const auto* row = sessions_.find(id);
+  const auto allowed =
+      row ? json::find_bool(row->meta, "compactOnOverflow") : std::optional<bool>();
+  const auto& agent = run.host();
+  const bool may =
+      allowed.value_or(agent.compact_on_overflow.value_or(run.setup_->compaction.on_overflow));
+  // A guest's window is not what the conversation is made for.
+  if (!compactions_ || !may || run.guest() || run.cancelled_) co_return false;
+  const auto& asked = turn.chain[turn.asked];
+  const auto window = asked.route.facts.context_window;
+  const auto before = gauge_.measure(asked.model, turn.session->context(), turn.standing, {});
+  log::info("session {}: about {} tokens are too many for {}; compacting", id.text(), before.tokens,
+            asked.model);
+  Compactions::Request request{id, agent, run.setup_};
+  // What was too long is longer than the window, whatever is said of it.
+  request.window_max = std::max<std::int64_t>(1, before.tokens);
+  if (window > 0) request.window_max = std::min(request.window_max, window);
+  const auto done =
+      co_await compact(loop_, *compactions_, std::move(request), run.stop_provider_.slot());
+  if (!done && run.cancelled_) co_return false;
+  if (!done) {
+    log::warn("session {}: the context is too long and could not be compacted: {}", id.text(),
+              done.error().what);
+    turn.room_error = done.error().what;
+    co_return false;
+  }
+  turn.end.compacted = true;
+  co_return !run.cancelled_;
+}
+
+Task<Result<WindowReport>> Runtime::window_of(session::SessionId id) {
+  REEF_CO_TRY(const auto session, co_await sessions_.open(id));
+  const auto* row = sessions_.find(id);
+  const auto setup = setup_;
+  REEF_CO_TRY(const auto agent, setup->find(row ? row->agent() : std::string_view()));
+  WindowReport out;
+  out.model = model_for(row, agent);
+  REEF_CO_TRY(const auto route, setup->providers.route(out.model));
+  const auto offer = offer_for(agent, setup, false);
+  const auto cwd = directory_of(id, {});
+  const auto instructions = co_await hooks_.instructions(agent, cwd);
+
+  const auto& context = session->context();
+  model::Request standing;
+  standing.system = offer->prompt + instructions + host_framing(context);
+  standing.tools = offer->toolbox.tools();
+  const auto window = route.facts.context_window;
+  out.usage = gauge_.measure(out.model, context, weigh_standing(standing),
+                             {window, reserve_of(setup->compaction, window)});
+  out.error = gauge_.error(out.model);
+
+  Parts parts;
+  for (const auto& item : context.items)
+    if (is_given(item)) parts.add(*item.message);
+  model::Request tools_alone;
+  tools_alone.tools = standing.tools;
+  const auto add = [&](const char* kind, double weight, std::size_t count) {
+    if (count > 0) out.parts.push_back({kind, gauge_.estimate(out.model, weight), count});
+  };
+  add("system", context::weigh(offer->prompt), offer->prompt.empty() ? 0 : 1);
+  add("tools", weigh_standing(tools_alone), standing.tools.size());
+  add("instructions", context::weigh(instructions), instructions.empty() ? 0 : 1);
+  for (const auto& [kind, part] : {std::pair<const char*, const Weights&>{"summary", parts.summary},
+                                   {"user", parts.user},
+                                   {"assistant", parts.assistant},
+                                   {"thinking", parts.thinking},
+                                   {"tool_result", parts.tool_result},
+                                   {"images", parts.images}})
+    add(kind, part.weight, part.count);
+  if (!context.items.empty()) {
+    const auto state = prunings_.find(id, context.items.front().id);
+    out.prunable = context::prune(session::for_model(context), window, setup->pruning, state).saved;
+  }
+  co_return out;
+}
+
+}  // namespace reef::runtime

@@ -1,0 +1,123 @@
+// What a person wants to know of a session: what fills its window, how it stands, what it is
+// called.
+
+#include <fmt/format.h>
+
+#include "runtime/title.h"
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+Task<protocol::ServerMessage> generate_title(Node& node, session::SessionId id, bool replace) {
+  const auto* row = node.sessions.find(id);
+  auto agent = node.runtime.setup().find(row ? row->agent() : std::string_view());
+  if (!agent) co_return protocol::make_error(agent.error());
+  runtime::TitleRequest request{id, *std::move(agent), node.runtime.shared_setup(), replace};
+  const auto title = co_await runtime::make_title(node.sessions, std::move(request));
+  if (!title) co_return protocol::make_error(title.error());
+  co_return session_info(node, id);
+}
+
+Task<protocol::ServerMessage> describe_context(Node& node, session::SessionId id) {
+  const auto report = co_await node.runtime.window_of(id);
+  if (!report) co_return protocol::make_error(report.error());
+  protocol::ServerMessage message;
+  auto& out = *message.mutable_context_description();
+  out.set_id(id.text());
+  out.set_model(report->model);
+  out.set_window(report->usage.window);
+  out.set_reserve(report->usage.reserve);
+  out.set_tokens(report->usage.tokens);
+  out.set_estimated(report->usage.estimated);
+  for (const auto& [kind, tokens, count] : report->parts) {
+    auto& part = *out.add_parts();
+    part.set_kind(kind);
+    part.set_tokens(tokens);
+    part.set_count(count);
+  }
+  out.set_prunable(report->prunable);
+  out.set_estimate_error(report->error.value_or(-1));
+  co_return message;
+}
+
+// Of the newest reply, when it failed.
+std::string last_error(const session::Context& context) {
+  for (auto item = context.items.rbegin(); item != context.items.rend(); ++item)
+    if (const auto* reply = std::get_if<session::AssistantMessage>(item->message.get()))
+      return reply->stop_reason == session::StopReason::error ? reply->error_message
+                                                              : std::string();
+  return {};
+}
+
+Result<session::SessionId> wanted_session(const Node& node,
+                                          const protocol::DescribeSession& request) {
+  if (!request.id().empty()) return known_session(node, request.id());
+  const auto key = request.has_key() ? std::optional(request.key()) : std::nullopt;
+  REEF_TRY(const auto address, node.runtime.resolve(request.agent(), request.sender(), key));
+  const auto id = node.sessions.current(address.key);
+  if (!id)
+    return Error(Errc::not_found,
+                 fmt::format("there is no conversation '{}' yet", address.key.text()));
+  return *id;
+}
+
+Task<protocol::ServerMessage> describe_session(Node& node, session::SessionId id) {
+  const auto opened = co_await node.sessions.open(id);
+  if (!opened) co_return protocol::make_error(opened.error());
+  // Its agent, or its model, may be gone: what else is known is still told.
+  const auto window = co_await node.runtime.window_of(id);
+  const auto* row = node.sessions.find(id);
+  if (!row) co_return protocol::make_error(session::no_session(id));
+  const auto& setup = node.runtime.setup();
+  const auto found = setup.find(row->agent());
+  const auto agent = found ? *found : runtime::Agent();
+
+  protocol::ServerMessage message;
+  auto& out = *message.mutable_session_description();
+  fill(node, *out.mutable_session(), *row);
+  out.set_model(runtime::model_for(row, agent));
+  const auto thinking = row->text("thinkingLevel");
+  out.set_thinking(std::string(thinking.empty() ? model::name_of(agent.thinking) : thinking));
+  if (window) fill(*out.mutable_context(), window->usage);
+  fill(*out.mutable_usage(), row->id.text(), row->usage);
+  out.set_compactions(row->compaction_count);
+  out.set_permission_mode(std::string(
+      runtime::name_of(mode_of(agent, runtime::is_local(row->sender(), row->key()), *row))));
+  out.set_last_error(window ? last_error((*opened)->context()) : window.error().what);
+  out.set_store_path(node.store.path_of(id));
+  if (const auto key = session::Key::parse(row->key())) {
+    out.set_queue(std::string(name_of(node.runtime.queue_of(*key, agent))));
+    // What runs is said by its conversation, which may be in another session by now.
+    if (node.sessions.current(*key) == id) {
+      const auto activity = node.runtime.activity(*key);
+      out.set_running(activity.running);
+      out.set_waiting(static_cast<std::uint32_t>(activity.waiting));
+    }
+  } else {
+    out.set_queue(std::string(name_of(agent.queue)));
+  }
+  co_return message;
+}
+
+}  // namespace
+
+protocol::Answer answer_generate_title(Node& node, const protocol::GenerateTitle& request) {
+  auto id = known_session(node, request.id());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(generate_title(node, *std::move(id), request.replace()));
+}
+
+protocol::Answer answer_describe_context(Node& node, const protocol::DescribeContext& request) {
+  auto id = known_session(node, request.id());
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(describe_context(node, *std::move(id)));
+}
+
+protocol::Answer answer_describe_session(Node& node, const protocol::DescribeSession& request) {
+  auto id = wanted_session(node, request);
+  if (!id) return protocol::answer_with(id.error());
+  return protocol::answer_with(describe_session(node, *std::move(id)));
+}
+
+}  // namespace reef::server

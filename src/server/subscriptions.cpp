@@ -1,0 +1,58 @@
+// The event bus: subscribe_event, unsubscribe_event, list_subscriptions, publish_event.
+
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+void fill(protocol::SubscriptionInfo& out, const bus::Subscription& one) {
+  out.set_id(one.id);
+  out.set_source(one.source);
+  out.set_target_agent(one.target_agent);
+  out.set_once(one.once);
+  out.set_delivered(one.delivered);
+  out.set_dropped(one.dropped);
+}
+
+Task<protocol::ServerMessage> subscribe(Node& node, std::string source, std::string agent,
+                                        bool once) {
+  const auto made = co_await node.bus->subscribe(std::move(source), std::move(agent), once);
+  if (!made) co_return protocol::make_error(made.error());
+  protocol::ServerMessage message;
+  fill(*message.mutable_subscription_info(), *made);
+  co_return message;
+}
+
+Task<protocol::ServerMessage> unsubscribe(Node& node, std::uint64_t id) {
+  const auto done = co_await node.bus->unsubscribe(id);
+  if (!done) co_return protocol::make_error(done.error());
+  co_return protocol::make_pong();
+}
+
+}  // namespace
+
+protocol::Answer answer_subscribe_event(Node& node, const protocol::SubscribeEvent& request) {
+  return protocol::answer_with(
+      subscribe(node, request.source(), request.target_agent(), request.once()));
+}
+
+protocol::Answer answer_unsubscribe_event(Node& node, const protocol::UnsubscribeEvent& request) {
+  return protocol::answer_with(unsubscribe(node, request.id()));
+}
+
+protocol::Answer answer_list_subscriptions(Node& node) {
+  protocol::ServerMessage message;
+  auto& out = *message.mutable_subscription_list();
+  for (const auto& one : node.bus->list()) fill(*out.add_subscriptions(), one);
+  out.set_published(node.bus->published());
+  out.set_dropped(node.bus->dropped());
+  return protocol::answer_with(std::move(message));
+}
+
+protocol::Answer answer_publish_event(Node& node, const protocol::PublishEvent& request) {
+  const auto sent = node.bus->publish(bus::Event{request.source(), request.payload()});
+  if (!sent) return protocol::answer_with(sent.error());
+  return protocol::answer_with(protocol::make_pong());
+}
+
+}  // namespace reef::server

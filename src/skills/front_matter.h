@@ -1,0 +1,37 @@
+// The head of a SKILL.md between two lines of dashes, in the part of YAML that people write there:
+// texts (plain, quoted, folded, literal), lists and one level of pairs. What YAML would refuse and
+// a reader can still understand is read with a warning. Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace reef::skills {
+
+struct Field {
+  enum class Kind : std::uint8_t { text, list, pairs };
+
+  std::string name;
+  std::size_t line = 0;  // in the file, from 1
+  Kind kind = Kind::text;
+  std::string text = {};
+  std::vector<std::string> items = {};
+  std::vector<std::pair<std::string, std::string>> pairs = {};
+};
+
+struct FrontMatter {
+  std::vector<Field> fields;  // each name once
+  std::string body;           // what follows
+  std::vector<std::string> warnings;
+
+  const Field* find(std::string_view name) const;
+};
+
+// `text` is valid UTF-8. The error says which line cannot be understood.
+Result<FrontMatter> read_front_matter(std::string_view text);
+
+}  // namespace reef::skills

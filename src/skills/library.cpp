@@ -1,0 +1,37 @@
+#include "skills/library.h"
+
+namespace reef::skills {
+namespace {
+
+Result<Library::Opened> open_now(Shelf& shelf, const std::vector<std::string>& roots,
+                                 const std::string& name, const std::string& file) {
+  REEF_TRY(auto found, shelf.load(roots, name));
+  Library::Opened out{std::move(found), {}, {}};
+  if (!file.empty()) {
+    REEF_TRY(out.text, shelf.read_bundled(out.found, file));
+  }
+  out.files = shelf.bundled(out.found);
+  return out;
+}
+
+}  // namespace
+
+void Library::configure(const std::vector<std::string>& paths) {
+  roots_ = {own_};
+  roots_.insert(roots_.end(), paths.begin(), paths.end());
+}
+
+Task<Catalogue> Library::look() {
+  // A reload must not change them under the pool's hands.
+  auto work = [this, roots = roots_] { return shelf_.look(roots); };
+  co_return co_await pool_.run(work);
+}
+
+Task<Result<Library::Opened>> Library::open(std::string name, std::string file) {
+  auto work = [this, roots = roots_, name = std::move(name), file = std::move(file)] {
+    return open_now(shelf_, roots, name, file);
+  };
+  co_return co_await pool_.run(work);
+}
+
+}  // namespace reef::skills

@@ -1,0 +1,102 @@
+"""Components beside the daemon: the port file, the tools over MCP, and reef-cron's jobs."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import unittest
+import urllib.request
+
+from reefbox import *
+
+
+class Component:
+    """A reef-cron on a home."""
+
+    def __init__(self, home):
+        self.home = home
+        self.log = home.path + ".cron.log"
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen([binary("reef-cron"), "--home", home.path], stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=log, env=environment(), cwd="/")
+        self.port = wait_for(self.answering, "a port that answers")
+
+    def answering(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"reef-cron ended: {open(self.log).read()}")
+        try:
+            port = int(self.home.read("run/cron.port"))
+            socket.create_connection(("127.0.0.1", port), TIMEOUT).close()
+            return port
+        except (FileNotFoundError, ConnectionRefusedError):
+            return None
+
+    def call(self, tool, **arguments):
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/mcp", json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as reply:
+            return json.load(reply)["result"]
+
+    def end(self, how=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        self.process.wait(TIMEOUT)
+        if os.path.exists(self.log):
+            os.unlink(self.log)
+
+
+class Components(unittest.TestCase):
+    def setUp(self):
+        self.home = Home(script=script({"text": "as you say"}))
+        self.addCleanup(self.home.cleanup)
+        self.home.start()
+        self.cron = Component(self.home)
+        self.addCleanup(lambda: self.cron.end())
+
+    def test_the_port_file_comes_and_goes_with_it(self):
+        self.cron.end()
+        self.assertFalse(os.path.exists(self.home.file("run/cron.port")))
+        self.cron = Component(self.home)
+        self.cron.end(signal.SIGKILL)
+        self.assertTrue(os.path.exists(self.home.file("run/cron.port")), "nobody could take it away")
+        self.cron = Component(self.home)
+        self.assertIn("no jobs", self.cron.call("cron_list")["content"][0]["text"])
+
+    def test_a_job_speaks_in_a_conversation_of_its_own(self):
+        done = self.cron.call("cron_add", name="tick", schedule="@every 1s", message="what time is it?")
+        self.assertFalse(done["isError"], done)
+        listed = wait_for(lambda: json.loads(self.home.reef("sessions", "--key", "cron:tick", "--json").out), "a session")
+        self.assertEqual(listed[0]["preview"], "what time is it?")
+        self.assertFalse(self.cron.call("cron_remove", name="tick")["isError"])
+        self.assertEqual(self.cron.call("cron_list")["structuredContent"]["jobs"], [])
+
+    def test_jobs_outlive_the_component(self):
+        self.cron.call("cron_add", name="tea", schedule="0 16 * * 1-5", message="tea?")
+        self.cron.end(signal.SIGKILL)
+        self.cron = Component(self.home)
+        jobs = self.cron.call("cron_list")["structuredContent"]["jobs"]
+        self.assertEqual([(j["name"], j["schedule"], j["message"]) for j in jobs], [("tea", "0 16 * * 1-5", "tea?")])
+
+    def test_what_is_wrong_is_said_to_the_model(self):
+        for arguments, part in (({"name": "x", "schedule": "61 * * * *", "message": "m"}, "minute: '61'"),
+                                ({"name": "../x", "schedule": "@daily", "message": "m"}, "name:"),
+                                ({"name": "x", "schedule": "@daily", "message": " "}, "message:"),
+                                ({}, "name:")):
+            answer = self.cron.call("cron_add", **arguments)
+            self.assertTrue(answer["isError"])
+            self.assertIn(part, answer["content"][0]["text"])
+
+    def test_a_daemon_that_is_away_is_a_line_in_the_list(self):
+        self.home.stop()
+        self.cron.call("cron_add", name="tick", schedule="@every 1s", message="hello?")
+        wait_for(lambda: [j for j in self.cron.call("cron_list")["structuredContent"]["jobs"] if j["lastError"]],
+                          "the error")
+        self.home.start()
+        wait_for(lambda: [j for j in self.cron.call("cron_list")["structuredContent"]["jobs"] if not j["lastError"]],
+                 "a turn that went well")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,173 @@
+"""delegate: tasks to other agents, in conversations of their own."""
+
+import json
+import os
+import unittest
+
+from reefbox import *
+
+HANG = {"text": "so far", "hang": True}
+
+
+def delegate(*tasks, background=None):
+    arguments = {"tasks": list(tasks)}
+    if background is not None:
+        arguments["background"] = background
+    return {"calls": [{"name": "delegate", "arguments": arguments}]}
+
+
+class Delegate(unittest.TestCase):
+    def home(self, parent, child=({"text": "child's answer"},), config="", agent=""):
+        """The agent `scripted` plays `parent`, the agent `scout` plays `child`."""
+        home = Home(config=config + '[providers.c]\nkind = "scripted"\nscript = "c.json"\n', script=script(*parent))
+        self.addCleanup(home.cleanup)
+        home.write("c.json", script(*child))
+        home.write("agents/scout.toml", 'model = "c/x"\ndescription = "Looks."\n' + agent)
+        home.start()
+        return home
+
+    def sessions(self, home):
+        return {s["id"]: s for s in home.reef("sessions", "--json").json}
+
+    def of(self, home, agent):
+        (session,) = [s for s in self.sessions(home).values() if s["agent"] == agent]
+        return session
+
+    def texts(self, home, session):
+        out = []
+        for entry in map(json.loads, home.read(f"sessions/{session['id']}/session.jsonl").splitlines()):
+            if entry["type"] == "message":
+                content = entry["message"]["content"]
+                out.append(content if isinstance(content, str) else "".join(b.get("text", "") for b in content))
+        return out
+
+    def meta(self, home, session):
+        out = {}
+        for entry in map(json.loads, home.read(f"sessions/{session['id']}/session.jsonl").splitlines()):
+            if entry.get("customType") == "reef.meta":
+                out.update(entry["data"])
+        return out
+
+    def test_tasks_come_back_together_and_sessions_are_linked(self):
+        home = self.home([delegate({"agent": "scout", "message": "look here"}, {"agent": "scout", "message": "look there"}),
+                          {"text": "thanks"}])
+        events = home.connect().stream(turn("scripted", "go"))
+        (result,) = [e.detail for e in events if e.event == "tool_result"]
+        got = json.loads(result.str(2))
+        self.assertEqual([(g["agent"], g["result"]) for g in got], [("scout", "child's answer")] * 2)
+        parent = self.of(home, "scripted")
+        children = [s for s in self.sessions(home).values() if s["agent"] == "scout"]
+        self.assertEqual({g["session"] for g in got}, {c["id"] for c in children})
+        for child in children:
+            meta = self.meta(home, child)
+            self.assertEqual(meta["parentSession"], parent["id"])
+            self.assertEqual(len(self.texts(home, child)), 2, "the task and its answer, nothing else")
+        progress = "".join(e.detail.str(2) for e in events if e.event == "tool_progress")
+        self.assertIn("] started", progress)
+        self.assertIn("] child's answer", progress)
+
+    def test_W4_a_worker_has_a_model_and_failures_are_errors(self):
+        # A worker plays its caller's script; the limit keeps it from delegating in turn.
+        home = self.home([delegate({"message": "as a worker"}), {"text": "thanks"}], config="[delegate]\ndepth_max = 1\n")
+        home.say("go", agent="scripted")
+        worker = self.of(home, "worker")
+        self.assertEqual(self.texts(home, worker)[0], "as a worker")
+        failing = self.home([delegate({"agent": "scout", "message": "x"}), {"text": "oh"}],
+                            [{"fail": "auth", "message": "bad key"}])
+        events = failing.connect().stream(turn("scripted", "go"))
+        (result,) = [e.detail for e in events if e.event == "tool_result"]
+        self.assertEqual(result.int(4), 1, "is_error")
+        self.assertIn("bad key", json.loads(result.str(2))[0]["error"])
+
+    def test_W5_each_in_its_own_folder(self):
+        os.makedirs("/tmp/reef-delegate-a", exist_ok=True)
+        home = self.home([delegate({"agent": "scout", "message": "x", "cwd": "/tmp/reef-delegate-a"}), {"text": "ok"}],
+                         [{"calls": [{"name": "bash", "arguments": {"command": "pwd"}}]}, {"text": "done"}])
+        home.say("go", agent="scripted")
+        self.assertIn("/tmp/reef-delegate-a", " ".join(self.texts(home, self.of(home, "scout"))))
+
+    def test_C8_a_restart_gives_no_old_history(self):
+        home = self.home([delegate({"agent": "scout", "message": "first"}), {"text": "ok"},
+                          delegate({"agent": "scout", "message": "second"}), {"text": "ok"}])
+        home.say("go", agent="scripted")
+        home.stop()
+        home.start()
+        home.say("again", agent="scripted")
+        children = [s for s in self.sessions(home).values() if s["agent"] == "scout"]
+        self.assertEqual(sorted(self.texts(home, c)[0] for c in children), ["first", "second"])
+        self.assertEqual(len({c["key"] for c in children}), 2)
+
+    def test_C15_depth_is_limited(self):
+        home = self.home([delegate({"agent": "scout", "message": "x"}), {"text": "ok"}],
+                         [delegate({"agent": "scout", "message": "deeper"}), {"text": "done"}],
+                         config="[delegate]\ndepth_max = 2\nwidth_max = 1\n")
+        home.say("go", agent="scripted")
+        scouts = [s for s in self.sessions(home).values() if s["agent"] == "scout"]
+        self.assertEqual(len(scouts), 2)
+        self.assertIn("2 deep already", " ".join(" ".join(self.texts(home, s)) for s in scouts))
+
+    def test_kill_reaches_the_children(self):
+        home = self.home([delegate({"agent": "scout", "message": "x"}, {"agent": "scout", "message": "y"}), {"text": "ok"}],
+                         [HANG])
+        with home.connect() as link:
+            link.send(request(STREAM, turn("scripted", "go")))
+            wait_for(lambda: home.connect().call(GET_STATS).body.int(2) == 3 or None, "children to run")
+            self.assertEqual(home.connect().call(KILL, {1: "scripted", 2: "user"}).tag, PONG)
+            self.assertEqual(link.events()[-1].event, "end")
+        wait_for(lambda: home.connect().call(GET_STATS).body.int(2) == 0, "all to end")
+
+    def test_a_childs_permission_is_asked_of_the_parents_user(self):
+        path = f"/tmp/reef-delegated-{os.getpid()}"
+        home = self.home([delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"}],
+                         [{"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}}]}, {"text": "done"}])
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        with home.connect() as link:
+            link.send(request(STREAM, turn("scripted", "go")))
+            while True:
+                event = link.recv()
+                if event.event == "ask_user":
+                    break
+            self.assertFalse(os.path.exists(path))
+            (question,) = home.reef("questions", "--json").json
+            self.assertEqual((question["kind"], question["key"]), ("permission", "agent:scripted:user"))
+            self.assertEqual(home.connect().call(REPLY_TO_ASK, {3: "Allow once", 200: question["id"]}).tag, PONG)
+            link.events()
+        self.assertTrue(os.path.exists(path))
+
+    def test_a_childs_mode_is_never_wider(self):
+        path = f"/tmp/reef-delegated-not-{os.getpid()}"
+        home = self.home([delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"}],
+                         [{"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}}]}, {"text": "done"}],
+                         agent='permission_mode = "allow-all"\n')
+        home.write("agents/scripted.toml", 'model = "s/x"\npermission_mode = "safe"\n')
+        self.assertEqual(home.reef("reload").code, 0)
+        home.say("go", agent="scripted")
+        self.assertFalse(os.path.exists(path))
+        self.assertEqual(self.meta(home, self.of(home, "scout"))["permissionMode"], "safe")
+
+    def test_background_returns_at_once_and_comes_back_as_a_message(self):
+        home = self.home([delegate({"agent": "scout", "message": "slow"}, background=True), {"text": "started"},
+                          {"text": "I heard"}])
+        home.write("agents/writer.toml", 'model = "c/x"\n')
+        home.reef("reload")
+        self.assertEqual(home.reef("events", "subscribe", "delegate:*:done", "writer").code, 0)
+        events = home.connect().stream(turn("scripted", "go"))
+        (result,) = [e.detail for e in events if e.event == "tool_result"]
+        (task,) = json.loads(result.str(2))
+        self.assertEqual(set(task), {"agent", "session", "task_id"})
+        parent = self.of(home, "scripted")
+        wait_for(lambda: "I heard" in self.texts(home, parent), "the parent to answer")
+        (message,) = [t for t in self.texts(home, parent) if t.startswith("<delegated")]
+        self.assertIn(task["task_id"], message)
+        self.assertIn("child's answer", message)
+        key = f"agent:writer:event:delegate:{task['task_id']}:done"
+        wait_for(lambda: home.reef("sessions", "--key", key, "--json").json, "the subscriber to be started")
+
+    def test_stop_waits_for_nobody_in_the_background(self):
+        home = self.home([delegate({"agent": "scout", "message": "x"}, background=True), {"text": "ok"}], [HANG])
+        home.say("go", agent="scripted")
+        self.assertEqual(home.stop(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

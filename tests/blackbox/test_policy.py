@@ -1,0 +1,228 @@
+"""What happens by itself: titles, flushes, compactions, archiving; and how it is turned off and explained."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+
+from reefbox import *
+from test_search import transcript
+
+# Small enough that a few messages fill a context.
+SMALL = "[compaction]\nkeep_recent_tokens = 200\n[policy]\ncompact_threshold = 3000\nflush_margin = 500\n"
+LONG = "the harbour master counts every wave and writes it down " * 60
+
+
+class Case(unittest.TestCase):
+    def home(self, config="", policy=True, **options):
+        home = Home(config, **options)
+        self.addCleanup(home.cleanup)
+        home.start(policy=policy)
+        return home
+
+    def rows(self, home):
+        return {row["id"]: row for row in home.reef("sessions", "--json").json}
+
+    def row(self, home, **fields):
+        """The only session, once its fields are so."""
+        def look():
+            rows = list(self.rows(home).values())
+            return rows[0] if rows and all(rows[0].get(k) == v for k, v in fields.items()) else None
+        return wait_for(look, f"a session with {fields}")
+
+    def titled(self, home, agent):
+        return wait_for(lambda: [r for r in self.rows(home).values() if r["agent"] == agent and r.get("name")],
+                        f"a title for {agent}")[0]
+
+    def fill(self, home, agent="reef"):
+        """Three turns: the third goes beyond both limits at once."""
+        for words in (LONG, LONG, LONG * 2):
+            home.say(words, agent=agent)
+
+    def entries(self, home):
+        return read_lines(home.transcript())
+
+
+class Titles(Case):
+    def test_after_the_first_exchange(self):
+        home = self.home()
+        home.say("how do I rotate the deploy key of the harbour?")
+        row = self.titled(home, "reef")
+        self.assertTrue(3 <= len(row["name"].split()) <= 6, row["name"])
+        self.assertEqual([e["type"] for e in self.entries(home)].count("session_info"), 1)
+
+    def test_one_that_was_given_stays(self):
+        home = self.home(policy=False)
+        home.say("how do I rotate the deploy key?")
+        id_ = self.row(home)["id"]
+        home.reef("set", id_, "name=Mine")
+        home.stop()
+        home.start(policy=True)
+        home.say("and the other one, of the lighthouse?")
+        home.say("a word of another conversation", sender="other")
+        wait_for(lambda: [r for r in self.rows(home).values() if r["sender"] == "other" and r.get("name")], "a title")
+        self.assertEqual(self.rows(home)[id_]["name"], "Mine")
+
+    def test_off_for_the_node_and_on_for_an_agent(self):
+        home = self.home("[policy]\ntitle = false\n", files={"agents/scribe.toml": "[policy]\ntitle = true\n"})
+        home.say("the first conversation has no title")
+        home.say("but the second one has a title", agent="scribe")
+        self.titled(home, "scribe")
+        self.assertEqual([r["name"] for r in self.rows(home).values() if r["agent"] == "reef"], [""])
+
+    def test_a_policy_of_its_own_process(self):
+        home = self.home(policy=False)
+        with open(os.devnull, "wb") as nowhere:
+            policy = subprocess.Popen([binary("reef"), "--home", home.path, "policy", "run"], stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, stderr=nowhere, env=environment())
+        self.addCleanup(policy.stdout.close)
+        self.addCleanup(policy.wait)
+        self.addCleanup(policy.kill)
+        self.assertIn(b"running", policy.stdout.readline())
+
+        # It may still be connecting when the first turn ends: later ones it hears of.
+        def another():
+            home.say("which wave was the largest of all?")
+            return [r for r in self.rows(home).values() if r.get("name")]
+        wait_for(another, "a title")
+        policy.send_signal(signal.SIGINT)
+        self.assertEqual(policy.wait(TIMEOUT), 0)
+
+
+class Compactions(Case):
+    def test_by_itself_and_with_its_numbers_in_the_log(self):
+        home = self.home(SMALL)
+        self.fill(home)
+        row = wait_for(lambda: [r for r in self.rows(home).values() if r["compactionCount"] > 0], "a compaction")[0]
+        self.assertRegex(home.read("logs/reefd.log"), rf"policy: session {row['id']}: compact: \d+ [^\n]*tokens[^\n]*, above 3000")
+        self.assertNotIn("harbour master", home.read("logs/reefd.log"))
+        self.assertEqual([e for e in self.entries(home) if e.get("message", {}).get("hidden") or e.get("hidden")], [],
+                         "the local model is not asked for notes")
+
+    def test_a_flush_comes_before_it_and_is_shown_to_nobody(self):
+        home = self.home(SMALL, script=script(*[{"text": "noted"}] * 3, {"text": "NO_REPLY"}, {"text": "more"}))
+        self.fill(home, "scripted")
+        row = self.row(home, compactionCount=1)
+        self.assertEqual(row["memoryFlushCompactionCount"], 0)
+        entries = self.entries(home)
+        flush = [i for i, e in enumerate(entries) if "about to be shortened" in json.dumps(e) and e["type"] == "message"]
+        compaction = [i for i, e in enumerate(entries) if e["type"] == "compaction"]
+        self.assertEqual(len(flush), 1)
+        self.assertEqual(len(compaction), 1)
+        self.assertLess(flush[0], compaction[0])
+        self.assertNotIn("about to be shortened", row["preview"])
+        self.assertRegex(home.reef("show", row["id"]).out, r"hidden\)\nNO_REPLY\n")
+
+    def test_no_flush_where_nothing_may_be_written(self):
+        for config in ('permission_mode = "safe"\n', 'tools = ["recall"]\n', "[policy]\nflush = false\n"):
+            with self.subTest(config):
+                home = self.home(SMALL, script=script({"text": "noted"}))
+                home.write("agents/scripted.toml", 'model = "s/x"\n' + config)
+                home.reef("reload")
+                self.fill(home, "scripted")
+                self.row(home, compactionCount=1)
+                self.assertNotIn("about to be shortened", json.dumps(self.entries(home)))
+
+    def test_a_session_may_have_rules_of_its_own(self):
+        home = self.home(SMALL)
+        home.say("short")
+        id_ = self.row(home)["id"]
+        self.assertEqual(home.reef("set", id_, "policy=compact=off").code, 0)
+        self.fill(home)
+        told = home.reef("policy", "explain", id_, "--json").json
+        self.assertEqual(told["decisions"]["compact"]["decision"], "no")
+        self.assertIn("compact is off", told["decisions"]["compact"]["why"])
+        self.assertGreater(told["tokens"], told["compactAbove"])
+        home.reef("set", id_, "policy=compact=perhaps")
+        told = home.reef("policy", "explain", id_, "--json").json
+        self.assertIn("policy.compact: must be true or false", told["problems"][0])
+        self.assertEqual(told["decisions"]["compact"]["decision"], "now", "a rule that is wrong does not count")
+        self.assertIn("above 3000", home.reef("policy", "explain", id_).out)
+
+    def test_all_off(self):
+        home = self.home(SMALL + "enabled = false\n", files={"agents/scribe.toml": "[policy]\ntitle = true\n"})
+        self.fill(home)
+        home.say("has a title", agent="scribe")
+        self.titled(home, "scribe")
+        [row] = [r for r in self.rows(home).values() if r["agent"] == "reef"]
+        self.assertEqual((row["compactionCount"], row["name"]), (0, ""))
+
+    def test_a_daemon_killed_before_it_could_decide_decides_after_the_next_turn(self):
+        home = self.home(SMALL, policy=False)
+        self.fill(home)
+        home.kill9()
+        home.start(policy=True)
+        home.say("and now?")
+        self.row(home, compactionCount=1)
+
+
+class Crashes(Case):
+    def test_killed_anywhere_in_title_flush_and_compaction(self):
+        """Whatever the moment: nothing is damaged, nothing said is lost, and in the end all is done once."""
+        random_ = random.Random(20261116)
+        replies = [{"text": "noted", "chunks": 1}] * 3 + [{"text": "NO_REPLY", "chunks": 4, "delay_ms": 3}] * 20
+        for _ in range(8):
+            home = self.home(SMALL, script=script(*replies))
+            self.fill(home, "scripted")
+            time.sleep(random_.random() * 0.06)  # chooses the moment of the kill
+            home.kill9()
+            home.start(policy=True)
+            self.assertEqual(home.reef("fsck").code, 0)
+            home.say("go on", agent="scripted")
+            row = wait_for(lambda: [r for r in self.rows(home).values() if r["compactionCount"] and r["name"]], "all")[0]
+            entries = self.entries(home)
+            said = [e["message"]["content"][0]["text"] for e in entries
+                    if e["type"] == "message" and e["message"]["role"] == "user" and not e.get("hidden")]
+            self.assertEqual([len(text) for text in said[:3]], [len(LONG), len(LONG), len(LONG) * 2])
+            self.assertEqual(said[3:], ["go on"])
+            kinds = [e["type"] for e in entries]
+            self.assertEqual((kinds.count("session_info"), kinds.count("compaction")), (1, 1))
+            self.assertEqual(row["memoryFlushCompactionCount"], 0)
+            home.cleanup()
+
+
+class Archiving(Case):
+    def test_stale_sessions_unless_flagged(self):
+        old = transcript("200101-old-one", ("user", "long ago"), ("assistant", "yes"))
+        kept = transcript("200101-kept-one", ("user", "long ago too"), ("assistant", "yes"))
+        files = {"sessions/200101-old-one/session.jsonl": old, "sessions/200101-kept-one/session.jsonl": kept}
+        home = self.home("[policy]\narchive_days = 30\n", policy=False, files=files)
+        home.reef("set", "200101-kept-one", "isFlagged=true")
+        home.say("today")
+        home.stop()
+        home.start(policy=True)
+        wait_for(lambda: self.rows(home)["200101-old-one"].get("isArchived"), "archiving")
+        archived = [id_ for id_, row in self.rows(home).items() if row.get("isArchived")]
+        self.assertEqual(archived, ["200101-old-one"])
+
+
+class Rules(Case):
+    def test_shown_with_their_values(self):
+        home = self.home(SMALL, policy=False)
+        rules = home.reef("policy", "--json").json
+        self.assertEqual((rules["compact_threshold"], rules["title"], rules["enabled"]), (3000, True, True))
+        self.assertIn("compact_threshold  3000", home.reef("policy").out)
+
+    def test_a_wrong_one_is_named_with_its_file(self):
+        for text, part in (("compact = 1\n", "policy.compact: must be true or false"),
+                           ("compakt = true\n", "policy.compakt: there is no such rule"),
+                           ("enabled = 3\n", "policy.enabled")):
+            home = Home("[policy]\n" + text, start=False)
+            self.addCleanup(home.cleanup)
+            done = home.reef("ping")
+            self.assertNotEqual(done.code, 0)
+            self.assertIn("config.toml", done.err)
+            self.assertIn(part, done.err)
+
+    def test_a_session_that_is_not_there(self):
+        home = self.home(policy=False)
+        done = home.reef("policy", "explain", "261116-no-such")
+        self.assertNotEqual(done.code, 0)
+        self.assertIn("261116-no-such", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

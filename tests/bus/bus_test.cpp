@@ -1,0 +1,226 @@
+#include "bus/bus.h"
+
+#include <cerrno>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "bus/done_hook.h"
+#include "model/scripted/scripted.h"
+#include "store/mem/mem_store.h"
+#include "support/faulty_files.h"
+#include "support/run.h"
+#include "support/temp_dir.h"
+
+namespace reef::bus {
+namespace {
+
+class BusTest : public testing::Test {
+ protected:
+  BusTest() { configure(R"({"replies":[{"text":"hello"}]})"); }
+  ~BusTest() override {
+    test::run(io, runtime.drain(std::chrono::milliseconds(0)));
+    test::run(io, bus.stop());
+    test::run(io, sessions.stop());
+  }
+
+  void configure(const std::string& script) {
+    auto setup = std::make_shared<runtime::Setup>();
+    setup->providers.add("s",
+                         std::make_shared<model::ScriptedProvider>(*model::parse_script(script)));
+    for (const auto* name : {"reef", "scout", "writer"}) {
+      runtime::Agent agent;
+      agent.name = name;
+      agent.model = "s/x";
+      setup->agents[name] = agent;
+    }
+    runtime.configure(std::move(setup));
+  }
+  Subscription subscribe(const std::string& source, const std::string& agent, bool once = false) {
+    return test::value_of(test::run(io, bus.subscribe(source, agent, once)));
+  }
+  void settle() { test::run(io, wait_until_idle()); }
+  Task<void> wait_until_idle() {
+    while (runtime.active() > 0) co_await yield_to_loop();
+  }
+  // "role:text;" of a conversation.
+  std::string said(const std::string& agent, const std::string& sender) {
+    const auto id = sessions.current(*session::Key::of_pair(agent, sender));
+    if (!id) return "(nothing)";
+    std::string out;
+    const session::Transcript transcript(session::read_transcript(store.raw().at(*id)));
+    for (const auto& entry : transcript.entries())
+      if (const auto message = session::message_of(entry))
+        out += std::string(session::role_of(*message)) + ":" + session::text_of(*message) + ";";
+    return out;
+  }
+
+  boost::asio::io_context io{1};
+  SystemClock clock;
+  SeededRandom random{1};
+  PosixFiles files;
+  Pool pool{2};
+  test::TempDir dir;
+  store::MemStore store;
+  session::Sessions sessions{io.get_executor(), store, clock, random};
+  runtime::Runtime runtime{io.get_executor(), sessions, clock};
+  Bus bus{io.get_executor(), files, pool, runtime, dir / "events/subscriptions.toml"};
+};
+
+TEST_F(BusTest, AnEventStartsWhoIsSubscribedAndNobodyElse) {
+  subscribe("rss:fetched", "scout");
+  subscribe("rss:*", "writer");
+  subscribe("other", "reef");
+  EXPECT_TRUE(bus.publish({"rss:fetched", "three entries"}));
+  settle();
+  EXPECT_EQ(said("scout", "event:rss:fetched"), "user:three entries;assistant:hello;");
+  EXPECT_EQ(said("writer", "event:rss:fetched"), "user:three entries;assistant:hello;");
+  EXPECT_EQ(said("reef", "event:rss:fetched"), "(nothing)");
+  EXPECT_EQ(bus.published(), 1U);
+  EXPECT_EQ(bus.list()[0].delivered, 1U);
+  EXPECT_TRUE(bus.publish({"nobody:cares", ""}));
+  EXPECT_EQ(bus.dropped(), 0U);
+}
+
+TEST_F(BusTest, OnceIsOnceAndTheSubscriptionIsGoneFromTheFile) {
+  subscribe("a", "scout", true);
+  EXPECT_TRUE(bus.publish({"a", "one"}));
+  EXPECT_TRUE(bus.publish({"a", "two"}));
+  settle();
+  test::run(io, bus.stop());
+  EXPECT_EQ(said("scout", "event:a"), "user:one;assistant:hello;");
+  EXPECT_TRUE(bus.list().empty());
+  EXPECT_EQ(test::read_file(dir / "events/subscriptions.toml").find("[[subscription]]"),
+            std::string::npos);
+}
+
+TEST_F(BusTest, SubscriptionsSurviveAndIdsAreNotGivenTwice) {
+  EXPECT_EQ(subscribe("a", "scout").id, 1U);
+  EXPECT_EQ(subscribe("b", "writer", true).id, 2U);
+  EXPECT_EQ(subscribe("a", "scout").id, 1U) << "the same again is the one there is";
+  EXPECT_TRUE(test::run(io, bus.unsubscribe(2)));
+  EXPECT_EQ(test::run(io, bus.unsubscribe(2)).error().code, Errc::not_found);
+  Bus later{io.get_executor(), files, pool, runtime, dir / "events/subscriptions.toml"};
+  ASSERT_TRUE(test::run(io, later.load()));
+  ASSERT_EQ(later.list().size(), 1U);
+  EXPECT_EQ(later.list()[0].source, "a");
+  EXPECT_EQ(test::value_of(test::run(io, later.subscribe("c", "reef", false))).id, 3U);
+}
+
+TEST_F(BusTest, U5_WhicheverCallFailsTheFileIsTheOldOneOrTheNewOne) {
+  const auto file = dir / "events/subscriptions.toml";
+  subscribe("a", "scout");
+  const auto before = test::read_file(file);
+  int failures = 0;
+  for (int nth = 1;; ++nth) {
+    test::write_file(file, before);
+    test::FaultyFiles faulty;
+    Bus fragile{io.get_executor(), faulty, pool, runtime, file};
+    ASSERT_TRUE(test::run(io, fragile.load()));
+    faulty.fail_at(nth, ENOSPC);
+    const auto made = test::run(io, fragile.subscribe("b", "writer", false));
+    if (!faulty.hit()) break;
+    const auto now = test::value_of(parse_subscriptions(test::read_file(file), "f"));
+    EXPECT_TRUE(now.list.size() == 1 || now.list.size() == 2) << nth;
+    if (made) continue;
+    ++failures;
+    EXPECT_EQ(fragile.list().size(), 1U) << nth;
+  }
+  EXPECT_GT(failures, 2);
+}
+
+TEST_F(BusTest, ABrokenFileIsReportedAndNeverWrittenOver) {
+  std::filesystem::create_directories(dir / "events");
+  test::write_file(dir / "events/subscriptions.toml", "[[subscription\n");
+  EXPECT_FALSE(test::run(io, bus.load()));
+  EXPECT_EQ(test::run(io, bus.subscribe("a", "scout", false)).error().code, Errc::conflict);
+  EXPECT_EQ(test::read_file(dir / "events/subscriptions.toml"), "[[subscription\n");
+}
+
+TEST_F(BusTest, WhatMakesNoSenseIsRefused) {
+  EXPECT_EQ(test::run(io, bus.subscribe("a", "nobody", false)).error().code, Errc::not_found);
+  EXPECT_EQ(test::run(io, bus.subscribe("a:", "scout", false)).error().code, Errc::invalid);
+  EXPECT_EQ(bus.publish({"a:*", ""}).error().code, Errc::invalid);
+  Limits limits;
+  limits.payload_bytes_max = 10;
+  bus.configure(limits);
+  EXPECT_EQ(bus.publish({"a", std::string(11, 'x')}).error().code, Errc::too_large);
+  EXPECT_TRUE(bus.publish({"a", std::string(10, 'x')}));
+}
+
+TEST_F(BusTest, EndsOfTurnsAreEventsWithTheLastWords) {
+  runtime.hooks().add(std::make_shared<DoneHook>(bus));
+  configure(R"({"replies":[{"text":"found it"}]})");
+  subscribe("agent:scout:done", "writer");
+  ASSERT_TRUE(runtime.submit({"scout", "user", "look", ""}));
+  settle();
+  EXPECT_EQ(said("writer", "event:agent:scout:done"), "user:found it;assistant:found it;");
+}
+
+TEST_F(BusTest, ATurnThatFailsIsAnotherEvent) {
+  runtime.hooks().add(std::make_shared<DoneHook>(bus));
+  subscribe("agent:scout:done", "writer");
+  subscribe("agent:scout:failed", "reef");
+  configure(R"({"replies":[{"fail":"auth","message":"bad key"}]})");
+  ASSERT_TRUE(runtime.submit({"scout", "user", "look", ""}));
+  settle();
+  EXPECT_EQ(said("writer", "event:agent:scout:done"), "(nothing)");
+  EXPECT_NE(said("reef", "event:agent:scout:failed").find("bad key"), std::string::npos);
+}
+
+TEST_F(BusTest, C15_AnAgentSubscribedToItselfIsStoppedAtTheDepth) {
+  runtime.hooks().add(std::make_shared<DoneHook>(bus));
+  subscribe("agent:scout:done", "scout");
+  ASSERT_TRUE(runtime.submit({"scout", "user", "go", ""}));
+  settle();
+  EXPECT_EQ(bus.list()[0].delivered, 8U);
+  EXPECT_EQ(bus.dropped(), 1U);
+}
+
+TEST_F(BusTest, C15_TwoAgentsThatStartEachOtherAreStoppedToo) {
+  runtime.hooks().add(std::make_shared<DoneHook>(bus));
+  Limits limits;
+  limits.depth_max = 3;
+  bus.configure(limits);
+  subscribe("agent:scout:done", "writer");
+  subscribe("agent:writer:done", "scout");
+  ASSERT_TRUE(runtime.submit({"scout", "user", "go", ""}));
+  settle();
+  EXPECT_EQ(bus.list()[0].delivered + bus.list()[1].delivered, 3U);
+  EXPECT_EQ(bus.dropped(), 1U);
+}
+
+TEST_F(BusTest, OneEventStartsSoManyAndNoMore) {
+  Limits limits;
+  limits.fan_out_max = 2;
+  bus.configure(limits);
+  for (const auto* agent : {"reef", "scout", "writer"}) subscribe("a", agent);
+  EXPECT_TRUE(bus.publish({"a", "x"}));
+  EXPECT_EQ(bus.dropped(), 1U);
+  EXPECT_EQ(bus.list()[2].dropped, 1U);
+  settle();
+  EXPECT_EQ(said("writer", "event:a"), "(nothing)");
+}
+
+TEST_F(BusTest, TurnsThatEventsStartedAreBounded) {
+  configure(R"({"replies":[{"text":"so","hang":true}]})");
+  Limits limits;
+  limits.turns_max = 2;
+  bus.configure(limits);
+  subscribe("a", "scout");
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(bus.publish({"a", "x"}));
+  EXPECT_EQ(bus.dropped(), 2U);
+}
+
+TEST_F(BusTest, ADroppedOnceIsStillThere) {
+  Limits limits;
+  limits.turns_max = 0;
+  bus.configure(limits);
+  subscribe("a", "scout", true);
+  EXPECT_TRUE(bus.publish({"a", "x"}));
+  EXPECT_EQ(bus.list().size(), 1U);
+  EXPECT_EQ(bus.dropped(), 1U);
+}
+
+}  // namespace
+}  // namespace reef::bus
