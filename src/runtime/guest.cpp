@@ -73,6 +73,7 @@ Task<void> Runtime::prepare(Turn& turn) {
   const auto& run = turn.run;
   const auto& agent = run.agent_;
   const auto cwd = directory_of(turn.session->id(), run.message_.cwd);
+  if (!run.guest()) co_await hooks_.ready(agent);
   turn.offer = offer_for(agent, run.setup_, run.guest());
   auto& request = turn.request;
   request.system = turn.offer->prompt;

@@ -137,6 +137,9 @@ class Runtime {
   const Setup& setup() const { return *setup_; }
   std::shared_ptr<const Setup> shared_setup() const { return setup_; }
 
+  // An agent's tools are others than they were; turns in flight keep what they have.
+  void forget_offer(const std::string& agent) { offers_.erase(agent); }
+
   // Told of a user's words once they are durable; must return at once.
   using OnWords = std::function<void(const session::SessionId&, const std::string&)>;
   void on_words(OnWords told) { on_words_ = std::move(told); }
