@@ -27,6 +27,7 @@ MakeCommands agent_commands;       // `reef agents ...`: who answers
 MakeCommands context_commands;     // `reef context`, `title`, `archives`: what a model is given
 MakeCommands event_commands;       // `reef events ...`: what happens in all conversations, and
                                    // which events start which agents
+MakeCommands mcp_commands;         // `reef mcp ...`: MCP servers of agents
 MakeCommands memory_commands;      // `reef memory ...`: what agents remember
 MakeCommands model_commands;       // `reef models`, `providers`, `setup`: which models there are
 MakeCommands permission_commands;  // `reef permissions`, `mode`, `plans`, `plan`: what agents may

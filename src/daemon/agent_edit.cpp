@@ -9,6 +9,7 @@
 #include "daemon/toml_json.h"
 #include "daemon/toml_lines.h"
 #include "daemon/toml_table.h"
+#include "mcp/spec.h"
 #include "session/ids.h"
 
 namespace reef::daemon {
@@ -110,6 +111,17 @@ bool is_secret_name(std::string_view name) {
   return false;
 }
 
+// Arguments of a command: what looks like a secret in them.
+json::array masked_list(const json::array& args) {
+  std::vector<std::string> texts;
+  for (const auto& arg : args) texts.emplace_back(arg.is_string() ? arg.get_string().c_str() : "");
+  const auto shown = mcp::masked_args(texts);
+  json::array out;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    out.push_back(args[i].is_string() ? json::value(shown[i]) : args[i]);
+  return out;
+}
+
 json::value masked_value(const json::value& value, bool secret) {
   if (const auto* text = value.if_string()) {
     const std::string_view words(*text);
@@ -125,8 +137,14 @@ json::value masked_value(const json::value& value, bool secret) {
   if (!fields) return value;
   json::object out;
   for (const auto& [name, field] : *fields)
-    out[name] =
-        masked_value(field, secret || name == "env" || name == "headers" || is_secret_name(name));
+    if (name == "args" && field.is_array()) {
+      out[name] = masked_list(field.get_array());
+    } else if (name == "url" && field.is_string()) {
+      out[name] = mcp::masked_url(std::string(field.get_string()));
+    } else {
+      out[name] =
+          masked_value(field, secret || name == "env" || name == "headers" || is_secret_name(name));
+    }
   return out;
 }
 
@@ -137,6 +155,13 @@ void unmask(json::value& patch, const json::value* was) {
   } else if (auto* fields = patch.if_object()) {
     for (auto& [name, field] : *fields) {
       const auto* old = was && was->is_object() ? was->get_object().if_contains(name) : nullptr;
+      // As they were shown: masked in the middle of a text.
+      if (old && name == "args" && field.is_array() && old->is_array() &&
+          field.get_array() == masked_list(old->get_array()))
+        field = *old;
+      if (old && name == "url" && field.is_string() && old->is_string() &&
+          std::string_view(field.get_string()) == mcp::masked_url(std::string(old->get_string())))
+        field = *old;
       unmask(field, old);
     }
   } else if (auto* list = patch.if_array()) {

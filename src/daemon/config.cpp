@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "daemon/agent_edit.h"
+#include "daemon/mcp_config.h"
 #include "daemon/provider_config.h"
 #include "daemon/toml_json.h"
 #include "daemon/toml_table.h"
@@ -25,24 +26,6 @@ std::optional<int> minutes_of_day(std::string_view text) {
   const int minutes = (text[3] - '0') * 10 + (text[4] - '0');
   if (hours > 23 || minutes > 59) return std::nullopt;
   return hours * 60 + minutes;
-}
-
-// Names, or tables that have one.
-void read_mcps(Table& root, std::vector<std::string>& into) {
-  const auto* node = root.find("mcps");
-  if (!node) return;
-  const auto* list = node->as_array();
-  if (!list) return root.refuse("mcps", *node, "must be a list of names or tables");
-  for (const auto& item : *list) {
-    const auto* table = item.as_table();
-    const auto* named = table ? table->get("name") : &item;
-    const auto name = named ? named->value_exact<std::string>() : std::nullopt;
-    if (!name || name->empty())
-      return root.refuse("mcps", item, "must be a list of names, or of tables with a name");
-    if (std::find(into.begin(), into.end(), *name) != into.end())
-      return root.refuse("mcps", item, fmt::format("names '{}' twice", *name));
-    into.push_back(*name);
-  }
 }
 
 }  // namespace
@@ -164,6 +147,14 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     table.read("bytes_max", 0, 1 << 20, config.instructions.bytes_max);
     REEF_CHECK(table.finish(out.warnings));
   }
+  if (const auto* section = root.sub("mcp")) {
+    Table table(*section, file, "mcp.");
+    std::int64_t seconds = config.mcp_idle.count();
+    table.read("idle_timeout", 1, 7 * 24 * 60 * 60, seconds);
+    config.mcp_idle = std::chrono::seconds(seconds);
+    REEF_CHECK(table.finish(out.warnings));
+  }
+  read_node_mcps(root, config.mcps);
   if (const auto* section = root.sub("skills")) {
     Table table(*section, file, "skills.");
     table.read("paths", config.skill_paths);
@@ -240,7 +231,7 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   }
   root.read("tools", agent.tools);
   root.read("skills", agent.skills);
-  read_mcps(root, agent.mcps);
+  read_agent_mcps(root, agent);
   const auto read_mode = [&](std::string_view field, runtime::PermissionMode& into) {
     std::string mode(runtime::name_of(into));
     root.read(field, mode);

@@ -14,6 +14,7 @@
 #include "bus/bus.h"
 #include "hooks/delegate/delegate_hook.h"
 #include "hooks/instructions/instructions.h"
+#include "mcp/spec.h"
 #include "model/registry.h"
 #include "policy/rules.h"
 #include "runtime/agent.h"
@@ -57,7 +58,9 @@ struct Config {
 
   std::map<std::string, ProviderConfig> providers;
 
-  std::vector<std::string> skill_paths;  // absolute, or ~/..., or relative to the home
+  std::chrono::seconds mcp_idle{1800};    // a server nobody uses this long is disconnected
+  std::map<std::string, mcp::Spec> mcps;  // servers agents use by name
+  std::vector<std::string> skill_paths;   // absolute, or ~/..., or relative to the home
   bus::Limits events;
   hooks::DelegateLimits delegate;
 };

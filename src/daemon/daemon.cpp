@@ -25,13 +25,17 @@
 #include "base/utf8.h"
 #include "bus/done_hook.h"
 #include "daemon/agent_changes.h"
+#include "daemon/components.h"
 #include "daemon/config.h"
 #include "daemon/config_edit.h"
 #include "daemon/home.h"
 #include "daemon/import_definitions.h"
+#include "daemon/mcp_config.h"
 #include "daemon/systemd.h"
+#include "daemon/toml_json.h"
 #include "exchange/import.h"
 #include "hooks/hooks.h"
+#include "mcp/mcp.h"
 #include "model/local/local.h"
 #include "model/scripted/scripted.h"
 #include "organise/organise.h"
@@ -46,6 +50,7 @@ namespace {
 
 constexpr std::size_t kPoolThreadsMax = 16;
 constexpr std::size_t kTokenHexDigits = 64;
+constexpr std::chrono::milliseconds kSecretPatience{10'000};
 // Together under the five seconds a stop may take.
 constexpr std::chrono::milliseconds kDrainGrace{3'000};
 constexpr std::chrono::milliseconds kSettleGrace{500};
@@ -87,6 +92,12 @@ class Daemon {
         memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
+        mcps_(mcp::Pool::House{
+            io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
+            [this](std::string source) { return fetch_secret(std::move(source)); },
+            [this](const std::string& name) { return components_.address_of(name); }}),
+        components_(io.get_executor(), home_.run(),
+                    [this](const std::string& name) { mcps_.component_changed(name); }),
         skills_(files_, pool_, home_.skills()),
         running_(io.get_executor(), clock_),
         runtime_(io.get_executor(), sessions_, clock_),
@@ -118,7 +129,8 @@ class Daemon {
               agents(),
               &skills_,
               &bus_,
-              &running_},
+              &running_,
+              mcps()},
         agent_changes_(AgentHouse{AgentFiles{files_, home_.agents()}, pool_, runtime_, sessions_,
                                   memories_, [this] { return reload_agents(); },
                                   [this](std::string agent) {
@@ -150,6 +162,8 @@ class Daemon {
     runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::House{
         io.get_executor(), pool_, clock_, sessions_, home_.root, user_home(), users_umask,
         [this](const runtime::Caller& caller) { return context_window(caller); }}));
+    runtime_.hooks().add(std::make_shared<hooks::McpHook>(
+        mcps_, [this](const std::string& agent) { runtime_.forget_offer(agent); }));
     runtime_.use_compactions(compactions_);
     runtime_.on_words([this](const session::SessionId& id, const std::string& words) {
       changes_.take_words(id, words);
@@ -174,6 +188,8 @@ class Daemon {
     static_cast<void>(co_await definitions_.look());
     sessions_.set_on_change(
         [this](const session::SessionId& id, bool rewritten) { recall_.changed(id, rewritten); });
+    mcps_.set_idle(config.mcp_idle);
+    components_.start();
     REEF_CO_TRY(auto setup, make_setup(config));
     runtime_.configure(std::move(setup));
     config_ = config;
@@ -215,6 +231,8 @@ class Daemon {
     co_await bus_.stop();
     co_await compactions_.stop();
     co_await model_lists_.stop();
+    co_await components_.stop();
+    co_await mcps_.stop();
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
     for (const auto& listener : listeners_) co_await listener->stop();
@@ -233,6 +251,8 @@ class Daemon {
   // Before start() succeeded: whatever is there is closed.
   Task<void> abandon() {
     for (const auto& listener : listeners_) co_await listener->stop();
+    co_await components_.stop();
+    co_await mcps_.stop();
     co_await sessions_.stop();
     co_await recall_.stop();
     tasks_.cancel();
@@ -302,9 +322,20 @@ class Daemon {
     }
   }
 
-  model::HttpHouse house() {
+  http::Client& http() {
     if (!http_) http_ = std::make_unique<http::Client>(io_.get_executor());
-    return {*http_, pool_, clock_, random_};
+    return *http_;
+  }
+
+  model::HttpHouse house() { return {http(), pool_, clock_, random_}; }
+
+  // Of an MCP server: env:NAME and cmd:COMMAND, else the words themselves.
+  Task<Result<std::string>> fetch_secret(std::string source) {
+    if (!source.starts_with("env:") && !source.starts_with("cmd:")) co_return source;
+    auto work = [source] {
+      return model::read_key(model::key_source_from(source), kSecretPatience);
+    };
+    co_return co_await pool_.run(work);
   }
 
   Result<model::Providers::Entry> make_entry(const ProviderConfig& config) {
@@ -415,6 +446,43 @@ class Daemon {
     return out;
   }
 
+  server::Mcps mcps() {
+    server::Mcps out;
+    out.pool = &mcps_;
+    out.read = [](const std::string& config) { return mcp_spec_from(config); };
+    out.save = [this](std::string agent, std::string config) {
+      return shielded(alone(save_mcp(std::move(agent), std::move(config))));
+    };
+    out.remove = [this](std::string agent, std::string name) {
+      return shielded(alone(remove_mcp(std::move(agent), std::move(name))));
+    };
+    return out;
+  }
+
+  // An agent's file as JSON; empty when it has none.
+  Task<Result<json::object>> read_agent(std::string agent) {
+    auto work = [this, agent]() -> Result<json::object> {
+      const AgentFiles files{files_, home_.agents()};
+      REEF_TRY(const auto text, files.read_config(agent));
+      REEF_TRY(const auto table, parse_toml(text.value_or(""), files.config_path(agent)));
+      return to_json(table).as_object();
+    };
+    co_return co_await pool_.run(work);
+  }
+
+  Task<Status> save_mcp(std::string agent, std::string config) {
+    REEF_CO_TRY(const auto file, co_await read_agent(agent));
+    REEF_CO_TRY(const auto server, json::parse(config));
+    REEF_CO_TRY(const auto patch, patch_with_mcp(file, server.as_object()));
+    co_return co_await agent_changes_.update(agent, json::write(patch), "");
+  }
+
+  Task<Status> remove_mcp(std::string agent, std::string name) {
+    REEF_CO_TRY(const auto file, co_await read_agent(agent));
+    REEF_CO_TRY(const auto patch, patch_without_mcp(file, name));
+    co_return co_await agent_changes_.update(agent, json::write(patch), "");
+  }
+
   // Only agents/: nothing else is read again, and nothing else can be in the way.
   Task<Status> reload_agents() {
     auto work = [this, model = config_.default_model] {
@@ -422,6 +490,7 @@ class Daemon {
     };
     auto loaded = co_await pool_.run(work);
     auto setup = std::make_shared<runtime::Setup>(runtime_.setup());
+    resolve_mcps(loaded.agents, config_.mcps, loaded.warnings);
     setup->agents = std::move(loaded.agents);
     if (!setup->agents.contains(setup->default_agent))
       co_return Error(Errc::conflict,
@@ -467,6 +536,7 @@ class Daemon {
     if (const auto route = setup->providers.route(config.default_model); !route)
       return Error(route.error()).with(home_.config() + ": default_model");
     auto agents = load_agents(files_, home_.agents(), config.default_model);
+    resolve_mcps(agents.agents, config.mcps, agents.warnings);
     for (const auto& warning : agents.warnings) log::warn("{}", warning);
     setup->agents = std::move(agents.agents);
     for (const auto& [name, agent] : setup->agents)
@@ -564,6 +634,7 @@ class Daemon {
     REEF_CO_CHECK(co_await sessions_.rescan());
     attachments_.set_bytes_max(config.attachment_bytes_max);
     configure_hooks(config);
+    mcps_.set_idle(config.mcp_idle);
     runtime_.configure(std::move(setup));
     model_lists_.forget();
     log::set_level(config.log_level);
@@ -598,6 +669,9 @@ class Daemon {
   memory::Memories memories_;
   organise::Definitions definitions_;
   organise::Changes changes_;
+  std::unique_ptr<http::Client> http_;  // once somebody needs it
+  mcp::Pool mcps_;
+  Components components_;
   skills::Library skills_;
   runtime::Tasks running_;  // before who works: entries must not outlive it
   runtime::Runtime runtime_;
@@ -605,7 +679,6 @@ class Daemon {
   runtime::Compactions compactions_;
   exchange::Importer importer_;
   recall::Recall recall_;
-  std::unique_ptr<http::Client> http_;  // once a provider needs it
   model::ModelLists model_lists_;
   server::Node node_;
   AgentChanges agent_changes_;

@@ -5,6 +5,8 @@
 //   config.h    Config, load_config   config.toml, agents/*.toml
 //   config_edit.h                      changing config.toml for the user
 //   import_definitions.h               statuses and labels that come with an import
+//   components.h Components            programs beside the daemon that serve MCP
+//   mcp_config.h                       MCP servers of agents and of the node
 //   systemd.h   notify_systemd        readiness
 //   daemon.h    run_daemon            this file
 #pragma once

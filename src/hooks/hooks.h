@@ -3,6 +3,7 @@
 //   ask_user/ask_user_hook.h          ask_user
 //   delegate/delegate_hook.h          delegate
 //   instructions/instructions_hook.h  Reef.md and AGENTS.md of the place a turn works in
+//   mcp/mcp_hook.h                  tools, resources and prompts of MCP servers
 //   memory/memory_hook.h              remember, forget, recall
 //   os/os_hook.h                      bash, read, write, edit, ls, grep, glob, submit_plan
 //   sessions/sessions_hook.h          search_sessions, list_messages
@@ -14,6 +15,7 @@
 #include "hooks/ask_user/ask_user_hook.h"
 #include "hooks/delegate/delegate_hook.h"
 #include "hooks/instructions/instructions_hook.h"
+#include "hooks/mcp/mcp_hook.h"
 #include "hooks/memory/memory_hook.h"
 #include "hooks/os/os_hook.h"
 #include "hooks/sessions/sessions_hook.h"

@@ -1,5 +1,7 @@
 #include "http/sse.h"
 
+#include <charconv>
+
 #include <fmt/format.h>
 
 namespace reef::http::sse {
@@ -8,6 +10,7 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // What was read is given back once it is worth a copy.
 constexpr std::size_t kShrinkBytes = 4096;
+constexpr std::size_t kIdBytesMax = 4096;
 
 }  // namespace
 
@@ -71,12 +74,22 @@ void Parser::take_line(std::string_view line) {
     if (has_data_) event_.data += '\n';
     event_.data += value;
     has_data_ = true;
+  } else if (field == "id") {
+    // One with a NUL is ignored, says the standard; a huge one would be sent back in a header.
+    if (value.size() <= kIdBytesMax && value.find('\0') == std::string_view::npos) id_ = value;
+  } else if (field == "retry") {
+    std::int64_t wait = 0;
+    const auto* end = value.data() + value.size();
+    const auto read = std::from_chars(value.data(), end, wait);
+    if (!value.empty() && value[0] != '-' && read.ec == std::errc() && read.ptr == end)
+      retry_ = std::chrono::milliseconds(wait);
   }
   if (event_.data.size() + event_.type.size() > bytes_max_) too_large_ = true;
 }
 
 std::optional<Event> Parser::dispatch() {
   auto event = std::exchange(event_, Event());
+  last_id_ = id_;
   if (!std::exchange(has_data_, false)) return std::nullopt;
   return event;
 }

@@ -1,8 +1,9 @@
 // Server-sent events, read by the rules of the WHATWG HTML standard: lines end in CR, LF or CRLF,
 // a byte order mark may come first, comments and unknown fields mean nothing. Bytes may come in any
-// cut. `id` and `retry` are of no use to us and are dropped. Loop thread.
+// cut. Loop thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -32,6 +33,11 @@ class Parser {
   // servers forget the line.
   std::optional<Event> rest();
 
+  // For whoever takes the stream up again: the id of the last event, also of one without data, and
+  // how long the server wants it to wait. Empty and none until said.
+  const std::string& last_id() const { return last_id_; }
+  std::optional<std::chrono::milliseconds> retry() const { return retry_; }
+
  private:
   void take_line(std::string_view line);
   std::optional<Event> dispatch();
@@ -45,6 +51,8 @@ class Parser {
   bool too_large_ = false;
   bool has_data_ = false;
   Event event_;
+  std::string id_, last_id_;
+  std::optional<std::chrono::milliseconds> retry_;
 };
 
 }  // namespace reef::http::sse

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "context/prune.h"
+#include "mcp/spec.h"
 #include "model/model.h"
 #include "runtime/reset.h"
 
@@ -48,6 +49,8 @@ struct Agent {
   json::object parameters = {};  // of the backend, passed through
   // Its scope (scope.h): what it may reach; empty: everything.
   std::vector<std::string> tools = {}, skills = {}, mcps = {};
+  // MCP servers it has, in the order they were declared; `mcps` has their names.
+  std::vector<mcp::Spec> servers = {};
   // As its file has it, secrets masked; nothing for the built-in agent without a file.
   std::optional<json::object> config = {};
   // Of sessions that do not say themselves.

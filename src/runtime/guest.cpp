@@ -73,12 +73,14 @@ Task<void> Runtime::prepare(Turn& turn) {
   const auto& run = turn.run;
   const auto& agent = run.agent_;
   const auto cwd = directory_of(turn.session->id(), run.message_.cwd);
+  if (!run.guest()) co_await hooks_.ready(agent);
   turn.offer = offer_for(agent, run.setup_, run.guest());
   auto& request = turn.request;
   request.system = turn.offer->prompt;
   add_part(request.system, co_await hooks_.instructions(agent, cwd));
   add_part(request.system,
            run.guest() ? guest_framing(run.host().name) : host_framing(turn.session->context()));
+  add_part(request.system, run.message_.context);
   request.tools = turn.offer->toolbox.tools();
   request.thinking = agent.thinking;
   if (const auto* row = sessions_.find(turn.session->id()); row && !run.guest())

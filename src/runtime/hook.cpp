@@ -26,6 +26,10 @@ Task<std::string> Hook::instructions(const Agent&, const std::string&) const {
   co_return std::string();
 }
 
+Task<void> Hook::ready(const Agent&) const {
+  co_return;
+}
+
 Task<void> Hook::preprocess(const Agent&, const std::string&, Words&) {
   co_return;
 }
@@ -83,6 +87,10 @@ Task<std::string> Hooks::instructions(const Agent& agent, const std::string& cwd
     out += part;
   }
   co_return out;
+}
+
+Task<void> Hooks::ready(const Agent& agent) const {
+  for (const auto& hook : hooks_) co_await hook->ready(agent);
 }
 
 Agent Hooks::build(Agent agent) const {

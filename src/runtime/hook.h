@@ -73,7 +73,11 @@ class Hook {
  public:
   virtual ~Hook() = default;
 
-  // What this agent may call. The same answer for the same agent.
+  // A turn of this agent is about to begin: what tools() needs to be found out may be, for a
+  // moment.
+  virtual Task<void> ready(const Agent& agent) const;
+  // What this agent may call. The same answer for the same agent, unless Runtime::forget_offer()
+  // was told.
   virtual std::vector<model::Tool> tools(const Agent& agent) const {
     (void)agent;
     return {};
@@ -156,6 +160,7 @@ class Hooks {
   // The agent's own prompt, what the hooks add, and its scope.
   std::string prompt(const Agent& agent) const;
   Task<std::string> instructions(const Agent& agent, const std::string& cwd) const;
+  Task<void> ready(const Agent& agent) const;
 
   Agent build(Agent agent) const;
   // Tells every hook who came, changed and went.

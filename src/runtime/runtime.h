@@ -65,6 +65,7 @@ struct Message {
   std::optional<Agent> as = {};
   // Who is asked instead of the user.
   std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
+  std::string context = {};  // told to the model in this turn only, never kept
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -135,6 +136,9 @@ class Runtime {
   void configure(std::shared_ptr<const Setup> setup);
   const Setup& setup() const { return *setup_; }
   std::shared_ptr<const Setup> shared_setup() const { return setup_; }
+
+  // An agent's tools are others than they were; turns in flight keep what they have.
+  void forget_offer(const std::string& agent) { offers_.erase(agent); }
 
   // Told of a user's words once they are durable; must return at once.
   using OnWords = std::function<void(const session::SessionId&, const std::string&)>;

@@ -171,6 +171,16 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_delete_agent(node, message.delete_agent());
     case M::kSubscribeEvents:
       return answer_subscribe_events(node, message.subscribe_events());
+    case M::kListMcps:
+      return answer_list_mcps(node, message.list_mcps());
+    case M::kUpsertMcp:
+      return answer_upsert_mcp(node, message.upsert_mcp());
+    case M::kDeleteMcp:
+      return answer_delete_mcp(node, message.delete_mcp());
+    case M::kTestMcp:
+      return answer_test_mcp(node, message.test_mcp());
+    case M::kSubscribeMcpEvents:
+      return answer_subscribe_mcp_events(node);
     case M::kListSkills:
       return answer_list_skills(node, message.list_skills());
     case M::kReadSkill:

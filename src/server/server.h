@@ -26,6 +26,7 @@
 //   skills.cpp           skills: list, read
 //   subscriptions.cpp    which events start which agents: subscribe, list, publish
 //   tasks.cpp            everything that runs: list, cancel, subscribe
+//   mcps.cpp             MCP servers: list, add, remove, test, events
 //
 // Loop thread only.
 #pragma once
@@ -37,6 +38,7 @@
 #include "base/result.h"
 #include "bus/bus.h"
 #include "exchange/import.h"
+#include "mcp/pool.h"
 #include "memory/memory.h"
 #include "model/model_lists.h"
 #include "model/registry.h"
@@ -74,6 +76,15 @@ struct Agents {
   std::function<Task<Status>(std::string name)> remove;
 };
 
+// What the operations on MCP servers need of the daemon. Each `Status` is of a change that is
+// durable and in force.
+struct Mcps {
+  mcp::Pool* pool = nullptr;
+  std::function<Result<mcp::Spec>(const std::string& config)> read;
+  std::function<Task<Status>(std::string agent, std::string config)> save;
+  std::function<Task<Status>(std::string agent, std::string name)> remove;
+};
+
 // What the operations act on; everything must outlive the answers.
 struct Node {
   runtime::Runtime& runtime;
@@ -97,6 +108,7 @@ struct Node {
   skills::Library* skills = nullptr;
   bus::Bus* bus = nullptr;
   runtime::Tasks* tasks = nullptr;
+  Mcps mcps = {};
 };
 
 protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
@@ -191,6 +203,11 @@ protocol::Answer answer_publish_event(Node& node, const protocol::PublishEvent& 
 protocol::Answer answer_list_tasks(Node& node);
 protocol::Answer answer_cancel_task(Node& node, const protocol::CancelTask& request);
 protocol::Answer answer_subscribe_tasks(Node& node);
+protocol::Answer answer_list_mcps(Node& node, const protocol::ListMcps& request);
+protocol::Answer answer_upsert_mcp(Node& node, const protocol::UpsertMcp& request);
+protocol::Answer answer_delete_mcp(Node& node, const protocol::DeleteMcp& request);
+protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request);
+protocol::Answer answer_subscribe_mcp_events(Node& node);
 
 // What the groups share.
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);

@@ -16,8 +16,7 @@ from pathlib import Path
 from reefbox import *
 
 NOT_BUILT = {
-    13: "ListMcps", 45: "UpsertMcp", 46: "DeleteMcp",
-    52: "SubscribeMcpEvents", 100: "Extension"}
+    100: "Extension"}
 GONE = {20: "InstallPlugin", 21: "UninstallPlugin", 22: "ListPlugins", 24: "StartService", 25: "StopService",
         26: "ServiceLogs", 37: "SearchPlugins"}
 RESERVED = [8, 9, 10, 12, 14, 27, 28, 29, 35, 47, 48, 49, 50]

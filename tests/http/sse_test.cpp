@@ -52,6 +52,23 @@ const Case kCases[] = {
     {"Colons", "data: a: b:c\n\n", {{"", "a: b:c"}}},
 };
 
+TEST(Sse, WhereToGoOnIsKept) {
+  Parser parser;
+  parser.feed("id: 7\nretry: 250\ndata: a\n\nid: 8\n\nid: 9\ndata: b\n");
+  ASSERT_TRUE(parser.next());
+  EXPECT_EQ(parser.last_id(), "7");
+  EXPECT_EQ(parser.retry(), std::chrono::milliseconds(250));
+  const auto none = parser.next();
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(*none);
+  EXPECT_EQ(parser.last_id(), "8")
+      << "an event without data moves on, too; an unfinished one does not";
+  parser.feed("retry: soon\nretry: -1\nid\n\n");
+  ASSERT_TRUE(parser.next());
+  EXPECT_EQ(parser.last_id(), "") << "an empty id takes it back";
+  EXPECT_EQ(parser.retry(), std::chrono::milliseconds(250));
+}
+
 TEST(Sse, EveryCutReadsTheSame) {
   for (const auto& one : kCases)
     for (std::size_t step = 1; step <= one.bytes.size(); ++step)

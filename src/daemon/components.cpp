@@ -1,0 +1,138 @@
+#include "daemon/components.h"
+
+#include <cerrno>
+#include <charconv>
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/notify.h"
+#include "mcp/spec.h"
+
+namespace reef::daemon {
+namespace asio = boost::asio;
+namespace {
+
+constexpr std::string_view kSuffix = ".port";
+constexpr std::size_t kPortBytesMax = 16;
+constexpr std::size_t kComponentsMax = 1000;
+
+// A file of somebody else, a pipe or a link is none.
+std::optional<int> read_port(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  struct ::stat info = {};
+  if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
+      (info.st_uid != ::geteuid() && info.st_uid != 0))
+    return std::nullopt;
+  char bytes[kPortBytesMax];
+  const auto got = ::read(file.get(), bytes, sizeof bytes);
+  if (got <= 0) return std::nullopt;
+  return port_from(std::string_view(bytes, static_cast<std::size_t>(got)));
+}
+
+}  // namespace
+
+std::optional<int> port_from(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
+    text.remove_suffix(1);
+  int port = 0;
+  const auto* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, port);
+  if (read.ec != std::errc() || read.ptr != end || port < 1 || port > 65535) return std::nullopt;
+  return port;
+}
+
+struct Components::Watch {
+  Watch(const Executor& loop, int fd) : descriptor(loop, fd) {}
+  asio::posix::stream_descriptor descriptor;
+};
+
+Components::Components(Executor loop, std::string folder,
+                       std::function<void(const std::string&)> changed)
+    : loop_(loop),
+      folder_(std::move(folder)),
+      changed_(std::move(changed)),
+      tasks_(loop, "components") {}
+
+Components::~Components() = default;
+
+void Components::start() {
+  Fd fd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  constexpr auto kMask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+  if (fd && ::inotify_add_watch(fd.get(), folder_.c_str(), kMask) >= 0) {
+    watch_ = std::make_unique<Watch>(loop_, fd.release());
+    tasks_.spawn(keep_looking());
+  } else {
+    log::warn("components: {}; they are looked for only at the start",
+              sys_error(errno, "watch " + folder_).what);
+  }
+  // After the watch began: nothing that comes now is missed.
+  look();
+}
+
+Task<void> Components::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Task<void> Components::keep_looking() {
+  co_await yield_to_loop();
+  alignas(inotify_event) char bytes[16U << 10];
+  for (;;) {
+    boost::system::error_code failed;
+    static_cast<void>(co_await watch_->descriptor.async_read_some(
+        asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, failed)));
+    if (failed) co_return;
+    // What happened is of no matter, what is there is: events may have been lost.
+    look();
+  }
+}
+
+void Components::look() {
+  PosixFiles files;
+  const auto names = files.list(folder_);
+  if (!names) {
+    log::warn("components: {}", names.error().what);
+    return;
+  }
+  std::map<std::string, int> found;
+  for (const auto& file : *names) {
+    if (!file.ends_with(kSuffix) || found.size() >= kComponentsMax) continue;
+    const auto name = file.substr(0, file.size() - kSuffix.size());
+    if (!mcp::is_server_name(name)) continue;
+    if (const auto port = read_port(folder_ + "/" + file)) {
+      found[name] = *port;
+    } else if (ports_.contains(name)) {
+      log::warn("components: {}/{} does not name a port", folder_, file);
+    }
+  }
+  const auto before = std::exchange(ports_, found);
+  for (const auto& [name, port] : before)
+    if (!found.contains(name)) {
+      log::info("component {} is gone", name);
+      changed_(name);
+    }
+  for (const auto& [name, port] : found) {
+    const auto known = before.find(name);
+    if (known != before.end() && known->second == port) continue;
+    log::info("component {} is at port {}", name, port);
+    changed_(name);
+  }
+}
+
+std::optional<std::string> Components::address_of(const std::string& name) const {
+  const auto found = ports_.find(name);
+  if (found == ports_.end()) return std::nullopt;
+  return fmt::format("http://127.0.0.1:{}/mcp", found->second);
+}
+
+}  // namespace reef::daemon

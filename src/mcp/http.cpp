@@ -1,0 +1,258 @@
+// Streamable HTTP: every message is a POST, answered by one message or by a stream of them.
+//
+// A stream that ends before its answer came, and that gave its events ids, is taken up again with
+// Last-Event-ID. Servers of the handshake's era may have a session and a stream of their own.
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/notify.h"
+#include "base/task_group.h"
+#include "mcp/http_common.h"
+
+namespace reef::mcp {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kRetryDefault{1'000}, kRetryMax{60'000};
+// Streams that brought nothing new, one after another, before it is given up.
+constexpr int kResumptionsMax = 5;
+constexpr milliseconds kGoodbyePatience{2'000};
+constexpr std::size_t kErrorBytesMax = 64U << 10;
+
+class Http final : public Transport {
+ public:
+  Http(Executor loop, http::Client& client, Resolved server, Ears ears)
+      : client_(client),
+        server_(std::move(server)),
+        ears_(std::move(ears)),
+        tasks_(std::move(loop), "mcp http") {}
+
+  std::string_view kind() const override { return "http"; }
+  void use_version(std::string version) override { version_ = std::move(version); }
+  void listen() override { tasks_.spawn(listen_on()); }
+  Task<Status> send(Outgoing out) override;
+  Task<void> close() override;
+
+ private:
+  // What a stream left for the next one.
+  struct Place {
+    std::string last_id = {};
+    milliseconds retry = kRetryDefault;
+    bool brought_something = false;
+  };
+
+  http::Headers headers(const http::Headers& more) const;
+  void hear(Message message, std::optional<std::int64_t> during);
+  // Reads a stream to its end, or to the answer of `id`: true when that came.
+  Task<Result<bool>> read_stream(http::Answer answer, std::optional<std::int64_t> id, Place& place);
+  Task<Status> take_up(std::int64_t id, Place place);
+  Task<Result<http::Answer>> get(const std::string& last_id);
+  Task<void> listen_on();
+
+  http::Client& client_;
+  Resolved server_;
+  Ears ears_;
+  std::string version_;
+  std::string session_;
+  bool closing_ = false;
+  TaskGroup tasks_;
+};
+
+http::Headers Http::headers(const http::Headers& more) const {
+  auto out = standing_headers(server_);
+  if (!session_.empty()) out.emplace_back("Mcp-Session-Id", session_);
+  for (const auto& header : more) out.push_back(header);
+  // A request may name its own, when it asks for another one.
+  if (!version_.empty() && std::none_of(more.begin(), more.end(), [](const auto& header) {
+        return header.first == "MCP-Protocol-Version";
+      }))
+    out.emplace_back("MCP-Protocol-Version", version_);
+  return out;
+}
+
+void Http::hear(Message message, std::optional<std::int64_t> during) {
+  if (!closing_) ears_.on_message({std::move(message), during});
+}
+
+Task<Status> Http::send(Outgoing out) {
+  if (closing_) co_return Error(Errc::unavailable, "the connection is closed");
+  // A session begins with the handshake, and with nothing else.
+  const bool handshake = json::find_string(out.message, "method") == "initialize";
+  if (handshake) session_.clear();
+  http::Request request;
+  request.url = server_.spec.url;
+  request.headers = headers(out.headers);
+  request.headers.emplace_back("Content-Type", "application/json");
+  request.headers.emplace_back("Accept", "application/json, text/event-stream");
+  request.body = json::write(out.message);
+  const bool had_session = !session_.empty();
+  auto sent = co_await client_.send(std::move(request), kHttpTimeouts);
+  if (!sent) co_return std::move(sent).error();
+  auto answer = *std::move(sent);
+  if (const auto* session = http::find_header(answer.headers(), "mcp-session-id");
+      session && handshake)
+    session_ = *session;
+  const int status = answer.status();
+  const bool good = status >= 200 && status < 300;
+  if (!out.id) {
+    // The body of what is only taken note of means nothing.
+    Status done = Ok{};
+    if (!good) done = status_error(status, had_session, server_.secrets, {});
+    client_.drain(std::move(answer));
+    co_return done;
+  }
+  if (good && is_event_stream(answer)) {
+    Place place;
+    REEF_CO_TRY(const bool answered, co_await read_stream(std::move(answer), out.id, place));
+    if (answered) co_return Ok{};
+    if (place.last_id.empty())
+      co_return Error(Errc::unavailable, "the server ended its answer before its result came");
+    co_return co_await take_up(*out.id, std::move(place));
+  }
+  REEF_CO_TRY(const auto body,
+              co_await http::read_body(answer, good ? kMessageBytesMax + 1 : kErrorBytesMax));
+  if (body.size() > kMessageBytesMax)
+    co_return Error(Errc::too_large,
+                    fmt::format("the server's answer has more than {} bytes", kMessageBytesMax));
+  auto message = message_from(body);
+  const bool is_answer = message && message->kind == Message::Kind::answer;
+  if (!is_answer && !good) co_return status_error(status, had_session, server_.secrets, body);
+  if (!is_answer)
+    co_return Error(Errc::invalid, message ? "the server answered with something else than a result"
+                                           : message.error().what);
+  // A forgotten session is told in many words; the status is the one that counts.
+  if (status == 404 && had_session) co_return status_error(status, true, server_.secrets, body);
+  if (status == 401 || status == 403 || status >= 500)
+    co_return status_error(status, had_session, server_.secrets, body);
+  // Refusals of what could not be read name no request.
+  if (message->id.is_null() || !good) message->id = *out.id;
+  if (message->id != json::value(*out.id))
+    co_return Error(Errc::invalid, "the server answered another request");
+  hear(*std::move(message), out.id);
+  co_return Ok{};
+}
+
+Task<Result<bool>> Http::read_stream(http::Answer answer, std::optional<std::int64_t> id,
+                                     Place& place) {
+  http::sse::Parser parser(kMessageBytesMax);
+  const auto note = [&] {
+    if (!parser.last_id().empty() && parser.last_id() != place.last_id) {
+      place.last_id = parser.last_id();
+      place.brought_something = true;
+    }
+    if (const auto retry = parser.retry()) place.retry = std::min(*retry, kRetryMax);
+  };
+  for (;;) {
+    const auto bytes = co_await answer.read();
+    // A stream that breaks is one that ends: what matters is whether the answer came.
+    if (!bytes || bytes->empty()) break;
+    parser.feed(*bytes);
+    for (;;) {
+      REEF_CO_TRY(const auto event, parser.next());
+      note();
+      if (!event) break;
+      if (event->data.empty() || (!event->type.empty() && event->type != "message")) continue;
+      auto message = message_from(event->data);
+      if (!message) {
+        log::debug("mcp {}: an event that is no message: {}", server_.spec.name,
+                   message.error().what);
+        continue;
+      }
+      const bool is_answer =
+          id && message->kind == Message::Kind::answer && message->id == json::value(*id);
+      hear(*std::move(message), id);
+      if (!is_answer) continue;
+      client_.drain(std::move(answer));
+      co_return true;
+    }
+  }
+  if (id)
+    if (const auto event = parser.rest(); event && !event->data.empty()) {
+      auto message = message_from(event->data);
+      if (message && message->kind == Message::Kind::answer && message->id == json::value(*id)) {
+        hear(*std::move(message), id);
+        co_return true;
+      }
+    }
+  note();
+  co_return false;
+}
+
+Task<Result<http::Answer>> Http::get(const std::string& last_id) {
+  http::Request request;
+  request.method = "GET";
+  request.url = server_.spec.url;
+  request.headers = headers({});
+  request.headers.emplace_back("Accept", "text/event-stream");
+  if (!last_id.empty()) request.headers.emplace_back("Last-Event-ID", last_id);
+  const bool had_session = !session_.empty();
+  REEF_CO_TRY(auto answer, co_await client_.send(std::move(request), kHttpTimeouts));
+  if (answer.status() == 200 && is_event_stream(answer)) co_return std::move(answer);
+  auto error = status_error(answer.status(), had_session, server_.secrets, {});
+  client_.drain(std::move(answer));
+  co_return error;
+}
+
+Task<Status> Http::take_up(std::int64_t id, Place place) {
+  for (int idle = 0; idle < kResumptionsMax; ++idle) {
+    co_await sleep_for(place.retry);
+    auto answer = co_await get(place.last_id);
+    if (!answer) {
+      if (answer.error().code == Errc::unsupported || answer.error().code == Errc::gone)
+        co_return std::move(answer).error();
+      continue;
+    }
+    place.brought_something = false;
+    REEF_CO_TRY(const bool answered, co_await read_stream(*std::move(answer), id, place));
+    if (answered) co_return Ok{};
+    if (place.brought_something) idle = -1;
+  }
+  co_return Error(Errc::unavailable, "the server ended its answer before its result came");
+}
+
+// What the server says on its own.
+Task<void> Http::listen_on() {
+  co_await yield_to_loop();
+  Place place;
+  for (int idle = 0; idle < kResumptionsMax && !closing_; ++idle) {
+    auto answer = co_await get(place.last_id);
+    if (!answer) {
+      // Most servers have none.
+      if (answer.error().code == Errc::unsupported) co_return;
+      if (answer.error().code == Errc::gone) break;
+    } else {
+      place.brought_something = false;
+      const auto read = co_await read_stream(*std::move(answer), std::nullopt, place);
+      if (!read) log::debug("mcp {}: {}", server_.spec.name, read.error().what);
+      if (place.brought_something) idle = -1;
+    }
+    co_await sleep_for(place.retry);
+  }
+}
+
+Task<void> Http::close() {
+  closing_ = true;
+  tasks_.cancel();
+  co_await tasks_.join();
+  if (session_.empty()) co_return;
+  http::Request request;
+  request.method = "DELETE";
+  request.url = server_.spec.url;
+  request.headers = headers({});
+  auto timeouts = kHttpTimeouts;
+  timeouts.connect = timeouts.first_byte = timeouts.idle = kGoodbyePatience;
+  // Whether it takes leave of us changes nothing.
+  if (auto answer = co_await client_.send(std::move(request), timeouts))
+    client_.drain(*std::move(answer));
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_http(Executor loop, http::Client& client, Resolved server,
+                                     Ears ears) {
+  return std::make_unique<Http>(std::move(loop), client, std::move(server), std::move(ears));
+}
+
+}  // namespace reef::mcp

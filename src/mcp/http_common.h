@@ -1,0 +1,30 @@
+// What both transports over HTTP share. Behind transport.h.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/http.h"
+#include "http/sse.h"
+#include "mcp/transport.h"
+
+namespace reef::mcp {
+
+// How long a call may take is the peer's business; here only what is never right.
+inline constexpr http::Timeouts kHttpTimeouts{std::chrono::milliseconds(15'000),
+                                              std::chrono::hours(24), std::chrono::hours(24)};
+
+// What every request to this server carries: its headers and its credential.
+http::Headers standing_headers(const Resolved& server);
+
+bool is_event_stream(const http::Answer& answer);
+
+// What a status that is no success means. `had_session`: the request named one.
+Error status_error(int status, bool had_session, const Secrets& secrets, std::string_view body);
+
+// An address as `base` means it; only of the same host: what is sent there carries the credential.
+Result<std::string> resolve_address(std::string_view base, std::string_view address);
+
+}  // namespace reef::mcp

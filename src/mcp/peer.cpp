@@ -1,0 +1,720 @@
+#include "mcp/peer.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/utf8.h"
+
+namespace reef::mcp {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::string_view kModern = "2026-07-28";
+constexpr std::string_view kLatestHandshake = "2025-11-25";
+constexpr std::string_view kHandshakes[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+constexpr std::string_view kMeta = "io.modelcontextprotocol/";
+
+// A server that knows no `server/discover` may say nothing at all.
+constexpr milliseconds kProbePatience{5'000};
+constexpr milliseconds kHandshakePatience{30'000};
+constexpr milliseconds kSettingPatience{10'000};
+// However much progress it makes.
+constexpr milliseconds kCallMax = std::chrono::hours(2);
+constexpr int kRoundsMax = 10;
+constexpr std::size_t kAsksMax = 32;  // of the server, in one call
+constexpr int kPagesMax = 200;
+constexpr std::size_t kListedMax = 5'000;
+constexpr std::size_t kLoggedMax = 200;
+constexpr std::size_t kSaidBytesMax = 500;
+constexpr std::size_t kInstructionsBytesMax = 8U << 10;
+constexpr milliseconds kListenAgainMin{1'000}, kListenAgainMax{60'000};
+
+json::object client_info() {
+  return {{"name", "reef"}, {"title", "Reef"}, {"version", REEF_VERSION}};
+}
+
+json::object client_capabilities() {
+  return {{"roots", json::object()},
+          {"elicitation", json::object{{"form", json::object()}, {"url", json::object()}}}};
+}
+
+bool lists(const json::object& in, std::string_view key, std::string_view version) {
+  const auto* versions = json::find_array(in, key);
+  return versions && std::any_of(versions->begin(), versions->end(), [&](const auto& one) {
+           return one.is_string() && std::string_view(one.get_string()) == version;
+         });
+}
+
+std::string name_and_version(const json::object& info) {
+  std::string out(json::find_string(info, "name").value_or(""));
+  if (const auto version = json::find_string(info, "version"); version && !version->empty())
+    out += " " + std::string(*version);
+  return utf8::excerpt(out, 200);
+}
+
+Errc code_of(const RpcError& error) {
+  switch (error.code) {
+    case kMethodNotFound:
+      return Errc::unsupported;
+    case kInvalidParams:
+      return Errc::invalid;
+    case -32002:
+      return Errc::not_found;
+    default:
+      return Errc::internal;
+  }
+}
+
+}  // namespace
+
+// Whoever has calls running. What a server asks is answered here: it need not say in which of them
+// it asks, so a question lives as long as any of them.
+struct Peer::Owner {
+  explicit Owner(const Executor& loop) : questions(loop, "mcp questions") {}
+
+  std::size_t asking = 0;  // questions that wait for the user
+  TaskGroup questions;
+};
+
+// A request that waits for its answer.
+struct Peer::Pending {
+  Pending(const Executor& loop, std::int64_t number, CallOptions with)
+      : id(number), options(std::move(with)), changed(loop) {}
+
+  void settle(Answer how) {
+    if (answer) return;
+    answer = std::move(how);
+    changed.notify_all();
+  }
+
+  const std::int64_t id;
+  const CallOptions options;
+  std::optional<Answer> answer;
+  steady_clock::time_point deadline;
+  milliseconds timeout{0};
+  steady_clock::time_point last_deadline;
+  std::shared_ptr<Owner> owner;
+  Notify changed;
+};
+
+Peer::Peer(House house, Resolved server, Watch watch)
+    : house_(house),
+      server_(std::move(server)),
+      watch_(std::move(watch)),
+      background_(house_.loop, "mcp peer") {}
+
+Peer::~Peer() = default;
+
+Task<Result<std::shared_ptr<Peer>>> Peer::connect(House house, Resolved server, Watch watch) {
+  auto peer = std::make_shared<Peer>(house, std::move(server), std::move(watch));
+  auto opened = co_await peer->open();
+  if (opened) co_return peer;
+  peer->watch_ = {};
+  co_await peer->close();
+  auto error = std::move(opened).error();
+  error.what = peer->server_.secrets.scrub(std::move(error.what));
+  co_return error;
+}
+
+Ears Peer::ears() {
+  // The transport is ours and tells nothing once it is gone.
+  return {[this](Incoming incoming) { hear(std::move(incoming)); },
+          [this](Error why) { end(std::move(why)); }};
+}
+
+// ---- finding out what it speaks ----
+
+Task<Status> Peer::open() {
+  const bool program = !server_.spec.command.empty();
+  const auto start = [this, program]() -> Task<Status> {
+    if (!program) {
+      transport_ = make_http(house_.loop, house_.http, server_, ears());
+      co_return Ok{};
+    }
+    REEF_CO_TRY(transport_, co_await start_stdio(house_.loop, server_, ears()));
+    co_return Ok{};
+  };
+  REEF_CO_CHECK(co_await start());
+  auto probe = co_await discover(kProbePatience);
+  if (probe && *probe == Probe::modern) {
+    begin_listening();
+    co_return Ok{};
+  }
+  if (!probe && program && closed_) {
+    // Some end at a request they do not know: once more, without it.
+    co_await transport_->close();
+    before_.push_back(std::move(transport_));
+    closed_.reset();
+    REEF_CO_CHECK(co_await start());
+  } else if (!probe) {
+    co_return std::move(probe).error();
+  }
+  auto shaken = co_await shake_hands();
+  if (!shaken && probe && *probe == Probe::silent && !closed_) {
+    // It was slow, not old.
+    const auto again = co_await discover(kHandshakePatience);
+    if (again && *again == Probe::modern) {
+      begin_listening();
+      co_return Ok{};
+    }
+  }
+  REEF_CO_CHECK(std::move(shaken));
+  begin_listening();
+  co_return Ok{};
+}
+
+Task<Result<Peer::Probe>> Peer::discover(milliseconds patience) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    modern_ = true;
+    version_ = kModern;
+    auto answer = co_await exchange("server/discover", {}, {}, patience);
+    if (answer.result && json::find_array(*answer.result, "supportedVersions")) {
+      if (lists(*answer.result, "supportedVersions", kModern)) {
+        transport_->use_version(version_);
+        learn(*answer.result);
+        co_return Probe::modern;
+      }
+      break;  // newer or older than we are; the handshake may find what both speak
+    }
+    if (answer.refusal && answer.refusal->code == kUnsupportedVersion &&
+        answer.refusal->data.is_object() &&
+        lists(answer.refusal->data.get_object(), "supported", kModern))
+      continue;
+    if (answer.failure) {
+      const auto code = answer.failure->code;
+      const bool another_era = code == Errc::unsupported || code == Errc::invalid;
+      modern_ = false;
+      version_.clear();
+      if (code == Errc::timeout) co_return Probe::silent;
+      if (!another_era) co_return *answer.failure;
+    }
+    break;
+  }
+  modern_ = false;
+  version_.clear();
+  co_return Probe::legacy;
+}
+
+Task<Status> Peer::shake_hands() {
+  auto done = co_await initialize();
+  const bool by_http = !server_.spec.url.empty();
+  if (done || !by_http || done.error().code != Errc::unsupported) co_return done;
+  // Neither: it may be as old as HTTP+SSE.
+  auto sse = co_await open_sse(house_.loop, house_.http, server_, ears());
+  if (!sse) co_return done;
+  co_await transport_->close();
+  before_.push_back(std::exchange(transport_, *std::move(sse)));
+  co_return co_await initialize();
+}
+
+Task<Status> Peer::initialize() {
+  json::object params{{"protocolVersion", kLatestHandshake},
+                      {"capabilities", client_capabilities()},
+                      {"clientInfo", client_info()}};
+  auto answer = co_await exchange("initialize", std::move(params), {}, kHandshakePatience);
+  if (answer.refusal)
+    co_return Error(Errc::unavailable,
+                    fmt::format("the server refused the handshake: {}",
+                                utf8::excerpt(answer.refusal->message, kSaidBytesMax)));
+  if (answer.failure) co_return *answer.failure;
+  const auto version = json::find_string(*answer.result, "protocolVersion").value_or("");
+  if (std::find(std::begin(kHandshakes), std::end(kHandshakes), version) == std::end(kHandshakes))
+    co_return Error(Errc::unavailable, fmt::format("the server speaks revision '{}', which is not "
+                                                   "known here",
+                                                   utf8::excerpt(version)));
+  version_ = version;
+  transport_->use_version(version_);
+  learn(*answer.result);
+  Outgoing out{make_notification("notifications/initialized", {})};
+  REEF_CO_CHECK(co_await transport_->send(std::move(out)));
+  transport_->listen();
+  co_return Ok{};
+}
+
+void Peer::learn(const json::object& result) {
+  if (const auto* capabilities = json::find_object(result, "capabilities"))
+    capabilities_ = *capabilities;
+  info_.version = version_;
+  info_.transport = transport_->kind();
+  info_.tools = capabilities_.contains("tools");
+  info_.resources = capabilities_.contains("resources");
+  info_.prompts = capabilities_.contains("prompts");
+  const auto instructions = json::find_string(result, "instructions").value_or("");
+  info_.instructions = utf8::prefix(instructions, kInstructionsBytesMax);
+  const auto* about = json::find_object(result, "serverInfo");
+  if (const auto* meta = json::find_object(result, "_meta"))
+    if (const auto* there = json::find_object(*meta, std::string(kMeta) + "serverInfo"))
+      about = there;
+  if (about) info_.server = name_and_version(*about);
+}
+
+void Peer::begin_listening() {
+  if (modern_) {
+    const auto* tools = json::find_object(capabilities_, "tools");
+    if (tools && json::find_bool(*tools, "listChanged") == true)
+      background_.spawn(keep_subscribed(shared_from_this()));
+  } else if (capabilities_.contains("logging")) {
+    background_.spawn([](std::shared_ptr<Peer> self) -> Task<void> {
+      co_await yield_to_loop();
+      json::object params{{"level", "warning"}};
+      // Whether it minds changes nothing.
+      static_cast<void>(
+          co_await self->exchange("logging/setLevel", std::move(params), {}, kSettingPatience));
+    }(shared_from_this()));
+  }
+}
+
+// 2026-07-28: what changes is told on a request that stays open.
+Task<void> Peer::keep_subscribed(std::shared_ptr<Peer> self) {
+  co_await yield_to_loop();
+  auto pause = kListenAgainMin;
+  while (!self->closed_) {
+    const auto began = steady_clock::now();
+    json::object params{{"notifications", json::object{{"toolsListChanged", true}}}};
+    const auto answer =
+        co_await self->exchange("subscriptions/listen", std::move(params), {}, milliseconds(0));
+    if (answer.refusal || (answer.failure && answer.failure->code == Errc::unsupported)) co_return;
+    pause = steady_clock::now() - began > kListenAgainMax ? kListenAgainMin
+                                                          : std::min(pause * 2, kListenAgainMax);
+    co_await sleep_for(pause);
+    // What changed in between was not heard.
+    if (!self->closed_ && self->watch_.on_tools_changed) self->watch_.on_tools_changed();
+  }
+}
+
+// ---- requests ----
+
+json::object Peer::meta() const {
+  const std::string prefix(kMeta);
+  return {{prefix + "protocolVersion", version_},
+          {prefix + "clientInfo", client_info()},
+          {prefix + "clientCapabilities", client_capabilities()}};
+}
+
+http::Headers Peer::headers_for(std::string_view method, const json::object& params) const {
+  http::Headers out;
+  if (!modern_) return out;
+  out.emplace_back("MCP-Protocol-Version", version_);
+  out.emplace_back("Mcp-Method", std::string(method));
+  std::optional<std::string_view> name;
+  if (method == "tools/call" || method == "prompts/get") name = json::find_string(params, "name");
+  if (method == "resources/read") name = json::find_string(params, "uri");
+  if (name) out.emplace_back("Mcp-Name", header_value(*name));
+  return out;
+}
+
+Task<void> Peer::send_soon(std::shared_ptr<Peer> self, std::shared_ptr<Pending> pending,
+                           Outgoing out) {
+  co_await yield_to_loop();
+  if (!self->transport_) co_return;
+  auto sent = co_await self->transport_->send(std::move(out));
+  if (sent) co_return;
+  auto error = std::move(sent).error();
+  error.what = self->server_.secrets.scrub(std::move(error.what));
+  pending->settle({.failure = std::move(error)});
+}
+
+Task<void> Peer::notify_soon(std::shared_ptr<Peer> self, Outgoing out) {
+  co_await yield_to_loop();
+  if (self->closed_ || !self->transport_) co_return;
+  if (const auto sent = co_await self->transport_->send(std::move(out)); !sent)
+    log::debug("mcp {}: {}", self->server_.spec.name, sent.error().what);
+}
+
+void Peer::notify(std::string_view method, json::object params) {
+  if (closed_) return;
+  Outgoing out{make_notification(method, std::move(params)), {}, headers_for(method, {})};
+  background_.spawn(notify_soon(shared_from_this(), std::move(out)));
+}
+
+// Nobody waits for it any more: what is still done for it may end. Over HTTP closing the stream
+// says so in 2026-07-28.
+void Peer::give_up(std::int64_t id) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return;
+  const bool answered = found->second->answer.has_value();
+  pending_.erase(found);
+  if (answered || closed_ || !transport_) return;
+  if (modern_ && transport_->kind() != "stdio") return;
+  notify("notifications/cancelled", {{"requestId", id}, {"reason", "no longer wanted"}});
+}
+
+Task<Peer::Answer> Peer::exchange(std::string method, json::object params, CallOptions options,
+                                  milliseconds timeout, http::Headers headers) {
+  if (closed_) co_return Answer{.failure = *closed_};
+  const auto self = shared_from_this();
+  const auto id = next_id_++;
+  const auto pending = std::make_shared<Pending>(house_.loop, id, std::move(options));
+  const auto began = steady_clock::now();
+  pending->timeout = timeout;
+  pending->deadline = timeout.count() > 0 ? began + timeout : steady_clock::time_point::max();
+  pending->last_deadline = began + std::max(kCallMax, timeout);
+  pending->owner = owner_of(pending->options);
+  pending_[id] = pending;
+  struct GiveUp {
+    Peer& peer;
+    std::int64_t id;
+    ~GiveUp() { peer.give_up(id); }
+  } const give_up{*this, id};
+
+  if (modern_ || pending->options.progress) {
+    json::object about;
+    if (const auto* given = json::find_object(params, "_meta")) about = *given;
+    if (modern_)
+      for (auto& [key, value] : meta()) about[key] = std::move(value);
+    if (pending->options.progress) about["progressToken"] = id;
+    params["_meta"] = std::move(about);
+  }
+  Outgoing out;
+  out.id = id;
+  out.headers = headers_for(method, params);
+  for (auto& header : headers) out.headers.push_back(std::move(header));
+  out.message = make_request(id, method, std::move(params));
+
+  TaskGroup sending(house_.loop, "mcp request");
+  sending.spawn(send_soon(self, pending, std::move(out)));
+  while (!pending->answer) {
+    const bool waits_for_user = pending->owner && pending->owner->asking > 0;
+    if (!waits_for_user && steady_clock::now() >= pending->deadline) {
+      co_return Answer{
+          .failure = Error(Errc::timeout,
+                           fmt::format("no answer to {} in {} s", method, timeout.count() / 1000))};
+    }
+    if (waits_for_user || pending->deadline == steady_clock::time_point::max()) {
+      co_await pending->changed.wait();
+    } else {
+      static_cast<void>(co_await pending->changed.wait_until(pending->deadline));
+    }
+  }
+  co_return *pending->answer;
+}
+
+Result<json::object> Peer::result_of(Answer answer) const {
+  if (answer.failure) return *std::move(answer.failure);
+  if (answer.refusal)
+    return Error(
+        code_of(*answer.refusal),
+        fmt::format("{} (code {})",
+                    utf8::excerpt(server_.secrets.scrub(answer.refusal->message), kSaidBytesMax),
+                    answer.refusal->code));
+  return *std::move(answer.result);
+}
+
+Task<Result<json::object>> Peer::request(std::string method, json::object params,
+                                         CallOptions options, http::Headers headers) {
+  auto given = params;
+  for (int round = 0; round < kRoundsMax; ++round) {
+    auto answer =
+        co_await exchange(method, std::move(given), options, server_.spec.timeout, headers);
+    auto result = result_of(std::move(answer));
+    if (!result) co_return result;
+    const auto type = json::find_string(*result, "resultType").value_or("complete");
+    if (!modern_ || type == "complete") co_return result;
+    if (type != "input_required")
+      co_return Error(Errc::invalid, fmt::format("the server's result is of a kind that is not "
+                                                 "known: {}",
+                                                 utf8::excerpt(type)));
+    given = params;
+    REEF_CO_TRY(auto supplied, co_await supply(*result, options));
+    if (!supplied.empty()) given["inputResponses"] = std::move(supplied);
+    // As it came, and only when it came.
+    if (const auto* state = result->if_contains("requestState")) given["requestState"] = *state;
+  }
+  co_return Error(Errc::invalid, "the server asks and asks, and does not answer");
+}
+
+Task<Result<json::object>> Peer::supply(const json::object& wanted, const CallOptions& options) {
+  json::object out;
+  const auto* requests = json::find_object(wanted, "inputRequests");
+  if (!requests) co_return out;
+  if (requests->size() > kAsksMax)
+    co_return Error(Errc::too_large, "the server asks too many questions at once");
+  const auto copy = *requests;
+  for (const auto& [key, value] : copy) {
+    const auto* one = value.if_object();
+    const std::string method(one ? json::find_string(*one, "method").value_or("") : "");
+    const auto* params = one ? json::find_object(*one, "params") : nullptr;
+    auto asked = params ? *params : json::object();
+    REEF_CO_TRY(auto answer, co_await answer_to(method, std::move(asked), options));
+    out[key] = std::move(answer);
+  }
+  co_return out;
+}
+
+Task<Result<json::array>> Peer::list(std::string method, std::string key) {
+  json::array out;
+  std::set<std::string> cursors;
+  std::string cursor;
+  for (int page = 0; page < kPagesMax; ++page) {
+    json::object params;
+    if (page > 0) params["cursor"] = cursor;
+    REEF_CO_TRY(auto result, co_await request(method, std::move(params), {}));
+    if (const auto* items = json::find_array(result, key))
+      for (const auto& item : *items) {
+        if (out.size() >= kListedMax) co_return out;
+        out.push_back(item);
+      }
+    const auto next = json::find_string(result, "nextCursor");
+    if (!next) co_return out;
+    // A server that sends us round in circles has been heard out.
+    cursor = *next;
+    if (!cursors.insert(cursor).second) co_return out;
+  }
+  co_return out;
+}
+
+Task<Result<std::vector<Tool>>> Peer::list_tools() {
+  std::vector<Tool> out;
+  if (!info_.tools && !modern_) co_return out;
+  REEF_CO_TRY(const auto items, co_await list("tools/list", "tools"));
+  known_tools_.clear();
+  for (const auto& item : items) {
+    auto tool = tool_from(item);
+    if (!tool) {
+      log::warn("mcp {}: a tool is left out: {}", server_.spec.name, tool.error().what);
+      continue;
+    }
+    if (!known_tools_.emplace(tool->name, *tool).second) continue;
+    out.push_back(*std::move(tool));
+  }
+  co_return out;
+}
+
+Task<Result<CallResult>> Peer::call_tool(std::string name, json::object arguments,
+                                         CallOptions options) {
+  http::Headers headers;
+  if (const auto known = known_tools_.find(name); modern_ && known != known_tools_.end())
+    headers = mirrored(known->second, arguments);
+  json::object params{{"name", name}, {"arguments", std::move(arguments)}};
+  REEF_CO_TRY(const auto result, co_await request("tools/call", std::move(params),
+                                                  std::move(options), std::move(headers)));
+  co_return call_result_from(result);
+}
+
+Task<Result<std::vector<Resource>>> Peer::list_resources() {
+  REEF_CO_TRY(const auto items, co_await list("resources/list", "resources"));
+  std::vector<Resource> out;
+  for (const auto& item : items)
+    if (auto one = resource_from(item)) out.push_back(*std::move(one));
+  co_return out;
+}
+
+Task<Result<std::vector<Resource>>> Peer::list_templates() {
+  REEF_CO_TRY(const auto items, co_await list("resources/templates/list", "resourceTemplates"));
+  std::vector<Resource> out;
+  for (const auto& item : items)
+    if (auto one = resource_from(item)) out.push_back(*std::move(one));
+  co_return out;
+}
+
+Task<Result<json::object>> Peer::read_resource(std::string uri, CallOptions options) {
+  json::object params{{"uri", uri}};
+  co_return co_await request("resources/read", std::move(params), std::move(options));
+}
+
+Task<Result<std::vector<Prompt>>> Peer::list_prompts() {
+  REEF_CO_TRY(const auto items, co_await list("prompts/list", "prompts"));
+  std::vector<Prompt> out;
+  for (const auto& item : items)
+    if (auto one = prompt_from(item)) out.push_back(*std::move(one));
+  co_return out;
+}
+
+Task<Result<json::object>> Peer::get_prompt(std::string name, json::object arguments,
+                                            CallOptions options) {
+  json::object params{{"name", name}};
+  if (!arguments.empty()) params["arguments"] = std::move(arguments);
+  co_return co_await request("prompts/get", std::move(params), std::move(options));
+}
+
+Task<Status> Peer::ping() {
+  // There is no ping without a session; who it is can be asked at any time.
+  auto answer = co_await exchange(modern_ ? "server/discover" : "ping", {}, {}, kSettingPatience);
+  auto result = result_of(std::move(answer));
+  if (!result) co_return std::move(result).error();
+  co_return Ok{};
+}
+
+// ---- what comes ----
+
+void Peer::hear(Incoming incoming) {
+  switch (incoming.message.kind) {
+    case Message::Kind::answer:
+      return take_answer(std::move(incoming.message));
+    case Message::Kind::notification:
+      return take_notification(incoming.message);
+    case Message::Kind::request:
+      return take_request(std::move(incoming.message), incoming.during);
+  }
+}
+
+void Peer::take_answer(Message message) {
+  if (!message.id.is_int64() && !message.id.is_uint64()) return;
+  const auto found = pending_.find(message.id.to_number<std::int64_t>());
+  // One that was given up, or never made.
+  if (found == pending_.end()) return;
+  if (message.error) {
+    found->second->settle({.refusal = std::move(message.error)});
+  } else {
+    found->second->settle({.result = std::move(message.result)});
+  }
+}
+
+void Peer::take_notification(const Message& message) {
+  if (message.method == "notifications/progress") {
+    const auto token = json::find_int(message.params, "progressToken");
+    const auto found = token ? pending_.find(*token) : pending_.end();
+    if (found == pending_.end() || !found->second->options.progress) return;
+    auto& pending = *found->second;
+    if (pending.timeout.count() > 0)
+      pending.deadline = std::min(steady_clock::now() + pending.timeout, pending.last_deadline);
+    pending.options.progress(
+        {json::find_number(message.params, "progress").value_or(0),
+         json::find_number(message.params, "total").value_or(0),
+         utf8::excerpt(json::find_string(message.params, "message").value_or(""), kSaidBytesMax)});
+  } else if (message.method == "notifications/tools/list_changed") {
+    if (watch_.on_tools_changed) watch_.on_tools_changed();
+  } else if (message.method == "notifications/message") {
+    if (++logged_ > kLoggedMax) return;
+    const auto* data = message.params.if_contains("data");
+    const auto text = !data               ? std::string()
+                      : data->is_string() ? std::string(data->get_string())
+                                          : json::write(*data);
+    log::info("mcp {}: {}: {}", server_.spec.name,
+              utf8::excerpt(json::find_string(message.params, "level").value_or("info")),
+              utf8::excerpt(server_.secrets.scrub(text), kSaidBytesMax));
+  }
+}
+
+// The call a question of the server belongs to.
+std::shared_ptr<Peer::Pending> Peer::asked_in(std::optional<std::int64_t> during) const {
+  if (during) {
+    const auto found = pending_.find(*during);
+    return found == pending_.end() ? nullptr : found->second;
+  }
+  std::shared_ptr<Pending> out;
+  for (const auto& [id, pending] : pending_) {
+    if (!pending->options.elicit) continue;
+    if (out && out->options.owner != pending->options.owner) return nullptr;
+    out = pending;
+  }
+  return out;
+}
+
+std::shared_ptr<Peer::Owner> Peer::owner_of(const CallOptions& options) {
+  if (!options.elicit) return nullptr;
+  std::erase_if(owners_, [](const auto& owner) { return owner.second.expired(); });
+  auto& known = owners_[options.owner];
+  auto owner = known.lock();
+  if (!owner) known = owner = std::make_shared<Owner>(house_.loop);
+  return owner;
+}
+
+void Peer::take_request(Message message, std::optional<std::int64_t> during) {
+  const auto pending = message.method == "elicitation/create" ? asked_in(during) : nullptr;
+  const auto owner = pending ? pending->owner : nullptr;
+  auto& group = owner ? owner->questions : background_;
+  // One that asks without end is not answered without end.
+  if (group.size() >= kAsksMax) return;
+  auto options = owner ? pending->options : CallOptions();
+  group.spawn(answer_request(shared_from_this(), std::move(options), owner, std::move(message)));
+}
+
+Task<void> Peer::answer_request(std::shared_ptr<Peer> self, CallOptions options,
+                                std::weak_ptr<Owner> owner, Message message) {
+  co_await yield_to_loop();
+  // The time a user takes is not the server's.
+  struct Asking {
+    Peer& peer;
+    std::weak_ptr<Owner> owner;
+    Asking(Peer& of, std::weak_ptr<Owner> who) : peer(of), owner(std::move(who)) {
+      if (const auto it = owner.lock()) ++it->asking;
+    }
+    ~Asking() {
+      const auto it = owner.lock();
+      if (!it) return;
+      --it->asking;
+      for (const auto& [id, pending] : peer.pending_) {
+        if (pending->owner != it) continue;
+        if (pending->timeout.count() > 0)
+          pending->deadline = std::max(pending->deadline, steady_clock::now() + pending->timeout);
+        pending->changed.notify_all();
+      }
+    }
+  } const asking(*self, std::move(owner));
+  auto answer = co_await self->answer_to(message.method, std::move(message.params), options);
+  Outgoing out;
+  if (answer) {
+    out.message = make_result(message.id, *std::move(answer));
+  } else {
+    const bool unknown = answer.error().code == Errc::unsupported;
+    out.message =
+        make_error(message.id, unknown ? kMethodNotFound : kInvalidParams, answer.error().what);
+  }
+  if (self->closed_ || !self->transport_) co_return;
+  if (const auto sent = co_await self->transport_->send(std::move(out)); !sent)
+    log::debug("mcp {}: {}", self->server_.spec.name, sent.error().what);
+}
+
+Task<Result<json::object>> Peer::answer_to(std::string method, json::object params,
+                                           const CallOptions& options) {
+  if (method == "ping") co_return json::object();
+  if (method == "roots/list") {
+    json::array roots;
+    if (!server_.spec.cwd.empty())
+      roots.push_back(
+          json::object{{"uri", "file://" + server_.spec.cwd}, {"name", server_.spec.cwd}});
+    co_return json::object{{"roots", std::move(roots)}};
+  }
+  if (method != "elicitation/create")
+    co_return Error(Errc::unsupported, fmt::format("'{}' is not supported", utf8::excerpt(method)));
+  if (!options.elicit) co_return json::object{{"action", "cancel"}};
+  Elicitation question;
+  question.message = json::find_string(params, "message").value_or("");
+  if (json::find_string(params, "mode") == "url") {
+    question.url = json::find_string(params, "url").value_or("");
+    if (question.url.empty()) co_return Error(Errc::invalid, "an elicitation without its url");
+  } else if (const auto* schema = json::find_object(params, "requestedSchema")) {
+    question.schema = *schema;
+  }
+  const bool is_form = question.url.empty();
+  const auto elicited = co_await options.elicit(std::move(question));
+  switch (elicited.action) {
+    case Elicited::Action::accept: {
+      json::object out{{"action", "accept"}};
+      if (is_form) out["content"] = elicited.content;
+      co_return out;
+    }
+    case Elicited::Action::decline:
+      co_return json::object{{"action", "decline"}};
+    case Elicited::Action::cancel:
+      break;
+  }
+  co_return json::object{{"action", "cancel"}};
+}
+
+// ---- the end ----
+
+void Peer::end(Error why) {
+  if (closed_) return;
+  why.what = server_.secrets.scrub(std::move(why.what));
+  closed_ = why;
+  for (const auto& [id, pending] : pending_) pending->settle({.failure = why});
+  if (watch_.on_closed) watch_.on_closed(std::move(why));
+}
+
+Task<void> Peer::close() {
+  const auto self = shared_from_this();
+  watch_ = {};
+  end(Error(Errc::unavailable, "the connection was closed"));
+  background_.cancel();
+  co_await background_.join();
+  if (transport_) co_await transport_->close();
+}
+
+}  // namespace reef::mcp

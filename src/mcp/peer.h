@@ -1,0 +1,160 @@
+// One connected server, whatever its era and transport: tools, resources and prompts, and what it
+// asks back. Any number of calls at once; each is answered by its id, none waits for another. Loop
+// thread.
+//
+// Revisions: 2026-07-28 (no handshake; every request says who asks) and those with a handshake,
+// 2024-11-05 to 2025-11-25. Which one is found out by asking.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/notify.h"
+#include "base/task_group.h"
+#include "mcp/content.h"
+#include "mcp/transport.h"
+
+namespace reef::mcp {
+
+struct Progress {
+  double done = 0;
+  double total = 0;  // 0: not known
+  std::string message;
+};
+
+// A server asks the user something in the middle of a call.
+struct Elicitation {
+  std::string message;
+  json::object schema = {};  // of a flat object
+  std::string url = {};      // instead: a page the user should visit
+};
+struct Elicited {
+  enum class Action : std::uint8_t { accept, decline, cancel };
+  Action action = Action::cancel;
+  json::object content = {};
+};
+
+struct CallOptions {
+  std::function<void(Progress)> progress = {};
+  std::function<Task<Elicited>(Elicitation)> elicit = {};
+  // Whose call it is. A question that does not say what it belongs to is put to the caller only
+  // when all that run are of one owner: never to somebody else's user.
+  std::string owner = {};
+};
+
+struct PeerInfo {
+  std::string server;     // name and version, as it says
+  std::string version;    // revision spoken
+  std::string transport;  // stdio, http, sse
+  std::string instructions;
+  bool tools = false, resources = false, prompts = false;
+};
+
+class Peer : public std::enable_shared_from_this<Peer> {
+ public:
+  struct House {
+    Executor loop;
+    http::Client& http;
+  };
+  // Both must return at once.
+  struct Watch {
+    std::function<void()> on_tools_changed = {};
+    std::function<void(Error)> on_closed = {};  // nothing can be called any more
+  };
+
+  // Cancellable, and then nothing is left behind.
+  static Task<Result<std::shared_ptr<Peer>>> connect(House house, Resolved server, Watch watch);
+
+  Peer(House house, Resolved server, Watch watch);
+  ~Peer();
+
+  const PeerInfo& info() const { return info_; }
+  bool closed() const { return closed_.has_value(); }
+  std::size_t calls() const { return pending_.size(); }
+
+  // All pages. Tools against the rules are left out, and logged.
+  Task<Result<std::vector<Tool>>> list_tools();
+  // `gone`: the server has forgotten us; nothing was done, and a new connection will do.
+  Task<Result<CallResult>> call_tool(std::string name, json::object arguments, CallOptions options);
+  Task<Result<std::vector<Resource>>> list_resources();
+  Task<Result<std::vector<Resource>>> list_templates();
+  Task<Result<json::object>> read_resource(std::string uri, CallOptions options);
+  Task<Result<std::vector<Prompt>>> list_prompts();
+  Task<Result<json::object>> get_prompt(std::string name, json::object arguments,
+                                        CallOptions options);
+  Task<Status> ping();
+
+  // Calls that run fail; returns when nothing is left.
+  Task<void> close();
+
+ private:
+  struct Pending;
+  struct Owner;
+  // How a request ended: one of the three.
+  struct Answer {
+    std::optional<json::object> result = {};
+    std::optional<RpcError> refusal = {};
+    std::optional<Error> failure = {};
+  };
+
+  Ears ears();
+  Task<Status> open();
+  enum class Probe : std::uint8_t { modern, legacy, silent };
+  Task<Result<Probe>> discover(std::chrono::milliseconds patience);
+  Task<Status> initialize();
+  Task<Status> shake_hands();
+  void learn(const json::object& result);
+  void begin_listening();
+
+  Task<Answer> exchange(std::string method, json::object params, CallOptions options,
+                        std::chrono::milliseconds timeout, http::Headers headers = {});
+  // With the rounds a server may want before it answers.
+  Task<Result<json::object>> request(std::string method, json::object params, CallOptions options,
+                                     http::Headers headers = {});
+  Task<Result<json::object>> supply(const json::object& wanted, const CallOptions& options);
+  Task<Result<json::array>> list(std::string method, std::string key);
+  Result<json::object> result_of(Answer answer) const;
+  http::Headers headers_for(std::string_view method, const json::object& params) const;
+  json::object meta() const;
+  static Task<void> send_soon(std::shared_ptr<Peer> self, std::shared_ptr<Pending> pending,
+                              Outgoing out);
+  static Task<void> notify_soon(std::shared_ptr<Peer> self, Outgoing out);
+  void notify(std::string_view method, json::object params);
+
+  void hear(Incoming incoming);
+  void take_answer(Message message);
+  void take_notification(const Message& message);
+  void take_request(Message message, std::optional<std::int64_t> during);
+  std::shared_ptr<Owner> owner_of(const CallOptions& options);
+  std::shared_ptr<Pending> asked_in(std::optional<std::int64_t> during) const;
+  static Task<void> answer_request(std::shared_ptr<Peer> self, CallOptions options,
+                                   std::weak_ptr<Owner> owner, Message message);
+  Task<Result<json::object>> answer_to(std::string method, json::object params,
+                                       const CallOptions& options);
+  static Task<void> keep_subscribed(std::shared_ptr<Peer> self);
+  void end(Error why);
+  void give_up(std::int64_t id);
+
+  House house_;
+  Resolved server_;
+  Watch watch_;
+  PeerInfo info_;
+  json::object capabilities_;  // the server's
+  bool modern_ = false;
+  std::string version_;
+  std::unique_ptr<Transport> transport_;
+  std::vector<std::unique_ptr<Transport>> before_;  // tried, closed; what they sent may still end
+  std::map<std::int64_t, std::shared_ptr<Pending>> pending_;
+  std::int64_t next_id_ = 1;
+  std::map<std::string, std::weak_ptr<Owner>> owners_;    // of calls that run
+  std::map<std::string, Tool, std::less<>> known_tools_;  // for the headers of calls
+  std::optional<Error> closed_;
+  std::size_t logged_ = 0;
+  TaskGroup background_;
+};
+
+}  // namespace reef::mcp

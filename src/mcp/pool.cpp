@@ -1,0 +1,488 @@
+#include "mcp/pool.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+
+namespace reef::mcp {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// A server that ends this soon after it was connected has failed, not ended.
+constexpr milliseconds kTooSoon{10'000};
+// For a call: how long it waits for the next attempt before it is told of the last one.
+constexpr milliseconds kWorthWaiting{2'000};
+constexpr milliseconds kConnectPatience{90'000};
+constexpr milliseconds kReapMin{50}, kReapMax{30'000};
+
+std::string_view word_for(State state) {
+  switch (state) {
+    case State::unknown:
+      return "unknown";
+    case State::connecting:
+      return "connecting";
+    case State::connected:
+      return "connected";
+    case State::disconnected:
+      return "disconnected";
+    case State::failed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+struct Pool::Entry {
+  Entry(const Executor& loop, Spec what)
+      : spec(std::move(what)), changed(loop), connecting(loop, "mcp connect") {}
+
+  const Spec spec;  // of whoever came first; the name is only for the log
+  std::set<std::pair<std::string, std::string>> owners = {};  // agent, name
+  State state = State::unknown;
+  std::string error = {}, last_failure = {};
+  std::shared_ptr<Peer> peer = {};
+  PeerInfo info = {};
+  std::vector<Tool> tools = {};
+  bool listing = false, list_stale = false;
+  bool ended = false;                   // by itself, not by us
+  int failures = 0;                     // one after another
+  steady_clock::time_point began = {};  // the attempt, or the connection
+  steady_clock::time_point next_attempt = {};
+  steady_clock::time_point last_used = {};
+  std::size_t in_use = 0;
+  Notify changed;
+  TaskGroup connecting;  // its attempt and its listing; they end with it
+};
+
+Task<Event> Feed::next() {
+  while (queue_.empty()) co_await changed_.wait();
+  auto event = std::move(queue_.front());
+  queue_.pop_front();
+  co_return event;
+}
+
+void Feed::push(Event event) {
+  if (queue_.size() >= kEventsMax) queue_.pop_front();
+  queue_.push_back(std::move(event));
+  changed_.notify_all();
+}
+
+Pool::Lease::Lease(std::shared_ptr<Entry> entry, std::shared_ptr<Peer> peer)
+    : entry_(std::move(entry)), peer_(std::move(peer)) {
+  ++entry_->in_use;
+}
+
+Pool::Lease::~Lease() {
+  if (!entry_) return;
+  --entry_->in_use;
+  entry_->last_used = steady_clock::now();
+}
+
+Pool::Pool(House house) : Pool(std::move(house), Limits()) {}
+
+Pool::Pool(House house, Limits limits)
+    : house_(std::move(house)),
+      limits_(limits),
+      closing_(house_.loop, "mcp closing"),
+      tasks_(house_.loop, "mcp pool") {}
+
+Pool::~Pool() = default;
+
+// ---- declarations ----
+
+void Pool::declare(const std::string& agent, const std::vector<Spec>& servers) {
+  if (stopping_) return;
+  if (const auto before = declared_.find(agent); before != declared_.end()) {
+    for (const auto& [spec, key] : before->second)
+      entries_.at(key)->owners.erase({agent, spec.name});
+    declared_.erase(before);
+  }
+  for (const auto& spec : servers) {
+    auto key = fingerprint(spec);
+    auto& entry = entries_[key];
+    if (!entry) entry = std::make_shared<Entry>(house_.loop, spec);
+    entry->owners.insert({agent, spec.name});
+    declared_[agent].emplace_back(spec, std::move(key));
+  }
+  const bool unowned = std::any_of(entries_.begin(), entries_.end(),
+                                   [](const auto& entry) { return entry.second->owners.empty(); });
+  if (unowned && !std::exchange(letting_go_, true)) tasks_.spawn(let_go());
+}
+
+// After the current round of changes.
+Task<void> Pool::let_go() {
+  co_await yield_to_loop();
+  letting_go_ = false;
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    const auto entry = it->second;
+    if (!entry->owners.empty()) {
+      ++it;
+      continue;
+    }
+    it = entries_.erase(it);
+    entry->connecting.cancel();
+    entry->state = State::disconnected;
+    entry->error = "it is not configured any more";
+    entry->changed.notify_all();
+    if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
+  }
+}
+
+std::vector<Listing> Pool::list(const std::string& agent) const {
+  std::vector<Listing> out;
+  for (const auto& [name, servers] : declared_) {
+    if (!agent.empty() && name != agent) continue;
+    for (const auto& [spec, key] : servers) {
+      const auto& entry = *entries_.at(key);
+      out.push_back({name, spec, entry.state, entry.error, entry.info, entry.tools});
+    }
+  }
+  return out;
+}
+
+std::shared_ptr<Pool::Entry> Pool::find(const std::string& agent, const std::string& server) const {
+  const auto found = declared_.find(agent);
+  if (found == declared_.end()) return nullptr;
+  for (const auto& [spec, key] : found->second)
+    if (spec.name == server) return entries_.at(key);
+  return nullptr;
+}
+
+// ---- connecting ----
+
+void Pool::begin_connecting(const std::shared_ptr<Entry>& entry) {
+  if (stopping_ || entry->state == State::connecting || entry->state == State::connected) return;
+  entry->began = steady_clock::now();
+  set_state(*entry, State::connecting, {});
+  entry->connecting.spawn(connect(entry));
+  if (!std::exchange(reaping_, true)) tasks_.spawn(reap());
+}
+
+Task<void> Pool::connect(std::shared_ptr<Entry> entry) {
+  co_await yield_to_loop();
+  auto done = co_await connect_now(entry);
+  if (done) co_return;
+  if (auto peer = std::exchange(entry->peer, nullptr)) close_soon(std::move(peer));
+  fail(*entry, std::move(done).error());
+}
+
+Task<Result<Resolved>> Pool::resolve(Spec spec) {
+  Resolved out;
+  if (spec.component) {
+    auto address = house_.find_component ? house_.find_component(spec.name) : std::nullopt;
+    if (!address)
+      co_return Error(Errc::unavailable,
+                      fmt::format("there is no server '{}' in config.toml, and no "
+                                  "component of that name runs",
+                                  spec.name));
+    spec.url = *std::move(address);
+  }
+  const auto fetch = [&](std::string& value, std::string_view what) -> Task<Status> {
+    auto fetched = co_await house_.fetch(value);
+    if (!fetched) co_return std::move(fetched).error().with(what);
+    // What must not be shown, wherever it came from.
+    out.secrets.add(*fetched);
+    value = *std::move(fetched);
+    co_return Ok{};
+  };
+  for (auto& [name, value] : spec.env) REEF_CO_CHECK(co_await fetch(value, "env " + name));
+  for (auto& [name, value] : spec.headers) REEF_CO_CHECK(co_await fetch(value, "header " + name));
+  if (!spec.auth.empty()) REEF_CO_CHECK(co_await fetch(spec.auth, "auth"));
+  const auto shown = masked(spec);
+  for (std::size_t i = 0; i < spec.args.size(); ++i)
+    if (spec.args[i] != shown.args[i])
+      out.secrets.add(
+          spec.args[i].substr(shown.args[i] == kMasked ? 0 : spec.args[i].find('=') + 1));
+  out.spec = std::move(spec);
+  co_return out;
+}
+
+Task<Status> Pool::connect_now(std::shared_ptr<Entry> entry) {
+  REEF_CO_TRY(auto resolved, co_await resolve(entry->spec));
+  const std::weak_ptr<Entry> weak = entry;
+  Peer::Watch watch;
+  watch.on_tools_changed = [this, weak] {
+    if (const auto it = weak.lock(); it && it->peer) begin_listing(it);
+  };
+  watch.on_closed = [this, weak](Error why) {
+    if (const auto it = weak.lock(); it && it->peer) lose(*it, it->peer, std::move(why));
+  };
+  const Peer::House house{house_.loop, house_.http()};
+  REEF_CO_TRY(auto peer, co_await Peer::connect(house, std::move(resolved), std::move(watch)));
+  // Kept from here on: a failure closes it in order.
+  entry->peer = peer;
+  REEF_CO_TRY(auto tools, co_await peer->list_tools());
+  if (peer->closed()) co_return Error(Errc::unavailable, "it ended right away");
+  entry->info = peer->info();
+  entry->last_failure.clear();
+  entry->failures = 0;
+  entry->began = entry->last_used = steady_clock::now();
+  take_tools(*entry, std::move(tools));
+  set_state(*entry, State::connected, {});
+  log::info("mcp {}: connected to {} ({}, {}), {} tool(s)", entry->spec.name,
+            entry->info.server.empty() ? "a server without a name" : entry->info.server,
+            entry->info.version, entry->info.transport, entry->tools.size());
+  co_return Ok{};
+}
+
+void Pool::fail(Entry& entry, Error why) {
+  entry.ended = true;
+  const auto doubled = limits_.backoff_min * (1LL << std::min(entry.failures, 16));
+  entry.next_attempt = steady_clock::now() + std::min<milliseconds>(doubled, limits_.backoff_max);
+  ++entry.failures;
+  // Said once, however often it is tried.
+  if (why.what != entry.last_failure) log::warn("mcp {}: {}", entry.spec.name, why.what);
+  entry.last_failure = why.what;
+  set_state(entry, State::failed, std::move(why.what));
+}
+
+void Pool::component_changed(const std::string& name) {
+  for (const auto& [key, entry] : entries_) {
+    if (!entry->spec.component || entry->spec.name != name) continue;
+    entry->connecting.cancel();
+    entry->listing = false;
+    entry->ended = false;
+    entry->failures = 0;
+    entry->next_attempt = steady_clock::now();
+    if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
+    const bool here = house_.find_component && house_.find_component(name);
+    set_state(*entry, State::disconnected, here ? "" : "the component is gone");
+    if (here) begin_connecting(entry);
+  }
+}
+
+// A connection that was up, or nearly.
+void Pool::lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error why) {
+  if (entry.peer != peer) return;
+  // An attempt under way sees it for itself.
+  if (entry.state == State::connecting) return;
+  close_soon(std::exchange(entry.peer, nullptr));
+  entry.ended = true;
+  if (steady_clock::now() - entry.began < kTooSoon) return fail(entry, std::move(why));
+  entry.next_attempt = steady_clock::now();
+  log::warn("mcp {}: {}", entry.spec.name, why.what);
+  set_state(entry, State::disconnected, std::move(why.what));
+}
+
+void Pool::drop(const Lease& lease) {
+  auto& entry = *lease.entry_;
+  if (entry.peer != lease.peer_) return;
+  close_soon(std::exchange(entry.peer, nullptr));
+  entry.next_attempt = steady_clock::now();
+  set_state(entry, State::disconnected, "the server has forgotten the session");
+}
+
+// ---- tools ----
+
+void Pool::begin_listing(const std::shared_ptr<Entry>& entry) {
+  entry->list_stale = true;
+  if (entry->state == State::connected && !std::exchange(entry->listing, true))
+    entry->connecting.spawn(list_again(entry));
+}
+
+Task<void> Pool::list_again(std::shared_ptr<Entry> entry) {
+  co_await yield_to_loop();
+  while (entry->list_stale && entry->peer) {
+    entry->list_stale = false;
+    const auto peer = entry->peer;
+    auto tools = co_await peer->list_tools();
+    if (entry->peer != peer) break;
+    if (tools) {
+      take_tools(*entry, *std::move(tools));
+      set_state(*entry, State::connected, {});
+    } else {
+      log::warn("mcp {}: its tools could not be listed again: {}", entry->spec.name,
+                tools.error().what);
+    }
+  }
+  entry->listing = false;
+}
+
+void Pool::take_tools(Entry& entry, std::vector<Tool> tools) {
+  const auto same = [](const Tool& a, const Tool& b) {
+    return a.name == b.name && a.description == b.description && a.schema == b.schema &&
+           a.read_only == b.read_only;
+  };
+  const bool unchanged =
+      std::equal(tools.begin(), tools.end(), entry.tools.begin(), entry.tools.end(), same);
+  entry.tools = std::move(tools);
+  if (unchanged || !told_) return;
+  std::set<std::string> agents;
+  for (const auto& [agent, name] : entry.owners) agents.insert(agent);
+  for (const auto& agent : agents) told_(agent);
+}
+
+// ---- use ----
+
+Task<void> Pool::warm(std::string agent, milliseconds patience) {
+  std::vector<std::shared_ptr<Entry>> waited;
+  const auto found = declared_.find(agent);
+  if (found == declared_.end()) co_return;
+  for (const auto& [spec, key] : found->second) {
+    const auto& entry = entries_.at(key);
+    const bool known = !entry->info.version.empty();
+    const bool left_alone = entry->ended && !entry->spec.auto_restart;
+    if (!known && !left_alone && steady_clock::now() >= entry->next_attempt)
+      begin_connecting(entry);
+    if (entry->state == State::connecting && entry->failures == 0 && !known)
+      waited.push_back(entry);
+  }
+  for (const auto& entry : waited) {
+    const auto deadline = entry->began + patience;
+    while (entry->state == State::connecting && steady_clock::now() < deadline)
+      static_cast<void>(co_await entry->changed.wait_until(deadline));
+  }
+}
+
+Task<Result<Pool::Lease>> Pool::use(std::string agent, std::string server) {
+  const auto entry = find(agent, server);
+  if (!entry)
+    co_return Error(Errc::not_found, fmt::format("agent '{}' has no server '{}'", agent, server));
+  const auto deadline = steady_clock::now() + kConnectPatience;
+  bool tried = false;
+  for (;;) {
+    if (stopping_) co_return Error(Errc::unavailable, "the daemon is shutting down");
+    if (entry->state == State::connected && entry->peer) co_return Lease(entry, entry->peer);
+    if (entry->state != State::connecting) {
+      if (tried || entry->owners.empty()) break;
+      if (entry->ended && !entry->spec.auto_restart)
+        co_return Error(Errc::unavailable,
+                        fmt::format("server '{}' has ended and is not started again "
+                                    "(auto_restart is false): {}",
+                                    server, entry->error));
+      const auto now = steady_clock::now();
+      if (const auto left = entry->next_attempt - now; left > kWorthWaiting) {
+        co_return Error(
+            Errc::unavailable,
+            fmt::format("server '{}' cannot be reached: {}; it is tried again in {} s", server,
+                        entry->error,
+                        std::chrono::duration_cast<std::chrono::seconds>(left).count() + 1));
+      } else if (left.count() > 0) {
+        co_await sleep_for(left);
+        continue;
+      }
+      tried = true;
+      begin_connecting(entry);
+    }
+    tried = true;
+    if (steady_clock::now() >= deadline)
+      co_return Error(Errc::timeout, fmt::format("server '{}' is still being connected", server));
+    static_cast<void>(co_await entry->changed.wait_until(deadline));
+  }
+  co_return Error(Errc::unavailable,
+                  fmt::format("server '{}' cannot be reached: {}", server, entry->error));
+}
+
+Task<Result<CallResult>> Pool::call(std::string agent, std::string server, std::string tool,
+                                    json::object arguments, CallOptions options) {
+  for (int attempt = 0;; ++attempt) {
+    REEF_CO_TRY(const auto lease, co_await use(agent, server));
+    auto result = co_await lease->call_tool(tool, arguments, options);
+    if (result || result.error().code != Errc::gone || attempt > 0) co_return result;
+    drop(lease);
+  }
+}
+
+Task<Result<std::shared_ptr<Peer>>> Pool::connect_alone(Spec spec) {
+  REEF_CO_TRY(auto resolved, co_await resolve(std::move(spec)));
+  const Peer::House house{house_.loop, house_.http()};
+  Peer::Watch nobody;
+  co_return co_await Peer::connect(house, std::move(resolved), std::move(nobody));
+}
+
+// ---- events ----
+
+void Pool::set_state(Entry& entry, State state, std::string error) {
+  entry.state = state;
+  entry.error = std::move(error);
+  entry.changed.notify_all();
+  Event event{state, {}, {}, {}, entry.error, house_.clock.now()};
+  if (state == State::connected)
+    for (const auto& tool : entry.tools) event.tools.push_back(tool.name);
+  for (const auto& [agent, server] : entry.owners) {
+    event.agent = agent;
+    event.server = server;
+    publish(event);
+  }
+  log::debug("mcp {}: {}", entry.spec.name, word_for(state));
+}
+
+void Pool::publish(const Event& event) {
+  for (auto it = feeds_.begin(); it != feeds_.end();) {
+    if (const auto feed = it->lock()) {
+      feed->push(event);
+      ++it;
+    } else {
+      it = feeds_.erase(it);
+    }
+  }
+}
+
+std::shared_ptr<Feed> Pool::subscribe() {
+  auto feed = std::make_shared<Feed>(house_.loop);
+  for (const auto& listing : list()) {
+    if (listing.state == State::unknown) continue;
+    Event event{listing.state, listing.agent,     listing.spec.name, {},
+                listing.error, house_.clock.now()};
+    if (listing.state == State::connected)
+      for (const auto& tool : listing.tools) event.tools.push_back(tool.name);
+    feed->push(std::move(event));
+  }
+  feeds_.push_back(feed);
+  return feed;
+}
+
+std::size_t Pool::connections() const {
+  return static_cast<std::size_t>(std::count_if(
+      entries_.begin(), entries_.end(), [](const auto& entry) { return entry.second->peer; }));
+}
+
+// ---- the end of connections ----
+
+void Pool::close_soon(std::shared_ptr<Peer> peer) {
+  closing_.spawn(close_one(std::move(peer)));
+}
+
+Task<void> Pool::close_one(std::shared_ptr<Peer> peer) {
+  co_await yield_to_loop();
+  co_await peer->close();
+}
+
+Task<void> Pool::reap() {
+  for (;;) {
+    co_await sleep_for(std::clamp(limits_.idle / 4, kReapMin, kReapMax));
+    const auto now = steady_clock::now();
+    for (const auto& [key, entry] : entries_) {
+      if (entry->state != State::connected || entry->in_use > 0 ||
+          now - entry->last_used < limits_.idle)
+        continue;
+      close_soon(std::exchange(entry->peer, nullptr));
+      entry->next_attempt = now;
+      set_state(*entry, State::disconnected, {});
+      log::info("mcp {}: not used for {} s, disconnected", entry->spec.name,
+                std::chrono::duration_cast<std::chrono::seconds>(limits_.idle).count());
+    }
+  }
+}
+
+Task<void> Pool::stop() {
+  stopping_ = true;
+  tasks_.cancel();
+  co_await tasks_.join();
+  for (const auto& [key, entry] : entries_) {
+    entry->connecting.cancel();
+    entry->state = State::disconnected;
+    entry->error = "the daemon is shutting down";
+    entry->changed.notify_all();
+    if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
+  }
+  for (const auto& [key, entry] : entries_) co_await entry->connecting.join();
+  co_await closing_.join();
+}
+
+}  // namespace reef::mcp

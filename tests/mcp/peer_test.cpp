@@ -1,0 +1,437 @@
+// One connected server: against a program, and against HTTP servers that misbehave.
+#include "mcp/peer.h"
+
+#include <gtest/gtest.h>
+
+#include "fake.h"
+#include "support/fake_http.h"
+
+namespace reef::mcp {
+namespace {
+
+using reef::test::FakeReply;
+using reef::test::json_reply;
+using reef::test::run;
+using reef::test::SeenRequest;
+using std::chrono::steady_clock;
+
+class PeerTest : public testing::Test {
+ protected:
+  ~PeerTest() override {
+    if (peer) run(io, peer->close());
+    run(io, http.stop());
+  }
+
+  Result<std::shared_ptr<Peer>> try_connect(Spec spec) {
+    Resolved server;
+    server.spec = std::move(spec);
+    Peer::Watch watch;
+    watch.on_tools_changed = [this] {
+      ++changes;
+      noted.notify_all();
+    };
+    watch.on_closed = [this](Error why) {
+      closed = why.what;
+      noted.notify_all();
+    };
+    return run(io, Peer::connect(Peer::House{io.get_executor(), http}, std::move(server), watch));
+  }
+  void connect(Spec spec) { peer = reef::test::value_of(try_connect(std::move(spec))); }
+
+  Result<CallResult> call(const std::string& tool, json::object arguments = {},
+                          CallOptions options = {}) {
+    return run(io, peer->call_tool(tool, std::move(arguments), std::move(options)));
+  }
+  std::string text(const std::string& tool, json::object arguments = {}, CallOptions options = {}) {
+    return reef::test::value_of(call(tool, std::move(arguments), std::move(options))).text;
+  }
+
+  boost::asio::io_context io{1};
+  http::Client http{io.get_executor()};
+  Notify noted{io.get_executor()};
+  int changes = 0;
+  std::string closed;
+  std::shared_ptr<Peer> peer;
+};
+
+class Eras : public PeerTest, public testing::WithParamInterface<const char*> {
+ protected:
+  Eras() { connect(test::fake({"--era", GetParam()})); }
+  bool modern() const { return std::string_view(GetParam()) == "modern"; }
+};
+INSTANTIATE_TEST_SUITE_P(Both, Eras, testing::Values("legacy", "modern"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(Eras, IsFoundOutByAsking) {
+  EXPECT_EQ(peer->info().version, modern() ? "2026-07-28" : "2025-11-25");
+  EXPECT_EQ(peer->info().server, modern() ? "fake 2" : "fake 1");
+  EXPECT_EQ(peer->info().transport, "stdio");
+  EXPECT_TRUE(run(io, peer->ping()));
+}
+
+TEST_P(Eras, ToolsAreListedAndCalled) {
+  const auto tools = reef::test::value_of(run(io, peer->list_tools()));
+  ASSERT_EQ(tools.front().name, "echo");
+  EXPECT_TRUE(tools.front().read_only);
+  EXPECT_EQ(text("echo", {{"text", "h\xC3\xA9llo"}}), "h\xC3\xA9llo");
+  EXPECT_EQ(text("structured"), R"({"answer":42})");
+  const auto image = reef::test::value_of(call("image"));
+  ASSERT_EQ(image.images.size(), 1U);
+  EXPECT_EQ(image.images[0].mime_type, "image/png");
+  EXPECT_TRUE(reef::test::value_of(call("fail")).is_error);
+  EXPECT_EQ(text("big").size(), 1U << 20);
+  const auto unknown = call("nonsense");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Errc::unsupported);
+  EXPECT_FALSE(call("whine")) << "a result that is no object";
+}
+
+TEST_P(Eras, ProgressIsTold) {
+  std::vector<std::string> told;
+  CallOptions options;
+  options.progress = [&](const Progress& progress) { told.push_back(progress.message); };
+  EXPECT_EQ(text("progress", {}, options), "done");
+  EXPECT_EQ(told, (std::vector<std::string>{"step 1", "step 2", "step 3", "step 4"}));
+}
+
+Task<Elicited> answer(Elicitation question) {
+  Elicited out;
+  out.action = Elicited::Action::accept;
+  out.content = {{"asked", question.message}};
+  co_return out;
+}
+
+TEST_P(Eras, WhatAServerAsksIsAnsweredByWhoCalled) {
+  CallOptions options;
+  options.elicit = answer;
+  EXPECT_EQ(text("ask", {}, options),
+            R"({"action": "accept", "content": {"asked": "Who are you?"}})");
+  EXPECT_EQ(text("ask"), R"({"action": "cancel"})") << "nobody is there to ask";
+}
+
+// A program does not say in which call it asks; the first one that ends must not take the question
+// with it.
+TEST_P(Eras, AQuestionOutlivesOtherCallsOfItsOwner) {
+  std::vector<std::string> said;
+  const auto note = [](Peer& to, std::string tool, std::vector<std::string>& into) -> Task<void> {
+    co_await yield_to_loop();
+    CallOptions options;
+    options.owner = "one";
+    options.elicit = [](Elicitation) -> Task<Elicited> {
+      co_await sleep_for(std::chrono::milliseconds(300));
+      co_return Elicited{Elicited::Action::decline, {}};
+    };
+    json::object arguments{{"seconds", 0.1}};
+    const auto result = co_await to.call_tool(tool, std::move(arguments), options);
+    into.push_back(result ? result->text : result.error().what);
+  };
+  TaskGroup calls(io.get_executor(), "calls");
+  calls.spawn(note(*peer, "ask", said));
+  calls.spawn(note(*peer, "slow", said));
+  run(io, calls.join());
+  EXPECT_EQ(said, (std::vector<std::string>{"slept", R"({"action": "decline"})"}));
+}
+
+Task<void> keep_calling(Peer& to, std::string owner, std::vector<std::string>& asked) {
+  co_await yield_to_loop();
+  CallOptions options;
+  options.owner = owner;
+  options.elicit = [owner, &asked](Elicitation) -> Task<Elicited> {
+    asked.push_back(owner);
+    co_return Elicited{};
+  };
+  json::object arguments{{"seconds", 0.5}};
+  static_cast<void>(co_await to.call_tool(owner == "asks" ? "ask" : "slow", std::move(arguments),
+                                          std::move(options)));
+}
+
+TEST_F(PeerTest, AQuestionThatMayBeSomebodyElsesIsPutToNobody) {
+  connect(test::fake());
+  std::vector<std::string> asked;
+  TaskGroup calls(io.get_executor(), "calls");
+  calls.spawn(keep_calling(*peer, "other", asked));
+  calls.spawn(keep_calling(*peer, "asks", asked));
+  run(io, calls.join());
+  EXPECT_TRUE(asked.empty());
+}
+
+// P3 of CrabTalk: one slow call held up all others. C13: answers are matched by their ids.
+TEST_P(Eras, P3C13ASlowCallHoldsUpNobodyAndAnswersGoToWhoAsked) {
+  std::vector<std::string> order;
+  const auto note = [](Peer& to, std::string tool, json::object arguments, std::string word,
+                       std::vector<std::string>& into) -> Task<void> {
+    co_await yield_to_loop();
+    const auto result = co_await to.call_tool(tool, std::move(arguments), {});
+    into.push_back(word + ":" + (result ? result->text : result.error().what));
+  };
+  TaskGroup calls(io.get_executor(), "calls");
+  json::object slow{{"seconds", 0.4}}, quick{{"text", "a"}}, quicker{{"text", "b"}};
+  calls.spawn(note(*peer, "slow", slow, "slow", order));
+  calls.spawn(note(*peer, "echo", quick, "a", order));
+  calls.spawn(note(*peer, "echo", quicker, "b", order));
+  run(io, calls.join());
+  ASSERT_EQ(order.size(), 3U);
+  EXPECT_EQ(order[2], "slow:slept");
+  std::sort(order.begin(), order.end());
+  EXPECT_EQ(order[0], "a:a");
+  EXPECT_EQ(order[1], "b:b");
+}
+
+TEST_P(Eras, ACallThatIsNotWantedAnyMoreIsCancelledThere) {
+  const auto forever = [](Peer& to) -> Task<void> {
+    co_await yield_to_loop();
+    json::object arguments{{"seconds", 25}};
+    static_cast<void>(co_await to.call_tool("slow", std::move(arguments), {}));
+  };
+  TaskGroup calls(io.get_executor(), "calls");
+  calls.spawn(forever(*peer));
+  EXPECT_EQ(text("echo", {{"text", "it is under way"}}), "it is under way");
+  calls.cancel();
+  run(io, calls.join());
+  std::string seen;
+  for (int i = 0; i < 100 && seen.size() <= 2; ++i) seen = text("cancelled");
+  EXPECT_GT(seen.size(), 2U) << "the server was told";
+}
+
+TEST_F(PeerTest, ACallThatTakesTooLongFailsAndALateAnswerIsNobodys) {
+  auto spec = test::fake();
+  spec.timeout = std::chrono::milliseconds(300);
+  connect(spec);
+  const auto late = call("slow", {{"seconds", 0.6}});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Errc::timeout);
+  EXPECT_EQ(text("echo", {{"text", "next"}}), "next");
+}
+
+TEST_F(PeerTest, PagesAreFollowedToTheEnd) {
+  connect(test::fake({"--pages", "5"}));
+  EXPECT_EQ(reef::test::value_of(run(io, peer->list_tools())).size(), 14U);
+}
+
+TEST_F(PeerTest, ResourcesAndPromptsAreRead) {
+  connect(test::fake());
+  EXPECT_EQ(reef::test::value_of(run(io, peer->list_resources())).at(0).uri, "fake://note");
+  EXPECT_EQ(reef::test::value_of(run(io, peer->list_templates())).at(0).uri, "fake://{x}");
+  const auto read = reef::test::value_of(run(io, peer->read_resource("fake://note", {})));
+  EXPECT_EQ(resource_text_from(read), "words of fake://note");
+  EXPECT_EQ(reef::test::value_of(run(io, peer->list_prompts())).at(0).arguments.at(0), "who");
+  const auto prompt =
+      reef::test::value_of(run(io, peer->get_prompt("greet", {{"who", "Ann"}}, {})));
+  EXPECT_EQ(prompt_text_from(prompt), "user: Hello Ann");
+}
+
+TEST_F(PeerTest, AChangedListIsTold) {
+  connect(test::fake());
+  EXPECT_EQ(text("grow"), "grown");
+  run(io, [](Notify& noted, int& changes) -> Task<void> {
+    while (changes == 0) co_await noted.wait();
+  }(noted, changes));
+}
+
+TEST_F(PeerTest, OlderRevisionsAreSpokenAndUnknownOnesRefused) {
+  connect(test::fake({"--version", "2024-11-05"}));
+  EXPECT_EQ(peer->info().version, "2024-11-05");
+  const auto refused = try_connect(test::fake({"--version", "1999-01-01"}));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("1999-01-01"), std::string::npos);
+}
+
+TEST_F(PeerTest, WhatAProgramPrintsBesideItsMessagesDoesNoHarm) {
+  connect(test::fake({"--junk"}));
+  EXPECT_EQ(text("echo", {{"text", "fine"}}), "fine");
+}
+
+TEST_F(PeerTest, AServerThatDiesAtTheProbeIsAskedTheOldWay) {
+  connect(test::fake({"--dies-at", "server/discover"}));
+  EXPECT_EQ(peer->info().version, "2025-11-25");
+}
+
+TEST_F(PeerTest, ACrashFailsWhatRunsAndSaysWhy) {
+  Spec spec = test::fake({"--token", "hunter2hunter2"});
+  Resolved server;
+  server.spec = spec;
+  server.secrets.add("hunter2hunter2");
+  Peer::Watch watch;
+  watch.on_closed = [this](Error why) { closed = why.what; };
+  peer = reef::test::value_of(
+      run(io, Peer::connect(Peer::House{io.get_executor(), http}, server, watch)));
+  const auto crashed = call("crash");
+  ASSERT_FALSE(crashed);
+  EXPECT_NE(crashed.error().what.find("exit code 3"), std::string::npos) << crashed.error().what;
+  EXPECT_NE(crashed.error().what.find("the token was ***"), std::string::npos)
+      << crashed.error().what;
+  EXPECT_FALSE(closed.empty());
+  EXPECT_FALSE(call("echo"));
+}
+
+TEST_F(PeerTest, AProgramThatIsNotThereSaysSo) {
+  auto spec = test::fake();
+  spec.command = "/no/such/program";
+  const auto refused = try_connect(spec);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("/no/such/program"), std::string::npos);
+}
+
+TEST_F(PeerTest, ClosingEndsTheProgram) {
+  connect(test::fake());
+  const auto pid = std::stoi(text("pid"));
+  ASSERT_EQ(::kill(pid, 0), 0);
+  run(io, peer->close());
+  peer.reset();
+  run(io, [](int process) -> Task<void> {
+    while (::kill(process, 0) == 0) co_await sleep_for(std::chrono::milliseconds(5));
+  }(pid));
+}
+
+// ---- over HTTP ----
+
+std::string result_of(const SeenRequest& request, const std::string& result) {
+  const auto id = json::parse(request.body)->as_object().at("id");
+  return json::write(
+      json::object{{"jsonrpc", "2.0"}, {"id", id}, {"result", *json::parse(result)}});
+}
+
+constexpr const char* kHandshake =
+    R"({"protocolVersion":"2025-11-25","serverInfo":{"name":"h"},"capabilities":{"tools":{}}})";
+
+class PeerOverHttp : public PeerTest {
+ protected:
+  PeerOverHttp() {
+    server.on_request = [this](const SeenRequest& request) { return reply_to(request); };
+  }
+  ~PeerOverHttp() override {
+    if (peer) run(io, peer->close());
+    peer.reset();
+    run(io, server.stop());
+  }
+
+  FakeReply reply_to(const SeenRequest& request) {
+    if (request.method == "DELETE") return json_reply(200, "");
+    if (request.method == "GET") return json_reply(405, "");
+    const auto method = std::string(
+        json::find_string(json::parse(request.body)->as_object(), "method").value_or(""));
+    if (const auto set = replies.find(method); set != replies.end()) return set->second(request);
+    if (method == "server/discover") return json_reply(400, "what?");
+    if (method == "initialize") {
+      auto reply = json_reply(200, result_of(request, kHandshake));
+      reply.headers.emplace_back("Mcp-Session-Id", "session-7");
+      return reply;
+    }
+    if (method.starts_with("notifications/")) return json_reply(202, "");
+    return json_reply(200, result_of(request, R"({"content":[{"type":"text","text":"ok"}]})"));
+  }
+
+  Spec spec() {
+    Spec out;
+    out.name = "web";
+    out.url = server.url() + "/mcp";
+    out.auth = "tok-123456";
+    out.headers["X-Extra"] = "more";
+    return out;
+  }
+
+  std::map<std::string, std::function<FakeReply(const SeenRequest&)>> replies;
+  reef::test::FakeHttp server{io.get_executor()};
+};
+
+TEST_F(PeerOverHttp, TheSessionIsKeptAndTakenLeaveOf) {
+  connect(spec());
+  EXPECT_EQ(peer->info().transport, "http");
+  EXPECT_EQ(text("x"), "ok");
+  run(io, peer->close());
+  const auto& seen = server.requests();
+  EXPECT_EQ(seen.back().method, "DELETE");
+  for (const auto& request : seen) {
+    EXPECT_EQ(request.headers.at("authorization"), "Bearer tok-123456");
+    EXPECT_EQ(request.headers.at("x-extra"), "more");
+  }
+  const auto called = std::find_if(seen.begin(), seen.end(), [](const auto& request) {
+    return request.body.find("tools/call") != std::string::npos;
+  });
+  ASSERT_NE(called, seen.end());
+  EXPECT_EQ(called->headers.at("mcp-session-id"), "session-7");
+  EXPECT_EQ(called->headers.at("mcp-protocol-version"), "2025-11-25");
+}
+
+TEST_F(PeerOverHttp, AForgottenSessionIsToldAsSuch) {
+  connect(spec());
+  replies["tools/call"] = [](const SeenRequest&) { return json_reply(404, "no session"); };
+  const auto lost = call("x");
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, Errc::gone);
+}
+
+TEST_F(PeerOverHttp, AStreamBringsProgressAndTheAnswer) {
+  connect(spec());
+  replies["tools/call"] = [](const SeenRequest& request) {
+    const auto token = json::parse(request.body)->at("params").at("_meta").at("progressToken");
+    const auto progress = json::write(json::object{
+        {"jsonrpc", "2.0"},
+        {"method", "notifications/progress"},
+        {"params", json::object{{"progressToken", token}, {"progress", 1}, {"message", "half"}}}});
+    return reef::test::event_stream(
+        {": hello\n\n", "data: " + progress + "\n\n",
+         "event: message\ndata: " + result_of(request, R"({"content":[]})") + "\n\n"});
+  };
+  std::string told;
+  CallOptions options;
+  options.progress = [&](const Progress& progress) { told = progress.message; };
+  EXPECT_TRUE(call("x", {}, options));
+  EXPECT_EQ(told, "half");
+}
+
+TEST_F(PeerOverHttp, AStreamThatBreaksWithoutIdsIsAFailure) {
+  connect(spec());
+  replies["tools/call"] = [](const SeenRequest&) {
+    auto reply = reef::test::event_stream({": nothing yet\n\n"});
+    reply.then = FakeReply::Then::cut;
+    return reply;
+  };
+  const auto broken = call("x");
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code, Errc::unavailable);
+}
+
+TEST_F(PeerOverHttp, WrongAnswersAreFailuresNotHangs) {
+  connect(spec());
+  const std::pair<const char*, Errc> bodies[] = {
+      {"not json", Errc::invalid},
+      {"[]", Errc::invalid},
+      {R"({"jsonrpc":"2.0","id":999999,"result":{}})", Errc::invalid},
+      {R"({"jsonrpc":"2.0","method":"x"})", Errc::invalid}};
+  for (const auto& [body, code] : bodies) {
+    replies["tools/call"] = [body = std::string(body)](const SeenRequest&) {
+      return json_reply(200, body);
+    };
+    const auto result = call("x");
+    ASSERT_FALSE(result) << body;
+    EXPECT_EQ(result.error().code, code) << body;
+  }
+}
+
+TEST_F(PeerOverHttp, ARefusedTokenIsSaidAndNeverShown) {
+  replies["server/discover"] = [](const SeenRequest& request) {
+    return json_reply(401, "bad token: " + request.headers.at("authorization"));
+  };
+  Resolved resolved;
+  resolved.spec = spec();
+  resolved.secrets.add("tok-123456");
+  const auto refused = run(io, Peer::connect(Peer::House{io.get_executor(), http}, resolved, {}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::unauthorized);
+  EXPECT_EQ(refused.error().what.find("tok-123456"), std::string::npos) << refused.error().what;
+}
+
+TEST_F(PeerOverHttp, AnAddressOnAnotherHostGetsNothing) {
+  server.on_request = [&](const SeenRequest& request) {
+    if (request.method != "GET") return json_reply(405, "");
+    FakeReply reply =
+        reef::test::event_stream({"event: endpoint\ndata: http://evil.example/take\n\n"});
+    reply.then = FakeReply::Then::hang;
+    return reply;
+  };
+  EXPECT_FALSE(try_connect(spec()));
+}
+
+}  // namespace
+}  // namespace reef::mcp

@@ -1,0 +1,194 @@
+// Connections as agents share them.
+#include "mcp/pool.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "fake.h"
+
+namespace reef::mcp {
+namespace {
+
+using reef::test::run;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+class PoolTest : public testing::Test {
+ protected:
+  ~PoolTest() override {
+    run(io, pool.stop());
+    run(io, http.stop());
+  }
+
+  Pool::House house() {
+    Pool::House out{io.get_executor(), clock, [this]() -> http::Client& { return http; }, {}};
+    out.fetch = [](std::string source) -> Task<Result<std::string>> {
+      if (source == "env:MISSING") co_return Error(Errc::not_found, "MISSING is not set");
+      if (source == "env:TOKEN") co_return std::string("fetched-token");
+      co_return source;
+    };
+    return out;
+  }
+
+  Spec marked(std::vector<std::string> more = {}) {
+    more.push_back("--mark");
+    more.push_back(folder / "pids");
+    return test::fake(std::move(more));
+  }
+  std::size_t starts() {
+    std::ifstream in(folder / "pids");
+    std::size_t count = 0;
+    for (std::string line; std::getline(in, line);) ++count;
+    return count;
+  }
+  std::string call(const std::string& agent, const std::string& tool, json::object arguments = {}) {
+    const auto result = run(io, pool.call(agent, "fake", tool, std::move(arguments), {}));
+    return result ? result->text : "failed: " + result.error().what;
+  }
+  State state(const std::string& agent) { return pool.list(agent).at(0).state; }
+
+  reef::test::TempDir folder;
+  boost::asio::io_context io{1};
+  SystemClock clock;
+  http::Client http{io.get_executor()};
+  Pool pool{house(), Pool::Limits{std::chrono::minutes(30), milliseconds(20), milliseconds(100)}};
+};
+
+TEST_F(PoolTest, NothingIsStartedBeforeItIsUsedAndEqualServersAreOne) {
+  for (const auto* agent : {"a", "b", "c"}) pool.declare(agent, {marked()});
+  reef::test::run_ready(io);
+  EXPECT_EQ(starts(), 0U);
+  const auto pid = call("a", "pid");
+  EXPECT_EQ(call("b", "pid"), pid);
+  EXPECT_EQ(call("c", "pid"), pid);
+  EXPECT_EQ(starts(), 1U);
+  auto other = marked();
+  other.env["X"] = "1";
+  pool.declare("d", {other});
+  EXPECT_NE(call("d", "pid"), pid) << "another environment is another server";
+}
+
+TEST_F(PoolTest, TheLastOneOutEndsItAndAChangeOfOthersDoesNot) {
+  pool.declare("a", {marked()});
+  pool.declare("b", {marked()});
+  const auto pid = call("a", "pid");
+  pool.withdraw("a");
+  reef::test::run_ready(io);
+  EXPECT_EQ(call("b", "pid"), pid);
+  pool.withdraw("b");
+  pool.declare("b", {marked()});
+  EXPECT_EQ(call("b", "pid"), pid) << "gone and back in one change";
+  pool.withdraw("b");
+  run(io, [](int process) -> Task<void> {
+    while (::kill(process, 0) == 0) co_await sleep_for(milliseconds(5));
+  }(std::stoi(pid)));
+}
+
+TEST_F(PoolTest, SecretsAreFetchedWhenItConnects) {
+  auto spec = marked();
+  spec.env["THE_TOKEN"] = "env:TOKEN";
+  pool.declare("a", {spec});
+  EXPECT_EQ(call("a", "env", {{"name", "THE_TOKEN"}}), "fetched-token");
+  spec.env["THE_TOKEN"] = "env:MISSING";
+  pool.declare("a", {spec});
+  EXPECT_NE(call("a", "pid").find("MISSING is not set"), std::string::npos);
+  EXPECT_EQ(state("a"), State::failed);
+}
+
+TEST_F(PoolTest, KeysOfTheDaemonAreNotGivenToServers) {
+  ::setenv("REEF_TEST_KEY", "of the daemon", 1);
+  pool.declare("a", {marked()});
+  EXPECT_EQ(call("a", "env", {{"name", "REEF_TEST_KEY"}}), "(not set)");
+}
+
+TEST_F(PoolTest, ACrashIsSurvivedByConnectingAgain) {
+  pool.declare("a", {marked()});
+  const auto pid = call("a", "pid");
+  EXPECT_NE(call("a", "crash").find("exit code 3"), std::string::npos);
+  const auto again = call("a", "pid");
+  EXPECT_NE(again, pid);
+  EXPECT_EQ(again.find("failed"), std::string::npos) << again;
+}
+
+TEST_F(PoolTest, OneThatIsNotToBeRestartedStaysDown) {
+  auto spec = marked();
+  spec.auto_restart = false;
+  pool.declare("a", {spec});
+  call("a", "crash");
+  EXPECT_NE(call("a", "pid").find("auto_restart"), std::string::npos);
+  EXPECT_EQ(starts(), 1U);
+}
+
+TEST_F(PoolTest, AServerThatHangsHoldsUpNobodyElse) {
+  auto hung = marked({"--hang"});
+  hung.name = "hung";
+  pool.declare("a", {hung, marked()});
+  const auto begin = steady_clock::now();
+  run(io, pool.warm("a", milliseconds(1500)));
+  EXPECT_LT(steady_clock::now() - begin, milliseconds(4000));
+  const auto list = pool.list("a");
+  EXPECT_EQ(list.at(0).state, State::connecting);
+  EXPECT_EQ(list.at(1).state, State::connected);
+  EXPECT_EQ(list.at(1).tools.size(), 14U);
+  // The second time nobody waits for it.
+  const auto again = steady_clock::now();
+  run(io, pool.warm("a", milliseconds(1500)));
+  EXPECT_LT(steady_clock::now() - again, milliseconds(500));
+}
+
+TEST_F(PoolTest, OneThatFailsIsTriedLessAndLessOften) {
+  auto spec = marked({"--dies-at", "initialize"});
+  pool.declare("a", {spec});
+  for (int i = 0; i < 3; ++i) EXPECT_NE(call("a", "pid").find("failed"), std::string::npos);
+  EXPECT_EQ(state("a"), State::failed);
+  EXPECT_NE(pool.list("a").at(0).error.find("exit code 4"), std::string::npos);
+}
+
+TEST_F(PoolTest, WhatNobodyUsesIsDisconnectedAndComesBackWhenCalled) {
+  pool.declare("a", {marked()});
+  const auto pid = call("a", "pid");
+  pool.set_idle(milliseconds(100));
+  run(io, [](Pool& in) -> Task<void> {
+    while (in.list("a").at(0).state == State::connected) co_await sleep_for(milliseconds(10));
+  }(pool));
+  EXPECT_EQ(state("a"), State::disconnected);
+  EXPECT_EQ(pool.list("a").at(0).tools.size(), 14U) << "its tools are known all the same";
+  EXPECT_NE(call("a", "pid"), pid);
+}
+
+TEST_F(PoolTest, ToolsThatChangeAreToldToWhoHasThem) {
+  std::vector<std::string> told;
+  pool.on_tools_changed([&](const std::string& agent) { told.push_back(agent); });
+  pool.declare("a", {marked()});
+  pool.declare("b", {marked()});
+  call("a", "pid");
+  EXPECT_EQ(told, (std::vector<std::string>{"a", "b"}));
+  call("a", "grow");
+  run(io, [](std::vector<std::string>& in) -> Task<void> {
+    while (in.size() < 4) co_await sleep_for(milliseconds(5));
+  }(told));
+  EXPECT_EQ(pool.list("b").at(0).tools.back().name, "grown");
+}
+
+// C13 of CrabTalk: "connecting" came after "connected", and a second owner heard nothing.
+TEST_F(PoolTest, C13EventsComeInOrderForEveryOwner) {
+  pool.declare("a", {marked()});
+  pool.declare("b", {marked()});
+  const auto feed = pool.subscribe();
+  call("a", "pid");
+  std::vector<std::pair<std::string, State>> seen;
+  for (int i = 0; i < 4; ++i) {
+    const auto event = run(io, feed->next());
+    seen.emplace_back(event.agent, event.state);
+  }
+  EXPECT_EQ(seen, (std::vector<std::pair<std::string, State>>{{"a", State::connecting},
+                                                              {"b", State::connecting},
+                                                              {"a", State::connected},
+                                                              {"b", State::connected}}));
+  const auto late = pool.subscribe();
+  EXPECT_EQ(run(io, late->next()).state, State::connected) << "who comes later is told first";
+}
+
+}  // namespace
+}  // namespace reef::mcp
