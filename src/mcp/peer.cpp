@@ -256,7 +256,8 @@ void Peer::learn(const json::object& result) {
 void Peer::begin_listening() {
   if (modern_) {
     const auto* tools = json::find_object(capabilities_, "tools");
-    if (tools && json::find_bool(*tools, "listChanged") == true)
+    // Only where somebody wants to know: it keeps the connection up until it is closed.
+    if (watch_.on_tools_changed && tools && json::find_bool(*tools, "listChanged") == true)
       background_.spawn(keep_subscribed(shared_from_this()));
   } else if (capabilities_.contains("logging")) {
     background_.spawn([](std::shared_ptr<Peer> self) -> Task<void> {
@@ -345,7 +346,8 @@ Task<Status> Peer::send_within(Outgoing out, milliseconds patience) {
   const auto deadline = steady_clock::now() + patience;
   while (!sent->how && steady_clock::now() < deadline)
     static_cast<void>(co_await sent->changed.wait_until(deadline));
-  if (!sent->how) co_return Error(Errc::timeout, "the server does not take the end of the handshake");
+  if (!sent->how)
+    co_return Error(Errc::timeout, "the server does not take the end of the handshake");
   co_return *sent->how;
 }
 
