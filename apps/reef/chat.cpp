@@ -18,6 +18,8 @@
 #include "base/task_group.h"
 #include "base/utf8.h"
 #include "commands.h"
+#include "node_rules.h"
+#include "policy/recall.h"
 #include "slash.h"
 #include "turn_view.h"
 
@@ -54,7 +56,12 @@ Task<Status> show_turn(const Context& context, client::Client& client, client::S
 // One message in, one answer out.
 Task<Status> one_turn(const Context& context, client::Client& client, const ChatOptions& options,
                       std::string content, Prompt prompt = {}, bool verbose = false) {
-  REEF_CO_TRY(auto stream, co_await client.stream(make_turn(options, content)));
+  auto turn = make_turn(options, content);
+  // A configuration that is broken is the daemon's to complain about.
+  const auto config = node_config(context);
+  const auto rules = config ? rules_of(*config) : policy::Rules::none();
+  turn.context = co_await policy::recall_for(client, turn, rules);
+  REEF_CO_TRY(auto stream, co_await client.stream(std::move(turn)));
   co_return co_await show_turn(context, client, std::move(stream), options.sender, prompt, verbose);
 }
 

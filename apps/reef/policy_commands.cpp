@@ -6,11 +6,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
-#include "base/files.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "command_group.h"
-#include "daemon/config.h"
+#include "node_rules.h"
 #include "policy/policy.h"
 
 namespace reef::cli {
@@ -31,16 +30,6 @@ class PolicyCommands final : public CommandGroup {
 namespace {
 
 namespace asio = boost::asio;
-
-Result<daemon::Config> node_config(const Context& context) {
-  PosixFiles files;
-  REEF_TRY(auto loaded, daemon::load_config(files, context.home.config()));
-  return std::move(loaded.config);
-}
-
-policy::Rules rules_of(const daemon::Config& config) {
-  return config.policy_enabled ? config.policy : policy::Rules::none();
-}
 
 int show(const Context& context) {
   const auto config = node_config(context);

@@ -30,7 +30,8 @@ char sign_of(std::string_view kind) {
   return '?';
 }
 
-// Every part by its sign, then what is free, then what is kept free; without a window only parts.
+// Every part by its sign, the smallest too, then what is free, then what is kept free; without a
+// window only parts.
 std::string bar_of(const protocol::ContextDescription& context) {
   std::int64_t sum = 0;
   for (const auto& part : context.parts()) sum += part.tokens();
@@ -43,12 +44,12 @@ std::string bar_of(const protocol::ContextDescription& context) {
   std::int64_t until = 0;
   for (const auto& part : context.parts()) {
     until += part.tokens();
-    const auto end = std::max(cells(until), bar.size());
-    bar.append(end - bar.size(), sign_of(part.kind()));
+    const auto end = std::min(std::max(cells(until), bar.size() + 1), kBarCells);
+    if (end > bar.size()) bar.append(end - bar.size(), sign_of(part.kind()));
   }
   if (context.window() == 0) return bar;
+  const auto kept = std::min(cells(context.reserve()), kBarCells - bar.size());
   bar.resize(kBarCells, '.');
-  const auto kept = std::min(cells(context.reserve()), kBarCells - cells(until));
   bar.replace(kBarCells - kept, kept, kept, '-');
   return bar;
 }

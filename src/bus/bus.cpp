@@ -37,6 +37,7 @@ Bus::Bus(Executor loop, Files& files, Pool& pool, runtime::Runtime& runtime, std
 Task<Status> Bus::load() {
   auto work = [this] { return read_all(files_, file_); };
   const auto text = co_await pool_.run(work);
+  broken_.clear();
   if (!text && text.error().code == Errc::not_found) co_return Ok{};
   auto parsed = text ? parse_subscriptions(*text, file_) : Result<Subscriptions>(text.error());
   if (!parsed) {

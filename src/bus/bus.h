@@ -42,8 +42,9 @@ class Bus {
   void configure(Limits limits) { limits_ = limits; }
   const Limits& limits() const { return limits_; }
 
-  // At start. A file that is broken is reported, changes are refused until it is put right.
+  // At start, and again while the file is broken: until it is put right changes are refused.
   Task<Status> load();
+  const std::string& problem() const { return broken_; }
   // Gives up waiting for turns, writes down what is left to write.
   Task<void> stop();
 

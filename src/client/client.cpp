@@ -40,6 +40,7 @@ bool is_last(const protocol::ServerMessage& message) {
       return message.bulk_report().last();
     case M::kAgentEvent:
     case M::kMcpEvent:
+    case M::kTaskEvent:
       return false;
     case M::kPluginEvent:
       return message.plugin_event().has_done();
@@ -57,6 +58,7 @@ void fill(Request& out, const Turn& turn) {
   if (turn.key) out.set_key(*turn.key);
   if (!turn.queue.empty()) out.set_queue(turn.queue);
   if (!turn.guest.empty()) out.set_guest(turn.guest);
+  if (!turn.context.empty()) out.set_context(turn.context);
 }
 
 Error unexpected(const protocol::ServerMessage&) {

@@ -62,6 +62,7 @@ struct Turn {
   std::optional<std::string> key = {};  // instead of agent and sender
   std::string guest = {};               // who answers instead of the agent, in its conversation
   std::string queue = {};               // while a turn runs; empty: as configured
+  std::string context = {};             // for the model, in this turn only
 };
 
 class Client {

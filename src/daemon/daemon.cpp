@@ -588,6 +588,11 @@ class Daemon {
 
   Task<Status> reload() {
     REEF_CO_CHECK(co_await reload_config());
+    if (!bus_.problem().empty()) {
+      if (const auto loaded = co_await bus_.load(); !loaded)
+        co_return Error(Errc::invalid,
+                        fmt::format("reloaded, but {}; nobody is subscribed", loaded.error().what));
+    }
     const auto defined = co_await definitions_.look();
     if (!defined->problems.empty())
       co_return Error(Errc::invalid, fmt::format("reloaded, but {}; the last good one is used",

@@ -156,6 +156,13 @@ Task<Status> Policy::title(const Survey& survey, std::string why) {
 }
 
 Task<Status> Policy::flush(const Survey& survey, std::string why) {
+  // Words go to a conversation: by now it may have begun another session.
+  protocol::ClientMessage ask;
+  ask.mutable_describe_session()->set_agent(survey.agent);
+  ask.mutable_describe_session()->set_key(survey.key);
+  REEF_CO_TRY(const auto current,
+              co_await client_.request(std::move(ask), Client::Repeat::safe, kAnswerPatience));
+  if (current.session_description().session().id() != survey.id) co_return Ok{};
   log::info("policy: session {}: flush: {}", survey.id, why);
   protocol::ClientMessage message;
   auto& send = *message.mutable_send();

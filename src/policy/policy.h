@@ -5,6 +5,7 @@
 //   rules.h    Rules     what it is told to do
 //   decide.h   decide    what the rules make of a session, and why
 //   survey.h   survey    what the daemon tells of a session
+//   recall.h   recall_for  what is remembered of words that are about to be said
 //   policy.h   Policy    this file
 //
 // It keeps nothing: what it has to know stands in the transcripts, so that a restart is harmless.

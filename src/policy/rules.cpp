@@ -23,8 +23,10 @@ struct Number {
   std::int64_t min, max;
 };
 
-constexpr Flag kFlags[] = {
-    {"compact", &Rules::compact}, {"flush", &Rules::flush}, {"title", &Rules::title}};
+constexpr Flag kFlags[] = {{"compact", &Rules::compact},
+                           {"flush", &Rules::flush},
+                           {"title", &Rules::title},
+                           {"recall", &Rules::recall}};
 constexpr Number kNumbers[] = {
     {"compact_threshold", &Rules::compact_threshold, 1'000, kTokensMax},
     {"reserve_tokens", &Rules::reserve_tokens, 0, kTokensMax},

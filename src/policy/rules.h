@@ -21,12 +21,13 @@ struct Rules {
   std::int64_t flush_margin = 4'000;  // tokens below the compaction
   std::string flush_prompt;           // empty: kFlushPrompt
   bool title = true;
+  bool recall = false;  // before a turn, what is remembered of its words is told to the model
   std::int64_t archive_days = 0;  // 0: never
 
   // Nothing by itself.
   static Rules none() {
     Rules rules;
-    rules.compact = rules.flush = rules.title = false;
+    rules.compact = rules.flush = rules.title = false;  // recall is off anyway
     return rules;
   }
 

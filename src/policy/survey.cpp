@@ -14,17 +14,6 @@ void note(Survey& into, Status applied) {
   if (!applied) into.problems.push_back(applied.error().what);
 }
 
-void take_agent(Survey& into, const protocol::AgentInfo& agent) {
-  const auto& tools = agent.tools();
-  into.facts.may_remember =
-      tools.empty() || std::find(tools.begin(), tools.end(), "remember") != tools.end();
-  if (agent.config().empty()) return;
-  const auto config = json::parse(agent.config());
-  if (!config || !config->is_object()) return;
-  if (const auto* own = json::find_object(config->get_object(), "policy"))
-    note(into, override_with(into.rules, *own));
-}
-
 void take_details(Survey& into, const std::string& text) {
   const auto parsed = json::parse(text);
   if (!parsed || !parsed->is_object()) return;
@@ -43,6 +32,23 @@ void take_details(Survey& into, const std::string& text) {
 
 }  // namespace
 
+Task<void> take_agent(Client& client, Survey& into) {
+  protocol::ClientMessage get;
+  get.mutable_get_agent()->set_name(into.agent);
+  const auto answer =
+      co_await client.request(std::move(get), Client::Repeat::safe, kAnswerPatience);
+  if (!answer || !answer->has_agent_info()) co_return;
+  const auto& agent = answer->agent_info();
+  const auto& tools = agent.tools();
+  into.facts.may_remember =
+      tools.empty() || std::find(tools.begin(), tools.end(), "remember") != tools.end();
+  if (agent.config().empty()) co_return;
+  const auto config = json::parse(agent.config());
+  if (!config || !config->is_object()) co_return;
+  if (const auto* own = json::find_object(config->get_object(), "policy"))
+    note(into, override_with(into.rules, *own));
+}
+
 Task<Result<Survey>> survey(Client& client, const std::string& id, const Rules& node) {
   Survey out;
   out.id = id;
@@ -58,11 +64,7 @@ Task<Result<Survey>> survey(Client& client, const std::string& id, const Rules& 
   out.agent = row.agent();
   out.sender = row.sender();
 
-  protocol::ClientMessage get;
-  get.mutable_get_agent()->set_name(row.agent());
-  // An agent that is gone has no rules of its own.
-  const auto agent = co_await client.request(std::move(get), Client::Repeat::safe, kAnswerPatience);
-  if (agent && agent->has_agent_info()) take_agent(out, agent->agent_info());
+  co_await take_agent(client, out);
   take_details(out, row.details());
 
   auto& facts = out.facts;

@@ -22,5 +22,7 @@ inline constexpr std::chrono::milliseconds kAnswerPatience{30'000};
 
 // `node` are the rules of config.toml. `client` and `id` outlive the task.
 Task<Result<Survey>> survey(client::Client& client, const std::string& id, const Rules& node);
+// Only the rules of `into.agent`; one that is gone has none of its own.
+Task<void> take_agent(client::Client& client, Survey& into);
 
 }  // namespace reef::policy

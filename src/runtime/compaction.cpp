@@ -262,7 +262,11 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
                                 request.window_max);
 
   Compacted out;
-  out.tokens_before = context::count(session::build_context(branch)).total;
+  const auto context_before = session::build_context(branch);
+  if (context_before.items.empty())
+    co_return Error(Errc::unavailable, "there is nothing to compact: the context is empty");
+  const auto last_said = context_before.items.back().id;
+  out.tokens_before = context::count(context_before).total;
   const auto cut = context::choose_cut(branch, budget.keep);
   if (!cut)
     co_return Error(
@@ -308,11 +312,12 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
     co_return Error(good.error());
 
   // A rewind meanwhile may have left what was to be kept: then this summary is not for that branch.
+  // With nothing kept it is the last thing said; notes on the session may stand behind it.
   const auto& items = session->context().items;
   const auto kept_message =
       std::find_if(branch.begin() + static_cast<std::ptrdiff_t>(cut->first_kept), branch.end(),
                    [](const Entry* entry) { return entry->type == "message"; });
-  const auto& landmark = kept_message != branch.end() ? (*kept_message)->id : branch.back()->id;
+  const auto landmark = kept_message != branch.end() ? (*kept_message)->id : last_said;
   if (std::none_of(items.begin(), items.end(),
                    [&](const auto& item) { return item.id == landmark; }))
     co_return Error(Errc::conflict, "the conversation was rewound while it was being summarised");

@@ -80,6 +80,7 @@ Task<void> Runtime::prepare(Turn& turn) {
   add_part(request.system, co_await hooks_.instructions(agent, cwd));
   add_part(request.system,
            run.guest() ? guest_framing(run.host().name) : host_framing(turn.session->context()));
+  add_part(request.system, run.message_.context);
   request.tools = turn.offer->toolbox.tools();
   request.thinking = agent.thinking;
   if (const auto* row = sessions_.find(turn.session->id()); row && !run.guest())

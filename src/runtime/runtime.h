@@ -65,6 +65,7 @@ struct Message {
   std::optional<Agent> as = {};
   // Who is asked instead of the user.
   std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
+  std::string context = {};  // told to the model in this turn only, never kept
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a

@@ -25,6 +25,7 @@ Task<protocol::ServerMessage> stats(Node& node) {
   out.set_sessions(node.sessions.size());
   const auto defined = co_await node.definitions.look();
   for (const auto& problem : defined->problems) out.add_problems(problem);
+  if (node.bus && !node.bus->problem().empty()) out.add_problems(node.bus->problem());
   node.fill_stats(out);
   co_return message;
 }

@@ -170,6 +170,7 @@ Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request)
   message.guest = request.guest();
   message.tool_choice = tool_choice_from(request.tool_choice());
   message.hidden = request.hidden();
+  message.context = request.context();
   if (!request.queue().empty()) {
     message.queue = runtime::queue_mode_from(request.queue());
     if (!message.queue)

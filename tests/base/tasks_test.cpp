@@ -39,6 +39,24 @@ TEST(TaskGroup, CancelEndsItsTasksAndJoinWaitsForThem) {
   EXPECT_EQ(group.size(), 0U);
 }
 
+TEST(TaskGroup, OneIsCancelledByItsIdAndTheOthersGoOn) {
+  asio::io_context io(1);
+  TaskGroup group(io.get_executor(), "test");
+  bool first = false;
+  bool second = false;
+  const auto id = group.spawn(wait_forever(first));
+  group.spawn(wait_forever(second));
+  test::run_ready(io);
+  group.cancel(id);
+  test::run_ready(io);
+  EXPECT_TRUE(first);
+  EXPECT_FALSE(second);
+  EXPECT_EQ(group.size(), 1U);
+  group.cancel(id);  // long gone
+  group.cancel();
+  test::run(io, group.join());
+}
+
 Task<void> throw_something() {
   co_await yield_to_loop();
   throw std::runtime_error("expected by this test");

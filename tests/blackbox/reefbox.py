@@ -505,6 +505,11 @@ class Home:
         with self.connect() as link:
             return link.call(SEND, turn(agent, content, sender))
 
+    def ask(self, tag, fields=None):
+        """One request on a connection of its own; its first answer."""
+        with self.connect() as link:
+            return link.call(tag, fields)
+
     def ping(self):
         """True when a new connection gets a Pong."""
         with self.connect() as link:

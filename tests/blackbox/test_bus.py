@@ -20,15 +20,15 @@ class Bus(unittest.TestCase):
         return home
 
     def subscribe(self, home, source, agent="writer", once=False):
-        reply = home.connect().call(SUBSCRIBE_EVENT, {1: source, 2: agent, 3: once or None})
+        reply = home.ask(SUBSCRIBE_EVENT, {1: source, 2: agent, 3: once or None})
         self.assertEqual(reply.tag, SUBSCRIPTION_INFO, reply)
         return reply.body.int(1)
 
     def publish(self, home, source, payload="x"):
-        return home.connect().call(PUBLISH_EVENT, {1: source, 2: payload})
+        return home.ask(PUBLISH_EVENT, {1: source, 2: payload})
 
     def listing(self, home):
-        reply = home.connect().call(LIST_SUBSCRIPTIONS)
+        reply = home.ask(LIST_SUBSCRIPTIONS)
         self.assertEqual(reply.tag, SUBSCRIPTION_LIST)
         return reply.body
 
@@ -36,7 +36,7 @@ class Bus(unittest.TestCase):
         """The session of a conversation once its turn is over."""
         def over():
             found = home.reef("sessions", "--key", key, "--json").json
-            idle = home.connect().call(GET_STATS).body.int(2) == 0
+            idle = home.ask(GET_STATS).body.int(2) == 0
             return found[0] if found and idle else None
         return wait_for(over, f"a session of {key}")
 
@@ -106,7 +106,7 @@ class Bus(unittest.TestCase):
         self.subscribe(home, "a")
         self.subscribe(home, "once", once=True)
         self.subscribe(home, "b")
-        self.assertEqual(home.connect().call(UNSUBSCRIBE_EVENT, {1: 3}).tag, PONG)
+        self.assertEqual(home.ask(UNSUBSCRIBE_EVENT, {1: 3}).tag, PONG)
         home.kill9()
         home.start()
         listing = [Message(s) for s in self.listing(home).fields[1]]
@@ -118,6 +118,7 @@ class Bus(unittest.TestCase):
     def test_what_makes_no_sense_is_refused(self):
         home = self.home()
         link = home.connect()
+        self.addCleanup(link.close)
         self.assertEqual(link.call(SUBSCRIBE_EVENT, {1: "a", 2: "nobody"}).code, 404)
         for bad in ("", ":", "a::b", "a:b*", "x" * 201, "a\nb"):
             self.assertEqual(link.call(SUBSCRIBE_EVENT, {1: bad, 2: "writer"}).code, 400, bad)
@@ -129,10 +130,15 @@ class Bus(unittest.TestCase):
         home = Home(script=script({"text": "x"}), files={"events/subscriptions.toml": "[[subscription\n"})
         self.addCleanup(home.cleanup)
         home.start()
-        reply = home.connect().call(SUBSCRIBE_EVENT, {1: "a", 2: "scripted"})
+        reply = home.ask(SUBSCRIBE_EVENT, {1: "a", 2: "scripted"})
         self.assertEqual(reply.code, 409)
         self.assertIn("subscriptions.toml", reply.text)
         self.assertEqual(home.read("events/subscriptions.toml"), "[[subscription\n")
+        self.assertIn("subscriptions.toml", " ".join(home.reef("status", "--json").json["problems"]))
+        self.assertNotEqual(home.reef("reload").code, 0)
+        home.write("events/subscriptions.toml", '[[subscription]]\nid = 5\nsource = "a"\ntarget_agent = "scripted"\n')
+        self.assertEqual(home.reef("reload").code, 0)
+        self.assertEqual(Message(self.listing(home).fields[1][0]).int(1), 5)
 
     def test_commands(self):
         home = self.home()

@@ -65,6 +65,21 @@ class Silent(Case):
         self.assertIs(done.json["silent"], True)
         self.assertEqual(done.json["reply"], "")
 
+    def test_guests_and_subscribers(self):
+        home = self.home(script=script({"text": "NO_REPLY hush", "chunks": 9}),
+                         files={"agents/critic.toml": 'model = "s"\n'})
+        watcher = self.link(home)
+        watcher.send(request(SUBSCRIBE_EVENTS, {}))
+        link = self.link(home)
+        for fields in (turn(content="one"), {**turn(content="two"), 6: "critic"}):
+            events = link.stream(fields)
+            self.assertEqual(spoken(events), "")
+            self.assertEqual(events[-1].detail.int(201), 1)
+            done = watcher.recv().body
+            self.assertEqual(done.int(3), 5, "DONE, and nothing before it")
+        replies = [m for m in self.entries(home, "message") if m["message"]["role"] == "assistant"]
+        self.assertEqual([(m.get("agent"), m.get("hidden")) for m in replies], [(None, True), ("critic", True)])
+
     def test_words_of_a_program(self):
         home = self.home(script=script({"text": "noted"}))
         link = self.link(home)

@@ -26,6 +26,10 @@ class Delegate(unittest.TestCase):
         home.start()
         return home
 
+    def stream(self, home):
+        with home.connect() as link:
+            return link.stream(turn("scripted", "go"))
+
     def sessions(self, home):
         return {s["id"]: s for s in home.reef("sessions", "--json").json}
 
@@ -51,7 +55,7 @@ class Delegate(unittest.TestCase):
     def test_tasks_come_back_together_and_sessions_are_linked(self):
         home = self.home([delegate({"agent": "scout", "message": "look here"}, {"agent": "scout", "message": "look there"}),
                           {"text": "thanks"}])
-        events = home.connect().stream(turn("scripted", "go"))
+        events = self.stream(home)
         (result,) = [e.detail for e in events if e.event == "tool_result"]
         got = json.loads(result.str(2))
         self.assertEqual([(g["agent"], g["result"]) for g in got], [("scout", "child's answer")] * 2)
@@ -74,7 +78,7 @@ class Delegate(unittest.TestCase):
         self.assertEqual(self.texts(home, worker)[0], "as a worker")
         failing = self.home([delegate({"agent": "scout", "message": "x"}), {"text": "oh"}],
                             [{"fail": "auth", "message": "bad key"}])
-        events = failing.connect().stream(turn("scripted", "go"))
+        events = self.stream(failing)
         (result,) = [e.detail for e in events if e.event == "tool_result"]
         self.assertEqual(result.int(4), 1, "is_error")
         self.assertIn("bad key", json.loads(result.str(2))[0]["error"])
@@ -111,10 +115,10 @@ class Delegate(unittest.TestCase):
                          [HANG])
         with home.connect() as link:
             link.send(request(STREAM, turn("scripted", "go")))
-            wait_for(lambda: home.connect().call(GET_STATS).body.int(2) == 3 or None, "children to run")
-            self.assertEqual(home.connect().call(KILL, {1: "scripted", 2: "user"}).tag, PONG)
+            wait_for(lambda: home.ask(GET_STATS).body.int(2) == 3 or None, "children to run")
+            self.assertEqual(home.ask(KILL, {1: "scripted", 2: "user"}).tag, PONG)
             self.assertEqual(link.events()[-1].event, "end")
-        wait_for(lambda: home.connect().call(GET_STATS).body.int(2) == 0, "all to end")
+        wait_for(lambda: home.ask(GET_STATS).body.int(2) == 0, "all to end")
 
     def test_a_childs_permission_is_asked_of_the_parents_user(self):
         path = f"/tmp/reef-delegated-{os.getpid()}"
@@ -130,7 +134,7 @@ class Delegate(unittest.TestCase):
             self.assertFalse(os.path.exists(path))
             (question,) = home.reef("questions", "--json").json
             self.assertEqual((question["kind"], question["key"]), ("permission", "agent:scripted:user"))
-            self.assertEqual(home.connect().call(REPLY_TO_ASK, {3: "Allow once", 200: question["id"]}).tag, PONG)
+            self.assertEqual(home.ask(REPLY_TO_ASK, {3: "Allow once", 200: question["id"]}).tag, PONG)
             link.events()
         self.assertTrue(os.path.exists(path))
 
@@ -151,7 +155,7 @@ class Delegate(unittest.TestCase):
         home.write("agents/writer.toml", 'model = "c/x"\n')
         home.reef("reload")
         self.assertEqual(home.reef("events", "subscribe", "delegate:*:done", "writer").code, 0)
-        events = home.connect().stream(turn("scripted", "go"))
+        events = self.stream(home)
         (result,) = [e.detail for e in events if e.event == "tool_result"]
         (task,) = json.loads(result.str(2))
         self.assertEqual(set(task), {"agent", "session", "task_id"})

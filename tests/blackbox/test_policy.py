@@ -9,6 +9,7 @@ import time
 import unittest
 
 from reefbox import *
+from test_providers import Backend, config
 from test_search import transcript
 
 # Small enough that a few messages fill a context.
@@ -182,6 +183,22 @@ class Crashes(Case):
             self.assertEqual((kinds.count("session_info"), kinds.count("compaction")), (1, 1))
             self.assertEqual(row["memoryFlushCompactionCount"], 0)
             home.cleanup()
+
+
+class Recalling(Case):
+    def test_what_is_remembered_is_told_in_that_turn_only(self):
+        with Backend() as model:
+            home = self.home(config(model) + "[policy]\nrecall = true\ntitle = false\n")
+            home.reef("memory", "remember", "keys", "The lighthouse key hangs behind the blue door.")
+            self.assertEqual(home.reef("chat", "-p", "where is the lighthouse key?").code, 0)
+            told = json.dumps(model.requests[-1][2])
+            self.assertIn("behind the blue door", told)
+            self.assertIn("<recall>", told)
+            self.assertNotIn("<recall>", json.dumps(self.entries(home)), "never kept")
+            home.write("config.toml", config(model) + "[policy]\ntitle = false\n")
+            home.reef("reload")
+            home.reef("chat", "-p", "where is the lighthouse key, again?")
+            self.assertNotIn("<recall>", json.dumps(model.requests[-1][2]))
 
 
 class Archiving(Case):

@@ -37,7 +37,7 @@ class Skills(unittest.TestCase):
         home.write("other/broken/SKILL.md", "no fields at all")
         home.write("other/odd/SKILL.md", skill("odd", more="model: opus\n"))
         home.start()
-        reply = home.connect().call(LIST_SKILLS)
+        reply = home.ask(LIST_SKILLS)
         self.assertEqual(self.names(reply), ["a", "b", "odd"])
         problems = "\n".join(reply.body.strs(200))
         self.assertIn("there is a skill 'a' already", problems)
@@ -55,7 +55,7 @@ class Skills(unittest.TestCase):
         home = self.home(config='[skills]\npaths = ["project/.claude/skills"]\n')
         home.write("project/.claude/skills/review/SKILL.md", skill("review", more="allowed-tools: Read, Grep\n"))
         home.start()
-        self.assertEqual(self.names(home.connect().call(LIST_SKILLS)), ["review"])
+        self.assertEqual(self.names(home.ask(LIST_SKILLS)), ["review"])
 
     def test_show_and_bundled_files_but_nothing_beyond(self):
         home = self.home()
@@ -67,6 +67,7 @@ class Skills(unittest.TestCase):
         self.assertEqual(home.reef("skills", "show", "a", "scripts/x.py").out, "print(1)\n")
         self.assertEqual(home.reef("skills", "show", "a", "--json").json["files"], ["scripts/x.py"])
         link = home.connect()
+        self.addCleanup(link.close)
         for path in ("link", "../../config.toml", "/etc/passwd", "scripts/../../../run/reefd.lock"):
             self.assertEqual(link.call(READ_SKILL, {1: "a", 3: path}).code, 403, path)
         for name in ("../a", "nothing", "a/../a"):
@@ -82,7 +83,7 @@ class Skills(unittest.TestCase):
         home.write("skills/a/SKILL.md", skill("a", "new"))
         home.write("skills/late/SKILL.md", skill("late"))
         self.assertIn("new", home.reef("skills", "show", "a").out)
-        self.assertEqual(self.names(home.connect().call(LIST_SKILLS)), ["a", "late"])
+        self.assertEqual(self.names(home.ask(LIST_SKILLS)), ["a", "late"])
 
     def test_slash_keeps_the_users_words_and_puts_the_skill_behind_them(self):
         home = self.home(script=script({"text": "fine"}))
@@ -105,6 +106,7 @@ class Skills(unittest.TestCase):
         home.write("agents/scripted.toml", 'model = "s/x"\nskills = ["open"]\n')
         home.start()
         link = home.connect()
+        self.addCleanup(link.close)
         self.assertEqual(self.names(link.call(LIST_SKILLS, {200: "scripted"})), ["open"])
         self.assertEqual(link.call(LIST_SKILLS, {200: "nobody"}).code, 404)
         self.assertEqual(link.call(READ_SKILL, {1: "secret", 2: "scripted"}).code, 403)
@@ -148,7 +150,7 @@ class Skills(unittest.TestCase):
         os.symlink(home.file("skills"), home.file("skills/loop"))
         home.write("skills/fine/SKILL.md", skill("fine"))
         home.start()
-        self.assertEqual(self.names(home.connect().call(LIST_SKILLS)), ["evil", "fine"])
+        self.assertEqual(self.names(home.ask(LIST_SKILLS)), ["evil", "fine"])
         self.assertNotIn("\x1b", home.reef("skills").out)
         self.assertTrue(home.ping())
 

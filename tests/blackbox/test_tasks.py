@@ -20,7 +20,7 @@ class Tasks(unittest.TestCase):
         return home
 
     def tasks(self, home):
-        reply = home.connect().call(LIST_TASKS)
+        reply = home.ask(LIST_TASKS)
         self.assertEqual(reply.tag, TASK_LIST)
         return [Message(t) for t in reply.body.fields.get(1, [])]
 
@@ -41,10 +41,10 @@ class Tasks(unittest.TestCase):
         self.assertEqual((task.str(AGENT), task.str(SENDER), task.str(STATE), task.int(CAN)),
                          ("scripted", "user", "running", 1))
         self.assertLess(struct.unpack("<d", task.fields[PROGRESS][0])[0], 0, "nobody knows how far it is")
-        self.assertEqual(home.connect().call(CANCEL_TASK, {1: task.str(ID)}).tag, PONG)
+        self.assertEqual(home.ask(CANCEL_TASK, {1: task.str(ID)}).tag, PONG)
         self.assertEqual(link.events()[-1].event, "end")
         self.assertEqual(self.tasks(home), [])
-        self.assertEqual(home.connect().call(CANCEL_TASK, {1: task.str(ID)}).code, 404)
+        self.assertEqual(home.ask(CANCEL_TASK, {1: task.str(ID)}).code, 404)
 
     def test_a_tool_is_cancelled_alone(self):
         home = self.home({"calls": [{"name": "bash", "arguments": {"command": "sleep 60"}}]}, {"text": "then this"})
@@ -71,8 +71,21 @@ class Tasks(unittest.TestCase):
         link = self.start(home)
         child = self.one(home, "delegate")
         self.assertEqual(child.str(PARENT), self.one(home, "turn").str(ID))
-        self.assertEqual(home.connect().call(CANCEL_TASK, {1: child.str(ID)}).tag, PONG)
+        self.assertEqual(home.ask(CANCEL_TASK, {1: child.str(ID)}).tag, PONG)
         self.assertEqual(spoken(link.events()), "ok", "the parent goes on without it")
+
+    def test_cancelling_the_call_reaches_the_children(self):
+        home = self.home({"calls": [{"name": "delegate", "arguments": {"tasks": [{"agent": "slow", "message": "x"}]}}]},
+                         {"text": "ok"})
+        home.write("c.json", script(HANG))
+        home.write("config.toml", SCRIPTED + '[providers.c]\nkind = "scripted"\nscript = "c.json"\n')
+        home.write("agents/slow.toml", 'model = "c/x"\n')
+        self.assertEqual(home.reef("reload").code, 0)
+        link = self.start(home)
+        self.one(home, "delegate")
+        self.assertEqual(home.ask(CANCEL_TASK, {1: self.one(home, "tool").str(ID)}).tag, PONG)
+        self.assertEqual(spoken(link.events()), "ok")
+        wait_for(lambda: not self.tasks(home), "the child to end")
 
     def test_a_subscriber_hears_what_runs_and_every_change(self):
         home = self.home(HANG)
@@ -84,7 +97,7 @@ class Tasks(unittest.TestCase):
         event = watch.recv()
         self.assertEqual(event.tag, TASK_EVENT)
         self.assertEqual(event.body.sub(1).str(ID), task.str(ID))
-        home.connect().call(CANCEL_TASK, {1: task.str(ID)})
+        home.ask(CANCEL_TASK, {1: task.str(ID)})
         first.events()
         while event.body.sub(1).str(STATE) == "running":
             event = watch.recv()
@@ -95,8 +108,8 @@ class Tasks(unittest.TestCase):
         watch = home.connect()
         self.addCleanup(watch.close)
         watch.send(request(SUBSCRIBE_TASKS))
-        home.write("pi/a.jsonl", jsonl(header_entry("260310-old-pump"), user_entry("a", None, "walnut")))
-        self.assertEqual(home.reef("import", "pi", home.file("pi")).code, 0)
+        home.write("../pi/a.jsonl", jsonl(header_entry("260310-old-pump"), user_entry("a", None, "walnut")))
+        self.assertEqual(home.reef("import", "pi", home.file("../pi")).code, 0)
         states = []
         while not states or states[-1] == "running":
             task = watch.recv().body.sub(1)
@@ -115,6 +128,7 @@ class Tasks(unittest.TestCase):
         self.assertIn("scripted answers user", home.reef("ps").out)
         watch = subprocess.Popen([binary("reef"), "--home", home.path, "ps", "--watch", "--json"], stdout=subprocess.PIPE,
                                  env=environment())
+        self.addCleanup(watch.stdout.close)
         self.addCleanup(watch.wait)
         self.addCleanup(watch.kill)
         self.assertEqual(json.loads(watch.stdout.readline())["id"], task.str(ID))
@@ -125,7 +139,6 @@ class Tasks(unittest.TestCase):
         gone = home.reef("ps", "cancel", task.str(ID))
         self.assertNotEqual(gone.code, 0)
         self.assertIn("no task", gone.err)
-        watch.stdout.close()
 
 
 if __name__ == "__main__":

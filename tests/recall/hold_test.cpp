@@ -1,4 +1,6 @@
 // While somebody holds the index back, nothing is read unless a search asks for it.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "recall/recall.h"
@@ -64,6 +66,22 @@ TEST_F(HoldTest, WhatComesMeanwhileIsReadWhenTheTokenIsGone) {
   second.reset();
   test::run(io, until_documents(1));
   EXPECT_EQ(found("zebrafish"), 1U);
+}
+
+TEST_F(HoldTest, ReadingManySessionsIsToldAsOnePieceOfWork) {
+  std::vector<std::string> told;
+  recall.set_on_work([&](std::string what) -> std::shared_ptr<void> {
+    told.push_back(std::move(what));
+    return std::make_shared<int>(0);
+  });
+  auto token = recall.hold();
+  for (int i = 0; i < 60; ++i) say("zebrafish");
+  token.reset();
+  test::run(io, until_documents(60));
+  test::run_ready(io);
+  ASSERT_GE(told.size(), 1U);
+  EXPECT_EQ(told[0], "reads 60 sessions into the index");
+  EXPECT_EQ(std::count(told.begin(), told.end(), told[0]), 1);
 }
 
 TEST_F(HoldTest, ASearchFindsEverythingAllTheSame) {

@@ -188,6 +188,17 @@ TEST_F(WindowTest, AKillWhileItIsCompactedEndsTheTurn) {
   EXPECT_EQ(turn("still there?").end.error, "");
 }
 
+TEST_F(WindowTest, ANoteBehindTheLastWordIsNoRewind) {
+  set_up(0, 8'000);
+  turn("hello");
+  model->words = words_of(80'000);
+  turn("tell me all of it");
+  ASSERT_TRUE(test::run(io, sessions.patch(id(), {{"isFlagged", true}})));
+  const auto done = test::run(io, compactions.compact(request()));
+  ASSERT_TRUE(done) << done.error().what;
+  EXPECT_EQ(done->messages, 4U) << "nothing is small enough to be kept";
+}
+
 TEST_F(WindowTest, MessagesDuringACompactionAreKept) {
   set_up(0, 32'000);
   for (int i = 0; i < 30; ++i) turn(words_of(4'000));

@@ -84,6 +84,12 @@ std::string skill_text(const skills::Library::Opened& opened) {
   return out;
 }
 
+std::string sender_in(const std::string& key) {
+  const auto parsed = session::Key::parse(key);
+  const auto pair = parsed ? parsed->pair() : std::nullopt;
+  return pair ? pair->second : key;
+}
+
 // "/name args" to the name.
 std::string_view slash_name(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
@@ -122,7 +128,8 @@ Task<void> SkillHook::preprocess(const Agent& agent, const std::string& key,
     co_return;
   }
   if (!runtime::may_use_skill(agent, name)) {
-    log::warn("{}", runtime::security_line({"skill", name, ""}, agent.name, "", key));
+    // The conversation's session may not be there yet.
+    log::warn("{}", runtime::security_line({"skill", name, ""}, agent.name, sender_in(key), ""));
     co_return;
   }
   activate(key, opened->found.skill);

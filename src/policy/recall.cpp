@@ -1,0 +1,90 @@
+#include "policy/recall.h"
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "policy/survey.h"
+
+namespace reef::policy {
+namespace {
+
+using client::Client;
+
+constexpr std::uint32_t kHits = 3;
+constexpr std::size_t kHitBytesMax = 600;
+
+// Of the conversation's current session, else of its agent.
+Task<Survey> rules_for(Client& client, const client::Turn& turn, const Rules& node) {
+  Survey out;
+  out.rules = node;
+  protocol::ClientMessage message;
+  auto& describe = *message.mutable_describe_session();
+  describe.set_agent(turn.agent);
+  describe.set_sender(turn.sender);
+  if (turn.key) describe.set_key(*turn.key);
+  const auto known =
+      co_await client.request(std::move(message), Client::Repeat::safe, kAnswerPatience);
+  if (known) {
+    const auto id = known->session_description().session().id();
+    if (auto found = co_await survey(client, id, node)) co_return *std::move(found);
+  }
+  out.agent = turn.agent;
+  out.sender = turn.sender;
+  co_await take_agent(client, out);
+  co_return out;
+}
+
+void add(std::string& into, std::string_view where, std::string_view text) {
+  into += fmt::format("- {}: {}\n", where, utf8::excerpt(utf8::single_line(text), kHitBytesMax));
+}
+
+Task<void> from_memory(Client& client, const Survey& who, const std::string& words,
+                       std::string& into) {
+  protocol::ClientMessage message;
+  auto& recall = *message.mutable_recall();
+  recall.set_agent(who.agent);
+  recall.set_query(words);
+  recall.set_limit(kHits);
+  const auto found = co_await client.memories(std::move(message));
+  if (!found) co_return;
+  for (const auto& entry : found->entries())
+    add(into, fmt::format("memory '{}'", entry.name()), entry.content());
+}
+
+Task<void> from_sessions(Client& client, const Survey& who, const std::string& words,
+                         std::string& into) {
+  protocol::ClientMessage message;
+  auto& search = *message.mutable_search_sessions();
+  search.set_query(words);
+  search.set_limit(kHits);
+  search.set_context_before(0);
+  search.set_context_after(0);
+  search.set_exclude(who.id);
+  search.set_agent(who.agent);
+  search.set_sender(who.sender);
+  const auto found =
+      co_await client.request(std::move(message), Client::Repeat::safe, kAnswerPatience);
+  if (!found) co_return;
+  for (const auto& hit : found->search_results().hits())
+    if (hit.hit() < static_cast<std::uint32_t>(hit.items_size())) {
+      const auto& item = hit.items(static_cast<int>(hit.hit()));
+      add(into, fmt::format("session {}, {}", hit.session().id(), item.role()), item.snippet());
+    }
+}
+
+}  // namespace
+
+Task<std::string> recall_for(Client& client, const client::Turn& turn, const Rules& node) {
+  // Nobody wants it: nothing is asked. An agent or session may, when the node does not.
+  const auto who = co_await rules_for(client, turn, node);
+  if (!who.rules.recall) co_return std::string();
+  std::string found;
+  co_await from_memory(client, who, turn.content, found);
+  co_await from_sessions(client, who, turn.content, found);
+  if (found.empty()) co_return std::string();
+  co_return "<recall>\nFound by the user's words in memory and earlier conversations; it may not "
+            "matter here.\n" +
+      found + "</recall>";
+}
+
+}  // namespace reef::policy
