@@ -231,7 +231,7 @@ Task<Status> Peer::initialize() {
   transport_->use_version(version_);
   learn(*answer.result);
   Outgoing out{make_notification("notifications/initialized", {})};
-  REEF_CO_CHECK(co_await transport_->send(std::move(out)));
+  REEF_CO_CHECK(co_await send_within(std::move(out), kSettingPatience));
   transport_->listen();
   co_return Ok{};
 }
@@ -256,7 +256,8 @@ void Peer::learn(const json::object& result) {
 void Peer::begin_listening() {
   if (modern_) {
     const auto* tools = json::find_object(capabilities_, "tools");
-    if (tools && json::find_bool(*tools, "listChanged") == true)
+    // Only where somebody wants to know: it keeps the connection up until it is closed.
+    if (watch_.on_tools_changed && tools && json::find_bool(*tools, "listChanged") == true)
       background_.spawn(keep_subscribed(shared_from_this()));
   } else if (capabilities_.contains("logging")) {
     background_.spawn([](std::shared_ptr<Peer> self) -> Task<void> {
@@ -324,6 +325,30 @@ Task<void> Peer::notify_soon(std::shared_ptr<Peer> self, Outgoing out) {
   if (self->closed_ || !self->transport_) co_return;
   if (const auto sent = co_await self->transport_->send(std::move(out)); !sent)
     log::debug("mcp {}: {}", self->server_.spec.name, sent.error().what);
+}
+
+// What comes next must not overtake it, and a server that does not take it must not hold us up.
+Task<Status> Peer::send_within(Outgoing out, milliseconds patience) {
+  struct Sent {
+    explicit Sent(const Executor& loop) : changed(loop) {}
+    std::optional<Status> how;
+    Notify changed;
+  };
+  const auto sent = std::make_shared<Sent>(house_.loop);
+  const auto send = [](std::shared_ptr<Peer> self, std::shared_ptr<Sent> into,
+                       Outgoing what) -> Task<void> {
+    co_await yield_to_loop();
+    into->how = co_await self->transport_->send(std::move(what));
+    into->changed.notify_all();
+  };
+  TaskGroup sending(house_.loop, "mcp notification");
+  sending.spawn(send(shared_from_this(), sent, std::move(out)));
+  const auto deadline = steady_clock::now() + patience;
+  while (!sent->how && steady_clock::now() < deadline)
+    static_cast<void>(co_await sent->changed.wait_until(deadline));
+  if (!sent->how)
+    co_return Error(Errc::timeout, "the server does not take the end of the handshake");
+  co_return *sent->how;
 }
 
 void Peer::notify(std::string_view method, json::object params) {

@@ -122,6 +122,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   json::object meta() const;
   static Task<void> send_soon(std::shared_ptr<Peer> self, std::shared_ptr<Pending> pending,
                               Outgoing out);
+  Task<Status> send_within(Outgoing out, std::chrono::milliseconds patience);
   static Task<void> notify_soon(std::shared_ptr<Peer> self, Outgoing out);
   void notify(std::string_view method, json::object params);
 

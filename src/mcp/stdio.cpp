@@ -23,8 +23,8 @@ constexpr std::size_t kQueueBytesMax = 64U << 20;
 constexpr std::size_t kTailBytesMax = 1024;
 constexpr std::size_t kLogLinesMax = 200;
 constexpr std::size_t kLogLineBytesMax = 500;
-constexpr std::chrono::milliseconds kEndGrace{1'000};   // after its input was closed
-constexpr std::chrono::milliseconds kTermGrace{1'000};  // after SIGTERM
+constexpr std::chrono::milliseconds kEndGrace{500};   // after its input was closed
+constexpr std::chrono::milliseconds kTermGrace{500};  // after SIGTERM
 
 // Keys live in the daemon's environment: a server gets what it needs to run, and what its
 // configuration says.

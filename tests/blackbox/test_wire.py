@@ -269,7 +269,7 @@ class Envelope(WireCase):
         self.assertEqual(self.link.call(PING, request_id=0).request_id, 0)
 
     def test_errors_carry_the_id(self):
-        for tag, number in ((13, 11), (20, 12), (GET_CONFIG, 13), (150, 14)):
+        for tag, number in ((45, 11), (20, 12), (GET_CONFIG, 13), (150, 14)):
             reply = self.link.call(tag, request_id=number)
             self.assertEqual((reply.tag, reply.request_id), (ERROR, number), f"operation {tag}")
 
@@ -277,7 +277,7 @@ class Envelope(WireCase):
         self.link.send(request(PING, request_id=1))
         self.link.send(request(GET_STATS, request_id=2))
         self.link.send(request(SEND, turn(sender="mixed"), request_id=3))
-        self.link.send(request(13, request_id=4))
+        self.link.send(request(45, request_id=4))  # an UpsertMcp that names nobody
         self.link.send(request(KILL, {1: "reef", 2: "nobody here"}, request_id=5))
         got = {}
         for _ in range(5):
@@ -314,7 +314,7 @@ class Envelope(WireCase):
         self.link.send(request(STREAM, turn(sender="in order")))
         self.link.send(request(GET_STATS))
         self.link.send(request(SEND, turn(sender="in order")))
-        self.link.send(request(13))
+        self.link.send(request(45))  # an UpsertMcp that names nobody
         self.link.send(request(PING))
         self.assertEqual(self.link.recv().tag, PONG)
         self.assertEqual(self.link.events()[-1].event, "end")

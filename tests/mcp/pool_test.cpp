@@ -146,15 +146,19 @@ TEST_F(PoolTest, OneThatFailsIsTriedLessAndLessOften) {
 }
 
 TEST_F(PoolTest, WhatNobodyUsesIsDisconnectedAndComesBackWhenCalled) {
-  pool.declare("a", {marked()});
-  const auto pid = call("a", "pid");
-  pool.set_idle(milliseconds(100));
+  Pool hasty(house(), Pool::Limits{milliseconds(200), milliseconds(20), milliseconds(100)});
+  hasty.declare("a", {marked()});
+  const auto pid = run(io, hasty.call("a", "fake", "pid", {}, {}));
+  ASSERT_TRUE(pid);
   run(io, [](Pool& in) -> Task<void> {
     while (in.list("a").at(0).state == State::connected) co_await sleep_for(milliseconds(10));
-  }(pool));
-  EXPECT_EQ(state("a"), State::disconnected);
-  EXPECT_EQ(pool.list("a").at(0).tools.size(), 14U) << "its tools are known all the same";
-  EXPECT_NE(call("a", "pid"), pid);
+  }(hasty));
+  EXPECT_EQ(hasty.list("a").at(0).state, State::disconnected);
+  EXPECT_EQ(hasty.list("a").at(0).tools.size(), 14U) << "its tools are known all the same";
+  const auto again = run(io, hasty.call("a", "fake", "pid", {}, {}));
+  ASSERT_TRUE(again) << again.error().what;
+  EXPECT_NE(again->text, pid->text);
+  run(io, hasty.stop());
 }
 
 TEST_F(PoolTest, ToolsThatChangeAreToldToWhoHasThem) {
