@@ -113,7 +113,7 @@ class Token(TcpCase):
         events = link.stream({1: "reef", 2: "hello", 4: "over tcp"}, request_id=9)
         names = [e.event for e in events]
         self.assertEqual(names[:2] + names[-3:], ["start", "text_start", "text_end", "context_usage", "end"])
-        self.assertEqual(link.call(13).code, 501)
+        self.assertEqual(link.call(GET_CONFIG).code, 410, "what is gone is answered too")
         self.assertEqual(self.home.reef("sessions", "--json").json[0]["sender"], "over tcp")
         for path in self.home.transcripts():
             os.remove(path)  # other tests look for none; a later start would not know it
