@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kOtherDaemonMax{10'000};
 constexpr std::chrono::milliseconds kOtherDaemonPause{20};
+constexpr std::chrono::seconds kAnswerPatience{30};
 
 Task<Status> connect(const Context& context, Start start, client::Client& client) {
   auto connected = co_await client.connect();
@@ -67,6 +68,20 @@ int with_client(const Context& context, std::string_view command, Start start,
   std::fflush(stdout);
   if (std::ferror(stdout)) outcome = Error(Errc::io, "could not write to standard output");
   return outcome ? 0 : report(command, outcome.error());
+}
+
+Task<Status> expect_pong(const Context& context, client::Client& client,
+                         protocol::ClientMessage message, std::string said) {
+  REEF_CO_TRY(
+      const auto answer,
+      co_await client.request(std::move(message), client::Client::Repeat::never, kAnswerPatience));
+  if (!answer.has_pong()) co_return Error(Errc::unavailable, "the daemon gave another answer");
+  if (context.json) {
+    print_json(json::object{{"ok", true}});
+  } else {
+    print_line(said);
+  }
+  co_return Ok{};
 }
 
 void print_line(std::string_view text) {

@@ -28,6 +28,10 @@ enum class Start : std::uint8_t { if_needed, never };
 int with_client(const Context& context, std::string_view command, Start start,
                 const std::function<Task<Status>(client::Client&)>& body);
 
+// A request that is done when the daemon answers Pong; `said` is what a person reads then.
+Task<Status> expect_pong(const Context& context, client::Client& client,
+                         protocol::ClientMessage message, std::string said);
+
 // Starts reefd for this home and waits until it is ready.
 Status start_daemon(const daemon::Home& home);
 

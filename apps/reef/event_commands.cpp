@@ -172,19 +172,6 @@ Task<Status> list(const Context& context, client::Client& client) {
   co_return Ok{};
 }
 
-Task<Status> expect_pong(const Context& context, client::Client& client,
-                         protocol::ClientMessage message, std::string said) {
-  REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Repeat::never, kPatience));
-  if (!answer.has_pong()) co_return Error(Errc::unavailable, "the daemon gave another answer");
-  if (context.json) {
-    print_json(json::object{{"ok", true}});
-  } else {
-    print_line(said);
-  }
-  co_return Ok{};
-}
-
 // At most a little more than any limit: the daemon says what is too much.
 std::string read_stdin() {
   constexpr std::size_t kBytesMax = 9U << 20;

@@ -176,7 +176,8 @@ Task<Status> test(const Context& context, Client& client, protocol::ClientMessag
                            verdict.protocol(), verdict.transport(), verdict.connect_ms()));
     for (const auto& tool : verdict.tools())
       print_line(fmt::format("  tool      {}{}: {}", shown(tool.name()),
-                             tool.read_only() ? " (only looks)" : "", shown(tool.description())));
+                             tool.read_only() ? " (only looks)" : "",
+                             utf8::excerpt(shown(tool.description()), 100)));
     for (const auto& one : verdict.resources()) print_line("  resource  " + shown(one));
     for (const auto& one : verdict.prompts()) print_line("  prompt    " + shown(one));
   }

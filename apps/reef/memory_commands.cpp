@@ -153,17 +153,8 @@ Task<Status> change(const Context& context, client::Client& client, protocol::Cl
 
 Task<Status> forget(const Context& context, client::Client& client,
                     protocol::ClientMessage message) {
-  const auto name = message.forget().name();
-  REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), client::Client::Repeat::never,
-                                      std::chrono::seconds(30)));
-  if (!answer.has_pong()) co_return Error(Errc::unavailable, "the daemon did not answer as asked");
-  if (context.json) {
-    print_json(json::object{{"ok", true}});
-  } else {
-    print_line("forgot: " + shown(name));
-  }
-  co_return Ok{};
+  auto said = "forgot: " + shown(message.forget().name());
+  return expect_pong(context, client, std::move(message), std::move(said));
 }
 
 Task<Status> dump(const Context& context, client::Client& client, std::string agent,

@@ -28,19 +28,6 @@ namespace {
 constexpr std::chrono::seconds kPatience{30};
 using Repeat = client::Client::Repeat;
 
-Task<Status> expect_pong(const Context& context, client::Client& client,
-                         protocol::ClientMessage message, std::string said) {
-  REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Repeat::never, kPatience));
-  if (!answer.has_pong()) co_return Error(Errc::unavailable, "the daemon gave another answer");
-  if (context.json) {
-    print_json(json::object{{"ok", true}});
-  } else {
-    print_line(said);
-  }
-  co_return Ok{};
-}
-
 Task<Result<protocol::QuestionList>> pending(client::Client& client, std::string agent,
                                              std::string sender) {
   protocol::ClientMessage message;

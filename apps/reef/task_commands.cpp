@@ -102,15 +102,8 @@ Task<Status> watch(const Context& context, client::Client& client) {
 Task<Status> cancel(const Context& context, client::Client& client, std::string id) {
   protocol::ClientMessage message;
   message.mutable_cancel_task()->set_id(id);
-  REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Repeat::never, kPatience));
-  if (!answer.has_pong()) co_return Error(Errc::unavailable, "the daemon gave another answer");
-  if (context.json) {
-    print_json(json::object{{"ok", true}});
-  } else {
-    print_line(fmt::format("{} is asked to end", shown(id)));
-  }
-  co_return Ok{};
+  auto said = fmt::format("{} is asked to end", shown(id));
+  return expect_pong(context, client, std::move(message), std::move(said));
 }
 
 }  // namespace

@@ -98,5 +98,35 @@ class Components(unittest.TestCase):
                  "a turn that went well")
 
 
+class ForAgents(unittest.TestCase):
+    """A component's tools in turns: it comes, crashes and comes again, and nothing is reloaded."""
+
+    def setUp(self):
+        look = {"calls": [{"name": "cron__cron_list", "arguments": {}}]}
+        self.home = Home(script=script(*[look, {"text": "looked"}] * 200))
+        self.addCleanup(self.home.cleanup)
+        self.home.write("agents/scripted.toml", 'model = "s/x"\nmcps = ["cron"]\n')
+        self.home.start()
+
+    def looked(self):
+        """What the tool said in one more turn."""
+        self.assertEqual(self.home.say("what is planned?", agent="scripted").tag, RESPONSE)
+        results = [e["message"] for e in read_lines(self.home.transcript())
+                   if e["type"] == "message" and e["message"]["role"] == "toolResult"]
+        return results[-1]["content"][0]["text"]
+
+    def test_it_comes_crashes_and_comes_again(self):
+        self.assertNotIn("no jobs", self.looked(), "it is not there yet")
+        cron = Component(self.home)
+        wait_for(lambda: "no jobs" in self.looked(), "its tools")
+        cron.end(signal.SIGKILL)
+        self.assertNotIn("no jobs", self.looked())
+        self.assertTrue(self.home.ping(), "the daemon does not care")
+        cron = Component(self.home)
+        self.addCleanup(cron.end)
+        self.assertFalse(cron.call("cron_add", name="tea", schedule="@daily", message="tea?")["isError"])
+        wait_for(lambda: "tea" in self.looked(), "its tools at another port")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -67,6 +67,15 @@ class Titles(Case):
         wait_for(lambda: [r for r in self.rows(home).values() if r["sender"] == "other" and r.get("name")], "a title")
         self.assertEqual(self.rows(home)[id_]["name"], "Mine")
 
+    def test_they_do_not_stand_in_the_way_of_answers(self):
+        home = self.home()
+        home.reef("chat", "-p", "hello")
+        self.titled(home, "reef")
+        home.reef("chat", "-p", "The deploy key is in the blue vault")
+        home.reef("new")
+        answer = home.reef("chat", "-p", "What did we say about the deploy key?").out
+        self.assertIn('"The deploy key is in the blue vault"', answer)
+
     def test_off_for_the_node_and_on_for_an_agent(self):
         home = self.home("[policy]\ntitle = false\n", files={"agents/scribe.toml": "[policy]\ntitle = true\n"})
         home.say("the first conversation has no title")

@@ -102,6 +102,25 @@ TEST_F(LocalToolsTest, ItQuotesNeitherItselfNorToolsNorQuestionsWithoutAnswer) {
   EXPECT_TRUE(has(said(), "Nothing I know answers that")) << said();
 }
 
+TEST_F(LocalToolsTest, TitlesAreNotWordsAndSummariesAre) {
+  user("Where is the greenhouse pump?");
+  calls(
+      {"## x\nsession: 260302-old-pump · agent: reef · sender: user\n"
+       "updated: 2026-03-02T11:00:00.000Z · matched the title · said: 2026-03-02T10:00:00.000Z\n"
+       "- [title] greenhouse pump\n---\n"
+       "## x\nsession: 260302-old-pump · agent: reef · sender: user\n"
+       "updated: 2026-03-02T11:00:00.000Z · matched message #2 · said: 2026-03-02T10:00:00.000Z\n"
+       "- [title] greenhouse pump\n- [user #2] The greenhouse pump is behind the door\n---\n"
+       "## x\nsession: 260302-old-pump · agent: reef · sender: user\n"
+       "updated: 2026-03-02T11:00:00.000Z · matched the summary · said: 2026-03-02T10:00:00.000Z\n"
+       "- [summary] The greenhouse pump was mended\n",
+       "no memories found"});
+  const auto answer = said();
+  EXPECT_TRUE(has(answer, "\"The greenhouse pump is behind the door\"")) << answer;
+  EXPECT_TRUE(has(answer, "\"The greenhouse pump was mended\"")) << answer;
+  EXPECT_FALSE(has(answer, "\"greenhouse pump\"")) << answer;
+}
+
 TEST_F(LocalToolsTest, FailuresAreSaid) {
   user("Where is the greenhouse?");
   calls({"disk on fire", "disk on fire"}, true);

@@ -87,9 +87,20 @@ std::string label_of(const recall::Item& item) {
                            : fmt::format("{}:{}", name_of(item.role), item.tool);
 }
 
+// Titles and summaries are no messages and have no number among them.
+bool is_message(const recall::Item& item) {
+  return item.role != recall::Role::title && item.role != recall::Role::summary;
+}
+
 std::string line_of(const recall::Item& item) {
-  return fmt::format("- [{} #{}] {}{}\n", label_of(item), item.index,
-                     utf8::single_line(item.snippet), item.truncated ? " …" : "");
+  const auto number = is_message(item) ? fmt::format(" #{}", item.index) : std::string();
+  return fmt::format("- [{}{}] {}{}\n", label_of(item), number, utf8::single_line(item.snippet),
+                     item.truncated ? " …" : "");
+}
+
+std::string matched(const recall::Item& item) {
+  return is_message(item) ? fmt::format("matched message #{}", item.index)
+                          : fmt::format("matched the {}", name_of(item.role));
 }
 
 }  // namespace
@@ -144,8 +155,8 @@ Task<ToolAnswer> SessionsHook::search(const json::object& arguments,
         fmt::format("## {}\nsession: {} · agent: {} · sender: {}\n",
                     row->text("name").empty() ? "(untitled)" : utf8::single_line(row->text("name")),
                     hit.session.text(), row->agent(), row->sender());
-    text += fmt::format("updated: {} · matched message #{} · said: {}\n",
-                        format_iso(row->last_used()), match.index, format_iso(match.time));
+    text += fmt::format("updated: {} · {} · said: {}\n", format_iso(row->last_used()),
+                        matched(match), format_iso(match.time));
     for (const auto& item : hit.items) text += line_of(item);
   }
   if (text.empty()) co_return ToolAnswer{"no sessions found"};

@@ -55,6 +55,7 @@ std::vector<Note> notes_in(std::string_view text) {
 
 std::vector<Passage> passages_in(std::string_view text) {
   constexpr std::string_view kMatched = "matched message #";
+  constexpr std::string_view kTitle = "title";
   std::vector<Passage> out;
   for (auto part : parts_of(text)) {
     if (!part.starts_with(kHeading)) continue;
@@ -63,22 +64,25 @@ std::vector<Passage> passages_in(std::string_view text) {
     if (passage.title == kUntitled) passage.title.clear();
     passage.session = std::string(value_of(take_line(part), "session: "));
     const auto facts = take_line(part);
-    const auto matched = value_of(facts, kMatched);
+    // "user #2", or "summary", which has no number.
+    const auto number = value_of(facts, kMatched);
+    const auto wanted =
+        number.empty() ? std::string(value_of(facts, "matched the ")) : " #" + std::string(number);
     passage.date = std::string(value_of(facts, "said: ").substr(0, 10));
-    const auto wanted = "#" + std::string(matched) + "] ";
     bool found = false;
     while (!part.empty()) {
       const auto line = take_line(part);
       const auto at = line.find("] ");
       if (!line.starts_with("- [") || at == std::string_view::npos) continue;
+      const auto label = line.substr(3, at - 3);
+      if (label == kTitle) continue;  // nobody said it
       const auto said = line.substr(at + 2);
       passage.around += said;
       passage.around += '\n';
       if (found && passage.next.empty()) passage.next = std::string(said);
-      const auto mark = line.find(wanted);
-      if (!found && mark != std::string_view::npos && mark < at + 2) {
+      if (!found && !wanted.empty() && label.ends_with(wanted)) {
         passage.text = std::string(said);
-        passage.role = std::string(line.substr(3, mark - 4));
+        passage.role = std::string(label.substr(0, label.find(" #")));
         found = true;
       }
     }
