@@ -57,6 +57,15 @@ std::string name_and_version(const json::object& info) {
   return utf8::excerpt(out, 200);
 }
 
+// Those that are what they should be.
+template <class T>
+std::vector<T> all_from(const json::array& items, std::optional<T> (*from)(const json::value&)) {
+  std::vector<T> out;
+  for (const auto& item : items)
+    if (auto one = from(item)) out.push_back(*std::move(one));
+  return out;
+}
+
 Errc code_of(const RpcError& error) {
   switch (error.code) {
     case kMethodNotFound:
@@ -523,18 +532,12 @@ Task<Result<CallResult>> Peer::call_tool(std::string name, json::object argument
 
 Task<Result<std::vector<Resource>>> Peer::list_resources() {
   REEF_CO_TRY(const auto items, co_await list("resources/list", "resources"));
-  std::vector<Resource> out;
-  for (const auto& item : items)
-    if (auto one = resource_from(item)) out.push_back(*std::move(one));
-  co_return out;
+  co_return all_from(items, resource_from);
 }
 
 Task<Result<std::vector<Resource>>> Peer::list_templates() {
   REEF_CO_TRY(const auto items, co_await list("resources/templates/list", "resourceTemplates"));
-  std::vector<Resource> out;
-  for (const auto& item : items)
-    if (auto one = resource_from(item)) out.push_back(*std::move(one));
-  co_return out;
+  co_return all_from(items, resource_from);
 }
 
 Task<Result<json::object>> Peer::read_resource(std::string uri, CallOptions options) {
@@ -544,10 +547,7 @@ Task<Result<json::object>> Peer::read_resource(std::string uri, CallOptions opti
 
 Task<Result<std::vector<Prompt>>> Peer::list_prompts() {
   REEF_CO_TRY(const auto items, co_await list("prompts/list", "prompts"));
-  std::vector<Prompt> out;
-  for (const auto& item : items)
-    if (auto one = prompt_from(item)) out.push_back(*std::move(one));
-  co_return out;
+  co_return all_from(items, prompt_from);
 }
 
 Task<Result<json::object>> Peer::get_prompt(std::string name, json::object arguments,
