@@ -28,6 +28,18 @@ std::optional<int> minutes_of_day(std::string_view text) {
   return hours * 60 + minutes;
 }
 
+// One rule at a time: what is wrong is told with its line.
+Status read_policy(const toml::table& table, std::string_view file, policy::Rules& rules,
+                   std::string_view except = {}) {
+  for (const auto& [name, node] : table) {
+    if (name.str() == except) continue;
+    const json::object one{{name.str(), to_json(node)}};
+    if (auto applied = policy::override_with(rules, one); !applied)
+      return std::move(applied).error().with(fmt::format("{}:{}", file, node.source().begin.line));
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) {
@@ -105,15 +117,11 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     REEF_CHECK(table.finish(out.warnings));
   }
   if (const auto* section = root.sub("policy")) {
-    auto rules = to_json(*section).as_object();
-    if (const auto* enabled = rules.if_contains("enabled")) {
-      if (!enabled->is_bool())
-        return Error(Errc::invalid, fmt::format("{}: policy.enabled: must be true or false", file));
-      config.policy_enabled = enabled->get_bool();
-      rules.erase("enabled");
-    }
-    if (auto applied = policy::override_with(config.policy, rules); !applied)
-      return std::move(applied).error().with(std::string(file));
+    Table table(*section, file, "policy.");
+    table.read("enabled", config.policy_enabled);
+    std::vector<std::string> none;
+    REEF_CHECK(table.finish(none));
+    REEF_CHECK(read_policy(*section, file, config.policy, "enabled"));
   }
   if (const auto* section = root.sub("session")) {
     Table table(*section, file, "session.");
@@ -247,8 +255,7 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   root.read("pass_env", agent.pass_env);
   if (const auto* own = root.sub("policy")) {
     policy::Rules rules;
-    if (auto applied = policy::override_with(rules, to_json(*own).as_object()); !applied)
-      return std::move(applied).error().with(std::string(file));
+    REEF_CHECK(read_policy(*own, file, rules));
   }
   REEF_CHECK(root.finish(warnings));
   agent.config = masked(to_json(parsed).as_object());

@@ -240,7 +240,7 @@ class Rules(Case):
             self.addCleanup(home.cleanup)
             done = home.reef("ping")
             self.assertNotEqual(done.code, 0)
-            self.assertIn("config.toml", done.err)
+            self.assertIn("config.toml:2", done.err)
             self.assertIn(part, done.err)
 
     def test_a_session_that_is_not_there(self):
