@@ -117,8 +117,9 @@ TEST_P(Eras, AQuestionOutlivesOtherCallsOfItsOwner) {
     co_await yield_to_loop();
     CallOptions options;
     options.owner = "one";
-    options.elicit = [](Elicitation) -> Task<Elicited> {
-      co_await sleep_for(std::chrono::milliseconds(300));
+    // Answered when the other call is over.
+    options.elicit = [&into](Elicitation) -> Task<Elicited> {
+      while (into.empty()) co_await sleep_for(std::chrono::milliseconds(1));
       co_return Elicited{Elicited::Action::decline, {}};
     };
     json::object arguments{{"seconds", 0.1}};
