@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       }
       if (!*payload) break;
-      got.payloads.push_back(std::move(**payload));
+      got.payloads.emplace_back(**payload);
     }
     REEF_ASSERT(reader.unfinished() <= bytes.size());
   }

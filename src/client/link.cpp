@@ -17,6 +17,7 @@ using Protocol = asio::generic::stream_protocol;
 namespace {
 
 constexpr std::size_t kReadBytes = 64U << 10;
+constexpr std::size_t kKeptBytesMax = 1U << 20;
 // Messages one slow reader of answers may leave lying before the connection is not read.
 constexpr std::size_t kInboxMessagesMax = 1024;
 
@@ -135,7 +136,8 @@ Task<Result<protocol::ServerMessage>> Link::next(std::shared_ptr<Inbox> inbox,
 
 Task<void> Link::read_answers() {
   const auto self = shared_from_this();
-  transport::FrameReader frames;
+  // Answers are often large, and one connection is not many.
+  transport::FrameReader frames(kKeptBytesMax);
   std::string buffer(kReadBytes, '\0');
   while (!failure_) {
     boost::system::error_code failed;
@@ -150,7 +152,7 @@ Task<void> Link::read_answers() {
       auto payload = frames.next();
       protocol::ServerMessage message;
       if (payload && !*payload) break;
-      if (!payload || !message.ParseFromString(**payload)) {
+      if (!payload || !protocol::parse(message, **payload)) {
         fail(Error(Errc::unavailable, "the daemon sent something that is not a message"));
         co_return;
       }

@@ -68,6 +68,10 @@ std::string_view operation_name(const ClientMessage& message) {
   return field ? std::string_view(field->name()) : std::string_view();
 }
 
+bool parse(google::protobuf::MessageLite& message, std::string_view bytes) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
 void silence_library_log() {
   google::protobuf::SetLogHandler(nullptr);
 }

@@ -39,6 +39,9 @@ reef::Error error_from(const Error& message);
 // The variant's field name, for example "list_mcps"; empty when none is set.
 std::string_view operation_name(const ClientMessage& message);
 
+// False: the bytes are not one.
+bool parse(google::protobuf::MessageLite& message, std::string_view bytes);
+
 // The library logs bad input to stderr unless told not to; our callers report it themselves.
 void silence_library_log();
 

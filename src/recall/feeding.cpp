@@ -1,6 +1,7 @@
 #include "recall/feeding.h"
 
 #include <algorithm>
+#include <deque>
 
 namespace reef::recall {
 
@@ -8,19 +9,17 @@ void feed(const Read& read, std::uint32_t group, std::uint32_t ordinal, const Ad
   const auto& said = read.said;
   if (said.parts.empty()) return;
   // At most one text a field: what a message says before and after a call is one.
-  std::vector<std::pair<std::uint8_t, std::string>> joined;
   std::vector<search::FieldText> fields;
+  std::deque<std::string> joined;
   for (const auto& part : said.parts) {
     const auto field = static_cast<std::uint8_t>(part.field);
-    const auto same = std::find_if(joined.begin(), joined.end(),
-                                   [&](const auto& one) { return one.first == field; });
-    if (same != joined.end()) {
-      same->second += "\n" + part.text;
-    } else {
-      joined.emplace_back(field, part.text);
-    }
+    const auto same = std::find_if(fields.begin(), fields.end(),
+                                   [&](const auto& one) { return one.field == field; });
+    if (same == fields.end())
+      fields.push_back(search::FieldText{field, part.text});
+    else
+      same->text = joined.emplace_back(std::string(same->text) + "\n" + part.text);
   }
-  for (const auto& [field, text] : joined) fields.push_back(search::FieldText{field, text});
   const auto speaker = said.role == Role::user || said.role == Role::assistant
                            ? speaker_of(said.parts.front().text)
                            : 0;

@@ -119,6 +119,11 @@ class Scanner {
     return true;
   }
 
+  bool truth(bool& out) {
+    out = next_is('t');
+    return skip();
+  }
+
   bool skip() {
     if (next_is('"')) return skip_string();
     if (!next_is('{') && !next_is('[')) {
@@ -262,6 +267,8 @@ struct Reading {
     return in.members([&](std::string_view name) {
       if (name == "type") return in.plain_string(type);
       if (name == "id") return in.string(found.entry, SIZE_MAX, high);
+      if (name == "timestamp" && in.next_is('"')) return in.string(found.time, SIZE_MAX, high);
+      if (name == "hidden") return in.truth(found.hidden);
       return name == "message" && in.next_is('{') ? message() : in.skip();
     });
   }
@@ -275,13 +282,16 @@ std::optional<Peek> peek(std::string_view line, std::size_t bytes_max) {
   auto& found = reading.found;
   const bool plain = reading.role == "user" || reading.role == "assistant" ||
                      (reading.role == "toolResult" && !found.tool.empty());
+  if (reading.role == "assistant") found.role = Role::assistant;
+  if (reading.role == "toolResult") found.role = Role::tool;
   if (reading.type != "message" || !plain || found.entry.empty() || found.text.empty() ||
       reading.calls)
     return std::nullopt;
   // The last character may be cut.
   const auto whole = reading.enough ? utf8::prefix(found.text, found.text.size() - 1)
                                     : std::string_view(found.text);
-  if (reading.high && !(utf8::valid(whole) && utf8::valid(found.entry) && utf8::valid(found.tool)))
+  if (reading.high && !(utf8::valid(whole) && utf8::valid(found.entry) && utf8::valid(found.tool) &&
+                        utf8::valid(found.time)))
     return std::nullopt;
   return std::move(found);
 }

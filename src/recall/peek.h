@@ -1,16 +1,21 @@
 // What a plain message of a transcript says, read off its line without making a tree of it: for
-// windows, which show much and are read often. Pure functions.
+// windows, which show much and are read often, and for reading all transcripts. Pure functions.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "recall/document.h"
+
 namespace reef::recall {
 
 struct Peek {
   std::string entry;
+  std::string time;  // as it is written
   std::string tool;
+  Role role = Role::user;
+  bool hidden = false;
   std::string text;  // at most bytes_max, and one byte more when there is more
 };
 

@@ -7,6 +7,9 @@ namespace reef::recall {
 namespace {
 
 constexpr std::size_t kCandidates = 200;
+// Words said in so many messages tell little: fewer candidates do, and looking costs more.
+constexpr std::uint64_t kCommonPostings = 12'000;
+constexpr std::size_t kCommonCandidates = 80;
 // What stands before a hit is more often its question than what follows.
 constexpr std::size_t kReach = 2;
 constexpr double kBefore[kReach] = {0.5, 0.25};
@@ -128,7 +131,8 @@ void score_together(std::vector<Candidate>& all) {
 Ranking rank(const search::Index& index, search::Searcher& searcher, const Question& question,
              const search::Filter& filter, std::size_t wanted) {
   Ranking out;
-  const auto found = searcher.best(filter, kCandidates, 0);
+  const bool common = searcher.postings() >= kCommonPostings;
+  const auto found = searcher.best(filter, common ? kCommonCandidates : kCandidates, 0);
   if (found.empty()) return out;
 
   const auto best = double(found.front().score);

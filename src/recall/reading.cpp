@@ -1,9 +1,33 @@
 #include "recall/reading.h"
 
+#include "recall/peek.h"
+
 namespace reef::recall {
+
+namespace {
+
+Field field_of(Role role) {
+  return role == Role::user ? Field::user : role == Role::tool ? Field::tool : Field::assistant;
+}
+
+}  // namespace
 
 std::optional<Read> read_line(std::string_view line, std::uint64_t offset) {
   if (line.size() < 2) return std::nullopt;
+  // Nearly all are plain messages, for which no tree has to be made.
+  if (auto peeked = peek(line, SIZE_MAX - 1)) {
+    if (peeked->hidden) return std::nullopt;
+    Said said;
+    said.role = peeked->role;
+    said.tool = std::move(peeked->tool);
+    said.parts.push_back(Said::Part{field_of(said.role), std::move(peeked->text)});
+    return Read{offset, parse_iso(peeked->time).value_or(TimePoint()), std::move(peeked->entry),
+                std::move(said)};
+  }
+  return read_tree(line, offset);
+}
+
+std::optional<Read> read_tree(std::string_view line, std::uint64_t offset) {
   auto parsed = json::parse_lenient(line);
   if (!parsed || !parsed->is_object()) return std::nullopt;
   const auto entry = session::entry_from(std::move(parsed->get_object()));

@@ -19,6 +19,8 @@ struct Read {
 
 // One line, without its newline. nullopt: nothing to find in it.
 std::optional<Read> read_line(std::string_view line, std::uint64_t offset);
+// The same for any line at all, and slower.
+std::optional<Read> read_tree(std::string_view line, std::uint64_t offset);
 
 struct Piece {
   std::vector<Read> documents;

@@ -15,7 +15,9 @@ Cursor::Cursor(const MemorySegment& segment, std::uint32_t term, float impact_ma
     : bound_(impact_max),
       memory_(&segment),
       reader_(segment, term),
-      with_positions_(with_positions) {}
+      with_positions_(with_positions) {
+  entry_.df = segment.term(term).df;
+}
 
 BlockInfo Cursor::info(std::uint32_t block) const {
   BlockInfo out;

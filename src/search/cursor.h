@@ -2,6 +2,7 @@
 // search.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -33,6 +34,7 @@ class Cursor {
   // Positions of the current posting, ascending. False when the bytes are damaged.
   bool positions(std::vector<std::uint32_t>& out) const;
 
+  std::uint32_t df() const { return entry_.df; }
   // The largest impact of any posting.
   float bound() const { return bound_; }
   // Of any in [from, to); `from` never goes back.
@@ -43,11 +45,17 @@ class Cursor {
     return done_ ? kEnd : 0;
   }
 
-  // Calls f(document, payload) for every posting in [from, to).
+  // Calls f(documents, payloads, count) for pieces of the postings in [from, to), all of them.
   template <class F>
   void visit(std::uint32_t from, std::uint32_t to, F&& f) {
     for (auto document = seek(from); document < to;) {
-      for (; at_ < count_ && documents_[at_] < to; ++at_) f(documents_[at_], payloads_[at_]);
+      auto end = count_;
+      if (documents_[count_ - 1] >= to)
+        end = static_cast<std::uint32_t>(
+            std::lower_bound(documents_.begin() + at_, documents_.begin() + count_, to) -
+            documents_.begin());
+      f(documents_.data() + at_, payloads_.data() + at_, end - at_);
+      at_ = end;
       if (at_ < count_) return;
       document = seek_block(documents_[count_ - 1] + 1);
     }

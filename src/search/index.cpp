@@ -243,7 +243,11 @@ Searcher Index::prepare(const Query& query) {
 
 std::vector<Unit> Index::units() {
   std::vector<Unit> units;
-  for (const auto* part : parts()) units.push_back({&part->source, &part->deleted});
+  for (auto* part : parts()) {
+    if (part->source.file && !part->norms)
+      part->norms = std::make_unique<Norms>(part->source.lengths());
+    units.push_back({&part->source, &part->deleted, part->norms.get()});
+  }
   return units;
 }
 

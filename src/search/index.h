@@ -164,6 +164,7 @@ class Index {
     std::uint64_t bytes = 0;
     Source source;
     Tombstones deleted;
+    std::unique_ptr<Norms> norms;  // of a file, once it is searched
     std::vector<std::uint32_t> groups;
     bool merging = false;
     bool fresh = false;  // of a bulk, and not merged with all others since

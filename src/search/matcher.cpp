@@ -5,7 +5,7 @@
 namespace reef::search {
 namespace {
 
-// From so many postings in a window on, working out all its places is quicker.
+// Of a word with so many postings in a window, working out all places is quicker.
 constexpr std::size_t kWorthAll = 96;
 
 }  // namespace
@@ -77,27 +77,23 @@ bool Matcher::confirm() {
 }
 
 void Matcher::visit(std::uint32_t from, std::uint32_t to, const Norms& norms, float* scores) {
-  std::array<std::uint32_t, Norms::kMost> payloads{};
-  std::array<std::uint16_t, Norms::kMost + 1> places;
   for (auto& leaf : leaves_) {
-    std::size_t count = 0;
-    leaf.cursor.visit(from, to, [&](std::uint32_t document, std::uint32_t payload) {
-      const auto place = document - from;
-      payloads[place] = payload;
-      places[count++] = static_cast<std::uint16_t>(place);
-    });
     const float weight = leaf.weight * weight_;
-    if (count >= kWorthAll) {
-      norms.raise(payloads, weight, scores);
-      payloads.fill(0);
+    if (std::uint64_t{leaf.cursor.df()} * Norms::kWindow >= kWorthAll * lengths_.documents.size()) {
+      Norms::Payloads all{};
+      leaf.cursor.visit(from, to, [&](const auto* documents, const auto* payloads, auto count) {
+        for (std::uint32_t i = 0; i < count; ++i) all[documents[i] - from] = payloads[i];
+      });
+      norms.raise(from, all, weight, scores);
       continue;
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto place = places[i];
-      const float score = weight * norms.impact(place, from + place, payloads[place]);
-      scores[place] = scores[place] < score ? score : scores[place];
-      payloads[place] = 0;
-    }
+    leaf.cursor.visit(from, to, [&](const auto* documents, const auto* payloads, auto count) {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const float score = weight * norms.impact(documents[i], payloads[i]);
+        auto& place = scores[documents[i] - from];
+        place = place < score ? score : place;
+      }
+    });
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "search/cursor.h"
+#include "search/norms.h"
 #include "search/query.h"
 
 namespace reef::search {
@@ -42,16 +43,18 @@ class Matcher {
   void visit(std::uint32_t from, std::uint32_t to, float* scores, F&& f) {
     for (auto& leaf : leaves_) {
       const float weight = leaf.weight * weight_;
-      leaf.cursor.visit(from, to, [&](std::uint32_t document, std::uint32_t payload) {
-        const float score = weight * scales_->impact(lengths_, document, payload);
-        auto& place = scores[document - from];
-        place = place < score ? score : place;
-        f(document - from);
+      leaf.cursor.visit(from, to, [&](const auto* documents, const auto* payloads, auto count) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+          const float score = weight * scales_->impact(lengths_, documents[i], payloads[i]);
+          auto& place = scores[documents[i] - from];
+          place = place < score ? score : place;
+          f(documents[i] - from);
+        }
       });
     }
   }
 
-  // The same where `norms` know the documents; for many of them.
+  // The same for a whole window that `norms` know, and many documents.
   void visit(std::uint32_t from, std::uint32_t to, const Norms& norms, float* scores);
 
  private:

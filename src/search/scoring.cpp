@@ -96,32 +96,4 @@ float FieldScales::growth_from(const FieldScales& other) const {
   return growth;
 }
 
-void Norms::fill(std::uint32_t from, std::uint32_t to) {
-  from_ = from;
-  many_.clear();
-  for (std::uint32_t i = 0; i < to - from; ++i) {
-    const auto length = lengths_.documents[from + i];
-    // Those of several fields are computed one by one.
-    const bool many = (length & kManyFields) != 0;
-    gains_[i] = many ? 0 : scales_->gain(length);
-    norms_[i] = scales_->norm(length);
-    if (many) many_.push_back(i);
-  }
-}
-
-// The loop has no branch, so that several places are worked out at a time.
-void Norms::raise(const std::array<std::uint32_t, kMost>& payloads, float weight,
-                  float* scores) const {
-  for (std::size_t i = 0; i < kMost; ++i) {
-    const auto count = static_cast<float>(static_cast<std::int32_t>(payloads[i]));
-    const float score = weight * (gains_[i] * count / (count + norms_[i]));
-    scores[i] = scores[i] < score ? score : scores[i];
-  }
-  for (const auto i : many_) {
-    if (payloads[i] == 0) continue;
-    const float score = weight * scales_->impact(lengths_, from_ + i, payloads[i]);
-    scores[i] = scores[i] < score ? score : scores[i];
-  }
-}
-
 }  // namespace reef::search

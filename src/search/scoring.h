@@ -93,6 +93,7 @@ class FieldScales {
   // times what it was there.
   float growth_from(const FieldScales& other) const;
   float impact_max() const { return impact_max_; }
+  bool operator==(const FieldScales&) const = default;
   float weight(std::size_t field) const { return fields_[field].gain / (kK1 + 1); }
   float average(std::size_t field) const { return fields_[field].average; }
 
@@ -109,6 +110,7 @@ class FieldScales {
     float gain = kK1 + 1;
     float per_word = 0;
     float average = 1;
+    bool operator==(const Scale&) const = default;
   };
   float one(std::size_t field, float words, float count) const {
     const auto& scale = fields_[field];
@@ -118,37 +120,6 @@ class FieldScales {
 
   std::array<Scale, kFieldsMax> fields_{};
   float impact_max_ = 0;
-};
-
-// What impacts of the documents in a window follow from, worked out once for all terms. Gives the
-// very numbers FieldScales gives.
-class Norms {
- public:
-  static constexpr std::uint32_t kMost = 512;
-
-  Norms(const FieldScales& scales, Lengths lengths) : scales_(&scales), lengths_(lengths) {}
-
-  // For [from, to), at most kMost documents.
-  void fill(std::uint32_t from, std::uint32_t to);
-  // Every place at once: scores[i] becomes weight times the impact of payloads[i], where that is
-  // more. 0: the place has no posting.
-  void raise(const std::array<std::uint32_t, kMost>& payloads, float weight, float* scores) const;
-  // Of the document at this place of the window.
-  float impact(std::uint32_t place, std::uint32_t document, std::uint32_t payload) const {
-    const float gain = gains_[place];
-    if (gain == 0) [[unlikely]]
-      return scales_->impact(lengths_, document, payload);
-    const auto count = static_cast<float>(payload);
-    return gain * count / (count + norms_[place]);
-  }
-
- private:
-  const FieldScales* scales_;
-  Lengths lengths_;
-  std::uint32_t from_ = 0;
-  std::vector<std::uint32_t> many_;  // places of documents with several fields
-  std::array<float, kMost> gains_{};
-  std::array<float, kMost> norms_{};
 };
 
 }  // namespace reef::search

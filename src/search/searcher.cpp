@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "search/any_of.h"
 #include "search/spelling.h"
 
 namespace reef::search {
@@ -18,14 +19,6 @@ constexpr std::size_t kPrefixTermsRead = 8192;
 constexpr std::size_t kPrefixTermsMax = 128;
 // How many words of a segment are compared with a misspelt one.
 constexpr std::size_t kNearTermsRead = 100'000;
-// Documents scored together.
-constexpr std::uint32_t kWindow = Norms::kMost;
-// From so many postings in a window on, all its places are added up.
-constexpr std::uint64_t kDensePostings = 96;
-constexpr float kMost = std::numeric_limits<float>::max();
-// Bounds are computed in another order than scores: nothing within this of the worst hit is passed
-// over.
-constexpr float kSlackFactor = 1.00001F;
 // Single groups are looked for one by one while they are few.
 constexpr std::size_t kSingleGroupsMax = 256;
 
@@ -42,129 +35,6 @@ bool better(const Hit& a, const Hit& b) {
   return std::tie(b.score, b.row.time_ms, a.row.group, a.row.key, a.document) <
          std::tie(a.score, a.row.time_ms, b.row.group, b.row.key, b.document);
 }
-
-// The best hits so far, and some that may be among them. Nothing below the threshold is wanted any
-// more. Rows are looked at only where scores are equal, and at the end.
-class Searcher::Top {
- public:
-  Top(std::span<const Unit> units, std::size_t limit, std::size_t per_group_max)
-      : units_(units),
-        limit_(limit),
-        room_(limit + std::max(limit / 2, kRoomMin)),
-        per_group_max_(per_group_max) {}
-
-  float threshold() const { return threshold_; }
-
-  void offer(const Hit& hit) {
-    if (hit.score < threshold_) return;
-    if (per_group_max_ > 0) return offer_grouped(with_row(hit));
-    hits_.push_back({hit.score, hit.unit, hit.document, hit.matched});
-    if (hits_.size() >= room_) shrink();
-  }
-
-  std::vector<Hit> take() {
-    if (hits_.size() > limit_) shrink();
-    for (const auto& one : hits_) grouped_.push_back(with_row(one));
-    std::sort(grouped_.begin(), grouped_.end(), better);
-    if (grouped_.size() > limit_) grouped_.resize(limit_);
-    return std::move(grouped_);
-  }
-
- private:
-  static constexpr std::size_t kRoomMin = 32;
-
-  struct Light {
-    float score;
-    std::uint32_t unit, document, matched;
-  };
-
-  Hit with_row(Hit hit) const {
-    hit.row = units_[hit.unit].source->row(hit.document);
-    return hit;
-  }
-  Hit with_row(const Light& one) const {
-    return with_row(Hit{
-        .unit = one.unit, .document = one.document, .score = one.score, .matched = one.matched});
-  }
-
-  void shrink() {
-    const auto last = hits_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1);
-    std::nth_element(hits_.begin(), last, hits_.end(),
-                     [](const Light& a, const Light& b) { return a.score > b.score; });
-    threshold_ = last->score;
-    std::erase_if(hits_, [this](const Light& one) { return one.score < threshold_; });
-    if (hits_.size() < room_) return;
-    // Many are worth the same.
-    std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1),
-                     hits_.end(), [this](const Light& a, const Light& b) {
-                       return a.score != b.score ? a.score > b.score
-                                                 : better(with_row(a), with_row(b));
-                     });
-    hits_.resize(limit_);
-  }
-
-  // A heap, the worst in front; at most per_group_max_ of each group.
-  void offer_grouped(const Hit& hit) {
-    auto& count = groups_[hit.row.group];
-    if (count >= per_group_max_) {
-      auto worst = grouped_.end();
-      for (auto at = grouped_.begin(); at != grouped_.end(); ++at)
-        if (at->row.group == hit.row.group && (worst == grouped_.end() || better(*worst, *at)))
-          worst = at;
-      if (worst == grouped_.end() || !better(hit, *worst)) return;
-      *worst = hit;
-      std::make_heap(grouped_.begin(), grouped_.end(), better);
-    } else {
-      if (grouped_.size() == limit_) {
-        if (!better(hit, grouped_.front())) return;
-        std::pop_heap(grouped_.begin(), grouped_.end(), better);
-        --groups_[grouped_.back().row.group];
-        grouped_.pop_back();
-      }
-      ++groups_[hit.row.group];
-      grouped_.push_back(hit);
-      std::push_heap(grouped_.begin(), grouped_.end(), better);
-    }
-    if (grouped_.size() == limit_) threshold_ = grouped_.front().score;
-  }
-
-  std::span<const Unit> units_;
-  std::size_t limit_;
-  std::size_t room_;
-  std::size_t per_group_max_;
-  float threshold_ = 0;
-  std::vector<Light> hits_;
-  std::vector<Hit> grouped_;
-  std::unordered_map<std::uint32_t, std::size_t> groups_;
-};
-
-// One segment of one search.
-struct Searcher::Plan {
-  std::uint32_t unit = 0;
-  const Unit* where = nullptr;
-  const Filter* filter = nullptr;
-  bool filtered = false;
-  std::vector<Matcher> matchers;                                // one per clause
-  std::vector<std::size_t> optional;                            // numbers of clauses
-  std::vector<std::size_t> required;                            //
-  std::vector<std::size_t> excluded;                            //
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;  // of documents to look at
-
-  bool allowed(std::uint32_t document) const {
-    if (where->deleted && where->deleted->has(document)) return false;
-    if (!filtered) return true;
-    const auto& source = *where->source;
-    if (filter->groups && !filter->groups->has(source.group(document))) return false;
-    const auto row = source.row(document);
-    if (row.time_ms < filter->time_from_ms || row.time_ms >= filter->time_to_ms) return false;
-    return !filter->accept || filter->accept(row);
-  }
-  bool is_excluded(std::uint32_t document) {
-    return std::any_of(excluded.begin(), excluded.end(), [&](std::size_t c) {
-      return matchers[c].seek(document) == document && matchers[c].confirm();
-    });
-  }
-};
 
 Searcher::Searcher(std::vector<Unit> units, Query query, std::span<const float> weights,
                    Stemmer& stemmer)
@@ -195,6 +65,14 @@ Searcher::Searcher(std::vector<Unit> units, Query query, std::span<const float> 
 bool Searcher::knows(std::size_t clause) const {
   return std::any_of(found_.begin(), found_.end(),
                      [&](const auto& unit) { return !unit[clause].empty(); });
+}
+
+std::uint64_t Searcher::postings() const {
+  std::uint64_t sum = 0;
+  for (const auto& unit : found_)
+    for (const auto& clause : unit)
+      for (const auto& found : clause) sum += found.df;
+  return sum;
 }
 
 std::string nearest_word(std::span<const Unit> units, std::string_view word) {
@@ -389,136 +267,9 @@ void Searcher::run(std::uint32_t u, const Filter& filter, Top& top) {
   if (plan.ranges.empty()) return;
   plan.matchers = matchers(u, true);
   if (plan.required.empty())
-    run_any(plan, top);
+    AnyOf(*this, plan, top).run();
   else
     run_all(plan, top);
-}
-
-// Any of the clauses will do. Windows of documents; in each, clauses that cannot lift a document
-// over the threshold together are not read but only asked about the candidates of the others.
-void Searcher::run_any(Plan& plan, Top& top) {
-  const auto count = plan.optional.size();
-  std::vector<float> scores(count * kWindow);
-  std::vector<float> sums(kWindow);
-  std::vector<std::uint8_t> seen(kWindow);
-  std::vector<std::uint16_t> touched(kWindow + 1);
-  std::vector<std::uint16_t> candidates;
-  std::vector<float> bounds(count);
-  std::vector<std::size_t> order(count);  // by bound, ascending
-  std::vector<float> own(count);
-  std::vector<std::uint64_t> postings(count);
-  Norms norms(scales_, plan.where->source->lengths());
-  const auto matcher = [&](std::size_t n) -> Matcher& { return plan.matchers[plan.optional[n]]; };
-  const auto scores_of = [&](std::size_t n) { return scores.data() + n * kWindow; };
-  float total = 0;
-  for (std::size_t n = 0; n < count; ++n) {
-    total += matcher(n).bound();
-    for (const auto& found : found_[plan.unit][plan.optional[n]]) postings[n] += found.df;
-  }
-
-  for (const auto& [begin, end] : plan.ranges) {
-    for (auto from = begin; from < end;) {
-      const auto to = std::min(end - from > kWindow ? from + kWindow : end, end);
-      const auto threshold = top.threshold();
-      if (total * kSlackFactor < threshold) return;
-      float sum = 0;
-      for (std::size_t n = 0; n < count; ++n) {
-        bounds[n] = matcher(n).bound(from, to);
-        order[n] = n;
-        sum += bounds[n];
-      }
-      if (sum == 0 || sum * kSlackFactor < threshold) {
-        // Nothing is known of where the next window worth reading starts, unless all cursors stand.
-        auto next = Cursor::kEnd;
-        if (sum == 0)
-          for (std::size_t n = 0; n < count; ++n) next = std::min(next, matcher(n).next_at_least());
-        from = sum == 0 ? std::max(to, std::min(next, end)) : to;
-        continue;
-      }
-      std::sort(order.begin(), order.end(),
-                [&](std::size_t a, std::size_t b) { return bounds[a] < bounds[b]; });
-      std::size_t asked = 0;  // order[0, asked) are only asked
-      float rest = 0;
-      while (asked + 1 < count && (rest + bounds[order[asked]]) * kSlackFactor < threshold)
-        rest += bounds[order[asked++]];
-
-      std::uint64_t expected = 0;
-      for (auto k = asked; k < count; ++k) expected += postings[order[k]];
-      candidates.clear();
-      std::size_t touched_count = 0;
-      const bool dense = expected * kWindow / plan.where->source->size() >= kDensePostings;
-      if (dense) {
-        // Nearly every document has one: all places are added up without asking which.
-        norms.fill(from, to);
-        std::fill(sums.begin(), sums.end(), rest);
-        for (auto k = asked; k < count; ++k) {
-          const auto n = order[k];
-          if (bounds[n] == 0) continue;
-          auto* here = scores_of(n);
-          matcher(n).visit(from, to, norms, here);
-          for (std::size_t i = 0; i < kWindow; ++i) sums[i] += here[i];
-        }
-        const auto wanted = std::max(threshold / kSlackFactor, std::nextafter(rest, kMost));
-        for (std::size_t i = 0; i < kWindow; ++i) {
-          touched[touched_count] = static_cast<std::uint16_t>(i);
-          touched_count += sums[i] >= wanted ? 1 : 0;
-        }
-        candidates.assign(touched.begin(),
-                          touched.begin() + static_cast<std::ptrdiff_t>(touched_count));
-      } else {
-        for (auto k = asked; k < count; ++k) {
-          const auto n = order[k];
-          if (bounds[n] == 0) continue;
-          matcher(n).visit(from, to, scores_of(n), [&](std::uint32_t place) {
-            touched[touched_count] = static_cast<std::uint16_t>(place);
-            touched_count += 1U - seen[place];
-            seen[place] = 1;
-          });
-        }
-        for (std::size_t i = 0; i < touched_count; ++i) {
-          const auto place = touched[i];
-          float score = rest;
-          for (auto k = asked; k < count; ++k) score += scores_of(order[k])[place];
-          if (score * kSlackFactor >= threshold) candidates.push_back(place);
-        }
-        if (asked > 0 || !plan.excluded.empty()) std::sort(candidates.begin(), candidates.end());
-      }
-      for (const auto place : candidates) {
-        const auto document = from + place;
-        float most = rest;
-        for (std::size_t n = 0; n < count; ++n) own[n] = scores_of(n)[place];
-        for (const auto score : own) most += score;
-        if (most * kSlackFactor < top.threshold()) continue;
-        Hit hit{.unit = plan.unit, .document = document};
-        if (!plan.allowed(document)) continue;
-        for (auto k = asked; k-- > 0;) {
-          const auto n = order[k];
-          most -= bounds[n];
-          if (matcher(n).seek(document) == document) most += own[n] = matcher(n).score();
-          if (most * kSlackFactor < top.threshold()) break;
-        }
-        if (most * kSlackFactor < top.threshold()) continue;
-        if (plan.is_excluded(document)) continue;
-        // In the order of the query, so that equal documents have equal scores.
-        for (std::size_t n = 0; n < count; ++n) {
-          hit.score += own[n];
-          if (own[n] > 0) hit.matched |= 1U << plan.optional[n];
-        }
-        if (hit.score < top.threshold()) continue;
-        top.offer(hit);
-      }
-      if (dense) {
-        for (auto k = asked; k < count; ++k) std::fill_n(scores_of(order[k]), kWindow, 0.0F);
-      } else {
-        for (std::size_t i = 0; i < touched_count; ++i) {
-          const auto place = touched[i];
-          seen[place] = 0;
-          for (auto k = asked; k < count; ++k) scores_of(order[k])[place] = 0;
-        }
-      }
-      from = to;
-    }
-  }
 }
 
 // Some clauses must match: their common documents one by one.

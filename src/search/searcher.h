@@ -40,6 +40,7 @@ struct Filter {
 struct Unit {
   const Source* source = nullptr;
   const Tombstones* deleted = nullptr;
+  Norms* norms = nullptr;  // kept from search to search; may be missing
 };
 
 struct Hit {
@@ -67,6 +68,8 @@ class Searcher {
   void score(std::span<Hit> documents);
   // Whether any document has the clause, or one of its forms.
   bool knows(std::size_t clause) const;
+  // Of all clauses together: what looking at all their documents would cost.
+  std::uint64_t postings() const;
   // What each clause of the query is worth: its rarity and its own weight.
   std::span<const float> clause_weights() const { return weights_; }
 
@@ -80,11 +83,11 @@ class Searcher {
   };
   class Top;
   struct Plan;
+  class AnyOf;
 
   std::vector<Found> find(const Unit& unit, const Clause& clause);
   std::vector<Matcher> matchers(std::size_t unit, bool with_excluded);
   void run(std::uint32_t unit, const Filter& filter, Top& top);
-  void run_any(Plan& plan, Top& top);
   void run_all(Plan& plan, Top& top);
 
   std::vector<Unit> units_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 
 #include "search/stemmer.h"
@@ -27,47 +28,73 @@ struct Term {
   std::string stem;
 };
 
-// Which two letters the words of the query, or their forms, begin with: a stretch of a text in
+// Which three letters the words of the query, or their forms, begin with: a stretch of a text in
 // which none of these stand together has none of the words. Not all of those that do have one.
 class Beginnings {
  public:
-  void add(std::string_view word) {
-    const auto first = static_cast<std::uint8_t>(word[0]);
-    const bool plain = word.size() > 1 && is_plain(word[1]);
-    const auto second = plain ? bit(word[1]) : ~std::uint32_t{0};
-    after_[first] |= second;
-    if (word[0] >= 'a' && word[0] <= 'z') after_[first - ('a' - 'A')] |= second;
+  // The first `sure` letters are the same in every form.
+  void add(std::string_view word, std::size_t sure = kLetters) {
+    sure = std::min({sure, word.size(), kLetters});
+    std::size_t known = 1;
+    while (known < sure && is_plain(word[known])) ++known;
+    std::uint32_t first = 0;
+    for (std::size_t i = 0; i < known; ++i) first = first << kBits | letter(word[i]);
+    const auto free_bits = static_cast<unsigned>((kLetters - known) * kBits);
+    for (std::uint32_t rest = 0; rest < std::uint32_t{1} << free_bits; ++rest) {
+      const auto all = first << free_bits | rest;
+      starts_[all >> kBits] |= std::uint32_t{1} << (all & kLetterMask);
+    }
+    shortest_ = std::min(shortest_, known);
   }
 
-  // Where the stretch from `at` on ends, and whether it has to be looked at: also for letters that
-  // fold, or fall away.
-  std::pair<std::size_t, bool> stretch(std::string_view text, std::size_t at) const {
-    std::uint32_t wanted = 0;
-    std::uint32_t found = 0;
-    for (; at < text.size(); ++at) {
-      const auto c = static_cast<std::uint8_t>(text[at]);
-      if (kSpaces[c]) break;
-      found |= (wanted & bit(text[at])) | static_cast<std::uint32_t>(c >= 0x80 || c == '\'');
-      wanted = after_[c];
+  // The first place from `at` on where a word may begin, or that folds or falls away; the end of
+  // the text when there is none.
+  std::size_t next(std::string_view text, std::size_t at) const {
+    std::uint32_t last = 0;
+    // So much of a word has been read when it is recognised.
+    constexpr auto kBack = kLetters - 1;
+    for (auto end = at; end < text.size(); ++end) {
+      const auto c = static_cast<std::uint8_t>(text[end]);
+      last = (last << kBits | letter(text[end])) & kMask;
+      if (begins(last) || c >= 0x80 || c == '\'') return end - std::min(kBack, end - at);
     }
-    // A word of one letter at the very end.
-    return {at, found != 0 || wanted == ~std::uint32_t{0}};
+    // A word of fewer letters at the very end.
+    for (auto missing = kLetters - shortest_; missing > 0; --missing) {
+      last = (last << kBits) & kMask;
+      if (begins(last)) return text.size() - std::min(kBack, text.size() - at);
+    }
+    return text.size();
   }
 
  private:
-  static constexpr auto kSpaces = [] {
-    std::array<bool, 256> out{};
-    for (const unsigned c : {0x09U, 0x0AU, 0x0BU, 0x0CU, 0x0DU, 0x20U}) out[c] = true;
-    return out;
-  }();
+  static constexpr std::size_t kLetters = 3;
+  static constexpr unsigned kBits = 5;
+  static constexpr std::uint32_t kLetterMask = (1U << kBits) - 1;
+  static constexpr std::uint32_t kMask = (1U << (kBits * kLetters)) - 1;
   static bool is_plain(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
   // The same for a letter in either case.
-  static std::uint32_t bit(char c) {
-    return std::uint32_t{1} << (static_cast<std::uint8_t>(c) & 31U);
+  static std::uint32_t letter(char c) { return static_cast<std::uint8_t>(c) & kLetterMask; }
+  bool begins(std::uint32_t three) const {
+    return (starts_[three >> kBits] >> (three & kLetterMask) & 1U) != 0;
   }
 
-  std::array<std::uint32_t, 256> after_{};
+  // By the first two letters, a bit for each third.
+  std::array<std::uint32_t, ((kMask) / 32) + 1> starts_{};
+  std::size_t shortest_ = kLetters;
 };
+
+// Forms no rule finds, by the stem of the word they are forms of.
+const std::multimap<std::string, std::string_view, std::less<>>& irregular_forms() {
+  static const auto all = [] {
+    std::multimap<std::string, std::string_view, std::less<>> out;
+    Stemmer stemmer;
+    for (const auto& irregular : irregulars())
+      if (irregular.form.front() == irregular.base.front())
+        out.emplace(std::string(stemmer.stem(irregular.base)), irregular.form);
+    return out;
+  }();
+  return all;
+}
 
 bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
@@ -112,21 +139,33 @@ Snippets::Snippets(const Query& query) {
       wanted->beginnings.add(text);
       if (!clause.forms || term.prefix || !Stemmer::applies(text)) continue;
       term.stem = stemmer.stem(text);
-      // Stemming leaves two letters alone, but for "dying" and its like, and what no rule finds.
-      wanted->beginnings.add(term.stem);
+      // Stemming leaves the letters of long stems alone; of short ones two, but for "dying" and its
+      // like, and what no rule finds.
+      const std::size_t sure = term.stem.size() > 3 ? 3 : 2;
+      wanted->beginnings.add(term.stem, sure);
       if (term.stem.size() > 1 && term.stem[1] == 'i')
         wanted->beginnings.add(std::string{term.stem[0], 'y'});
-      for (const auto& irregular : irregulars())
-        if (irregular.form.front() == term.stem.front() &&
-            irregular.base.front() == term.stem.front() &&
-            stemmer.stem(irregular.base) == term.stem)
-          wanted->beginnings.add(irregular.form);
+      const auto [first, last] = irregular_forms().equal_range(term.stem);
+      for (auto form = first; form != last; ++form) wanted->beginnings.add(form->second);
     }
   }
   wanted_ = std::move(wanted);
 }
 
 namespace {
+
+// A word of plain letters as the tokenizer folds it; nothing: it has to be taken apart.
+std::string_view plain_word(std::string_view text, std::array<char, kTermBytesMax>& folded) {
+  if (text.empty() || text.size() > folded.size()) return {};
+  const auto lower = [](char c) { return static_cast<char>(c | 0x20); };
+  folded[0] = lower(text[0]);
+  bool plain = folded[0] >= 'a' && folded[0] <= 'z';
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    folded[i] = text[i];
+    plain = plain && text[i] >= 'a' && text[i] <= 'z';
+  }
+  return plain ? std::string_view(folded.data(), text.size()) : std::string_view();
+}
 
 // What stands between spaces is looked at by itself: no word reaches over one.
 template <class Wanted>
@@ -135,19 +174,25 @@ std::vector<Found> find_all(std::string_view text, const Wanted& wanted) {
   if (wanted.terms.empty()) return out;
   static thread_local Tokenizer tokenizer;
   static thread_local Stemmer stemmer;
-  for (std::size_t at = 0; at < text.size();) {
+  std::array<char, kTermBytesMax> folded;
+  const auto look = [&](std::string_view term, std::size_t begin, std::size_t end) {
+    if (const auto clause = wanted.clause_of(term, stemmer); clause < kClausesMax)
+      out.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), clause});
+  };
+  for (std::size_t looked = 0; looked < text.size();) {
+    auto at = wanted.beginnings.next(text, looked);
     while (at < text.size() && is_space(text[at])) ++at;
-    const auto [end, looked_at] = wanted.beginnings.stretch(text, at);
-    if (looked_at) {
-      const auto word = text.substr(at, end - at);
-      for (const auto& token : tokenizer.tokenize(word)) {
-        const auto clause = wanted.clause_of(tokenizer.term(token), stemmer);
-        if (clause < kClausesMax)
-          out.push_back({static_cast<std::uint32_t>(at) + token.begin,
-                         static_cast<std::uint32_t>(at) + token.end, clause});
-      }
+    auto end = at;
+    while (at > looked && !is_space(text[at - 1])) --at;
+    while (end < text.size() && !is_space(text[end])) ++end;
+    looked = end;
+    const auto word = text.substr(at, end - at);
+    if (const auto plain = plain_word(word, folded); !plain.empty()) {
+      look(plain, at, end);
+      continue;
     }
-    at = end;
+    for (const auto& token : tokenizer.tokenize(word))
+      look(tokenizer.term(token), at + token.begin, at + token.end);
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const Found& a, const Found& b) { return a.begin < b.begin; });

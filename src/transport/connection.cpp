@@ -117,15 +117,15 @@ Task<void> Connection::read_requests() {
         co_return;
       }
       if (!*payload) break;
-      const bool go_on = co_await take(std::move(**payload));
+      const bool go_on = co_await take(**payload);
       if (!go_on) co_return;
     }
   }
 }
 
-Task<bool> Connection::take(std::string payload) {
+Task<bool> Connection::take(std::string_view payload) {
   protocol::ClientMessage message;
-  if (!message.ParseFromString(payload)) {
+  if (!protocol::parse(message, payload)) {
     co_await refuse(Error(Errc::invalid, "the frame is not a valid ClientMessage"));
     co_return false;
   }

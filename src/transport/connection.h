@@ -54,7 +54,8 @@ class Connection {
 
   Task<void> read_requests();
   // False: the connection cannot go on.
-  Task<bool> take(std::string payload);
+  // The payload is not looked at after the first suspension.
+  Task<bool> take(std::string_view payload);
   Task<void> answer_in_order();
   Task<void> answer_numbered(protocol::ClientMessage message);
   Task<void> answer(protocol::ClientMessage message);

@@ -1,6 +1,6 @@
 #include "transport/frame.h"
 
-#include <utility>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 namespace reef::transport {
 namespace {
 
-// Above this a drained buffer gives its memory back.
-constexpr std::size_t kKeptBytesMax = 64U << 10;
+// So much room is made for a frame before it has arrived.
+constexpr std::size_t kForeseenBytesMax = 256U << 10;
 
 std::uint32_t read_u32(std::string_view bytes) {
   std::uint32_t value = 0;
@@ -36,36 +36,34 @@ std::string make_frame(std::string_view payload) {
 }
 
 void FrameReader::feed(std::string_view bytes) {
-  if (used_ > kKeptBytesMax) {
+  if (used_ > 0) {
     buffer_.erase(0, used_);
     used_ = 0;
   }
   buffer_ += bytes;
 }
 
-Result<std::optional<std::string>> FrameReader::next() {
+Result<std::optional<std::string_view>> FrameReader::next() {
+  if (used_ == buffer_.size()) {
+    used_ = 0;
+    buffer_.clear();
+    // An idle connection does not keep what its largest frame needed.
+    if (buffer_.capacity() > kept_bytes_max_) buffer_.shrink_to_fit();
+  }
   const auto rest = std::string_view(buffer_).substr(used_);
-  if (rest.size() < kFrameHeaderBytes) return std::optional<std::string>();
+  if (rest.size() < kFrameHeaderBytes) return std::optional<std::string_view>();
   const std::size_t length = read_u32(rest);
   if (length > payload_bytes_max_)
     return Error(Errc::too_large,
                  fmt::format("a frame holds at most {} bytes, this one announces {}",
                              payload_bytes_max_, length));
-  if (rest.size() - kFrameHeaderBytes < length) return std::optional<std::string>();
-  if (used_ == 0 && buffer_.size() == kFrameHeaderBytes + length && length > kKeptBytesMax) {
-    // All there is, and large: given away as it is.
-    buffer_.erase(0, kFrameHeaderBytes);
-    return std::optional<std::string>(std::exchange(buffer_, {}));
+  if (rest.size() - kFrameHeaderBytes < length) {
+    buffer_.reserve(
+        used_ + std::min(kFrameHeaderBytes + length, std::max(kForeseenBytesMax, 2 * rest.size())));
+    return std::optional<std::string_view>();
   }
-  std::optional<std::string> payload(rest.substr(kFrameHeaderBytes, length));
   used_ += kFrameHeaderBytes + length;
-  if (used_ == buffer_.size()) {
-    used_ = 0;
-    buffer_.clear();
-    // An idle connection does not keep what its largest frame needed.
-    if (buffer_.capacity() > kKeptBytesMax) buffer_.shrink_to_fit();
-  }
-  return payload;
+  return std::optional(rest.substr(kFrameHeaderBytes, length));
 }
 
 }  // namespace reef::transport

@@ -22,13 +22,17 @@ std::string make_frame(std::string_view payload);
 // Room for a payload of so many bytes behind its header.
 std::string start_frame(std::size_t payload_bytes);
 
-// Takes bytes as they arrive and gives back payloads. Holds no more memory than has arrived.
+// Takes bytes as they arrive and gives back payloads. Asks for little more memory than has arrived,
+// whatever is announced.
 class FrameReader {
  public:
+  // So much is kept while nothing is there to be read.
+  explicit FrameReader(std::size_t kept_bytes_max = 64U << 10) : kept_bytes_max_(kept_bytes_max) {}
   void feed(std::string_view bytes);
-  // The next whole payload, nullopt when more bytes are needed, too_large when the header announces
-  // more than allowed; after that the stream has no meaning and every call says so again.
-  Result<std::optional<std::string>> next();
+  // The next whole payload, good until the next call of feed or next; nullopt when more bytes are
+  // needed; too_large when the header announces more than allowed: after that the stream has no
+  // meaning and every call says so again.
+  Result<std::optional<std::string_view>> next();
   // For peers not yet trusted with more.
   void set_payload_bytes_max(std::size_t bytes) { payload_bytes_max_ = bytes; }
   // Bytes of an unfinished frame; not zero at the end of a connection means it was cut.
@@ -38,6 +42,7 @@ class FrameReader {
   std::string buffer_;
   std::size_t used_ = 0;
   std::size_t payload_bytes_max_ = kFramePayloadBytesMax;
+  std::size_t kept_bytes_max_;
 };
 
 }  // namespace reef::transport

@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <cerrno>
+#include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
@@ -60,6 +61,25 @@ TEST(Files, MakeDirectoriesMakesParentsAndRefusesAFileInTheWay) {
   const auto refused = make_directories(files, folder / "f");
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("a file is in its place"), std::string::npos);
+}
+
+TEST(Files, WhatIsInMemoryIsReadWithoutWaiting) {
+  const test::TempDir folder;
+  PosixFiles files;
+  test::write_file(folder / "f", "hello world");
+  std::string bytes(20, '\0');
+  const auto read = [&](const std::string& name, std::uint64_t offset) {
+    return files.read_cached(folder / name, offset, bytes.data(), bytes.size());
+  };
+  // Not every kernel and file system can tell.
+  if (const auto got = read("f", 6)) {
+    EXPECT_EQ(bytes.substr(0, *got), "world");
+    EXPECT_EQ(read("f", 11), 0U);
+    EXPECT_EQ(read("f", 1000), 0U);
+  }
+  EXPECT_FALSE(read("missing", 0));
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(read("pipe", 0));
 }
 
 TEST(Files, ErrorsNameThePathAndTheReason) {

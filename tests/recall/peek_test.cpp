@@ -25,13 +25,38 @@ TEST(Peek, SaysWhatReadingTheLineSays) {
           R"({"role":"user","deep":{"content":"no","text":"no","id":"no"},"content":"yes"})",
       }) {
     const auto text = line(message);
-    const auto read = read_line(text, 0);
+    const auto read = read_tree(text, 0);
     const auto peeked = peek(text, 1000);
     ASSERT_TRUE(read && peeked) << message;
     EXPECT_EQ(peeked->text, read->said.text());
     EXPECT_EQ(peeked->entry, read->entry);
     EXPECT_EQ(peeked->tool, read->said.tool);
+    const auto quickly = read_line(text, 7);
+    ASSERT_TRUE(quickly);
+    EXPECT_EQ(quickly->offset, 7U);
+    EXPECT_EQ(quickly->time, read->time);
+    EXPECT_EQ(quickly->entry, read->entry);
+    EXPECT_EQ(quickly->said.role, read->said.role);
+    EXPECT_EQ(quickly->said.tool, read->said.tool);
+    ASSERT_EQ(quickly->said.parts.size(), read->said.parts.size());
+    EXPECT_EQ(quickly->said.parts[0].field, read->said.parts[0].field);
+    EXPECT_EQ(quickly->said.parts[0].text, read->said.parts[0].text);
   }
+}
+
+TEST(Peek, WhatIsHiddenIsNotFound) {
+  const std::string message = R"({"role":"user","content":"secret"})";
+  for (const auto* flag : {R"("hidden":true)", R"("hidden": true)"}) {
+    const auto behind = std::string(kHead) + message + "," + flag + "}";
+    const auto before =
+        "{" + std::string(flag) + "," + std::string(kHead.substr(1)) + message + "}";
+    for (const auto& text : {behind, before}) {
+      EXPECT_FALSE(read_line(text, 0)) << text;
+      EXPECT_FALSE(read_tree(text, 0)) << text;
+    }
+  }
+  const auto shown = std::string(kHead) + message + R"(,"hidden":false})";
+  EXPECT_TRUE(read_line(shown, 0));
 }
 
 TEST(Peek, StopsWhenItHasEnough) {
@@ -57,7 +82,7 @@ TEST(Peek, ReadsEscapesAsTheyAreMeant) {
   const auto text = line(
       R"({"role":"user","content":"a\"b\\c\/d\b\f\n\r\te\u0041\u00e9\u20ac\ud83d\ude42 caf\u00E9 \u0000 end"})");
   const auto peeked = peek(text, 1000);
-  const auto read = read_line(text, 0);
+  const auto read = read_tree(text, 0);
   ASSERT_TRUE(peeked && read);
   EXPECT_EQ(peeked->text, read->said.text());
 }

@@ -71,7 +71,7 @@ class RawClient {
     auto payload = frames_.next();
     if (!payload || !*payload) return std::nullopt;
     ServerMessage message;
-    EXPECT_TRUE(message.ParseFromString(**payload));
+    EXPECT_TRUE(protocol::parse(message, **payload));
     return message;
   }
   bool closed() const { return closed_; }

@@ -26,7 +26,7 @@ TEST(Frame, RoundTripsHoweverItIsCut) {
         auto payload = reader.next();
         ASSERT_TRUE(payload);
         if (!*payload) break;
-        got.push_back(**payload);
+        got.emplace_back(**payload);
       }
     }
     EXPECT_EQ(got, sent);

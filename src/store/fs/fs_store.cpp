@@ -364,14 +364,47 @@ Result<std::string_view> FsStore::read_piece(const session::Range& range, std::s
 
 Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
                               std::function<void()> meanwhile) {
+  // What is in memory is read here, which is quicker than to wake a thread; one helps, and has
+  // time to wake up. What a disk may have to be waited for is left to threads.
   std::atomic<std::size_t> next = 0;
-  auto work = [&](std::size_t) {
+  auto help = [&](std::size_t) {
     std::string buffer;
     for (std::size_t i = next++; i < ranges.size(); i = next++)
       use(i, read_piece(ranges[i], buffer));
   };
-  const auto shares = (ranges.size() + kRangesPerShare - 1) / kRangesPerShare;
-  co_await pool_.run_each(std::min(shares, kSharesMax), work, std::move(meanwhile));
+  std::vector<std::size_t> cold;
+  auto here = [&] {
+    meanwhile();
+    std::string buffer;
+    for (std::size_t i = next++; i < ranges.size(); i = next++) {
+      // Where one is not in memory the others are hardly, either.
+      const auto piece = cold.empty() ? cached_piece(ranges[i], buffer) : std::nullopt;
+      if (piece)
+        use(i, *piece);
+      else
+        cold.push_back(i);
+    }
+  };
+  co_await pool_.run_each(ranges.size() > kRangesPerShare ? 1 : 0, help, here);
+  if (cold.empty()) co_return;
+
+  std::atomic<std::size_t> next_cold = 0;
+  auto read = [&](std::size_t) {
+    std::string buffer;
+    for (std::size_t n = next_cold++; n < cold.size(); n = next_cold++)
+      use(cold[n], read_piece(ranges[cold[n]], buffer));
+  };
+  const auto shares = (cold.size() + kRangesPerShare - 1) / kRangesPerShare;
+  co_await pool_.run_each(std::min(shares, kSharesMax), read, [] {});
+}
+
+std::optional<std::string_view> FsStore::cached_piece(const session::Range& range,
+                                                      std::string& buffer) {
+  if (range.size > kUnaskedBytesMax) return std::nullopt;
+  if (buffer.size() < range.size) buffer.resize(range.size);
+  const auto got = files_.read_cached(file(range.id), range.from, buffer.data(), range.size);
+  if (!got) return std::nullopt;
+  return std::string_view(buffer).substr(0, *got);
 }
 
 Task<Result<session::Tail>> FsStore::open(session::SessionId id) {

@@ -58,6 +58,8 @@ class FsStore final : public session::Store {
 
   Result<std::string> read_piece(const session::Range& range);
   Result<std::string_view> read_piece(const session::Range& range, std::string& buffer);
+  // nullopt: a disk might have to be waited for.
+  std::optional<std::string_view> cached_piece(const session::Range& range, std::string& buffer);
   struct Batch;
   Task<Status> append_in_batch(session::SessionId id, std::uint64_t at, std::string bytes);
   Task<void> run_batch(std::shared_ptr<Batch> batch);

@@ -1,0 +1,143 @@
+// What one search carries through the segments: the best hits so far, and the plan for each
+// segment.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "search/searcher.h"
+
+namespace reef::search {
+
+// Bounds are computed in another order than scores: nothing within this of the worst hit is passed
+// over.
+inline constexpr float kSlackFactor = 1.00001F;
+
+// The best hits so far, and some that may be among them. Nothing below the threshold is wanted any
+// more. Rows are looked at only where scores are equal, and at the end.
+class Searcher::Top {
+ public:
+  Top(std::span<const Unit> units, std::size_t limit, std::size_t per_group_max)
+      : units_(units),
+        limit_(limit),
+        room_(limit + std::max(limit / 2, kRoomMin)),
+        per_group_max_(per_group_max) {}
+
+  float threshold() const { return threshold_; }
+
+  void offer(const Hit& hit) {
+    if (hit.score < threshold_) return;
+    if (per_group_max_ > 0) return offer_grouped(with_row(hit));
+    hits_.push_back({hit.score, hit.unit, hit.document, hit.matched});
+    if (hits_.size() >= room_) shrink();
+  }
+
+  std::vector<Hit> take() {
+    if (hits_.size() > limit_) shrink();
+    for (const auto& one : hits_) grouped_.push_back(with_row(one));
+    std::sort(grouped_.begin(), grouped_.end(), better);
+    if (grouped_.size() > limit_) grouped_.resize(limit_);
+    return std::move(grouped_);
+  }
+
+ private:
+  static constexpr std::size_t kRoomMin = 32;
+
+  struct Light {
+    float score;
+    std::uint32_t unit, document, matched;
+  };
+
+  Hit with_row(Hit hit) const {
+    hit.row = units_[hit.unit].source->row(hit.document);
+    return hit;
+  }
+  Hit with_row(const Light& one) const {
+    return with_row(Hit{
+        .unit = one.unit, .document = one.document, .score = one.score, .matched = one.matched});
+  }
+
+  void shrink() {
+    const auto last = hits_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1);
+    std::nth_element(hits_.begin(), last, hits_.end(),
+                     [](const Light& a, const Light& b) { return a.score > b.score; });
+    threshold_ = last->score;
+    std::erase_if(hits_, [this](const Light& one) { return one.score < threshold_; });
+    if (hits_.size() < room_) return;
+    // Many are worth the same.
+    std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1),
+                     hits_.end(), [this](const Light& a, const Light& b) {
+                       return a.score != b.score ? a.score > b.score
+                                                 : better(with_row(a), with_row(b));
+                     });
+    hits_.resize(limit_);
+  }
+
+  // A heap, the worst in front; at most per_group_max_ of each group.
+  void offer_grouped(const Hit& hit) {
+    auto& count = groups_[hit.row.group];
+    if (count >= per_group_max_) {
+      auto worst = grouped_.end();
+      for (auto at = grouped_.begin(); at != grouped_.end(); ++at)
+        if (at->row.group == hit.row.group && (worst == grouped_.end() || better(*worst, *at)))
+          worst = at;
+      if (worst == grouped_.end() || !better(hit, *worst)) return;
+      *worst = hit;
+      std::make_heap(grouped_.begin(), grouped_.end(), better);
+    } else {
+      if (grouped_.size() == limit_) {
+        if (!better(hit, grouped_.front())) return;
+        std::pop_heap(grouped_.begin(), grouped_.end(), better);
+        --groups_[grouped_.back().row.group];
+        grouped_.pop_back();
+      }
+      ++groups_[hit.row.group];
+      grouped_.push_back(hit);
+      std::push_heap(grouped_.begin(), grouped_.end(), better);
+    }
+    if (grouped_.size() == limit_) threshold_ = grouped_.front().score;
+  }
+
+  std::span<const Unit> units_;
+  std::size_t limit_;
+  std::size_t room_;
+  std::size_t per_group_max_;
+  float threshold_ = 0;
+  std::vector<Light> hits_;
+  std::vector<Hit> grouped_;
+  std::unordered_map<std::uint32_t, std::size_t> groups_;
+};
+
+// One segment of one search.
+struct Searcher::Plan {
+  std::uint32_t unit = 0;
+  const Unit* where = nullptr;
+  const Filter* filter = nullptr;
+  bool filtered = false;
+  std::vector<Matcher> matchers;                                // one per clause
+  std::vector<std::size_t> optional;                            // numbers of clauses
+  std::vector<std::size_t> required;                            //
+  std::vector<std::size_t> excluded;                            //
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;  // of documents to look at
+
+  bool allowed(std::uint32_t document) const {
+    if (where->deleted && where->deleted->has(document)) return false;
+    if (!filtered) return true;
+    const auto& source = *where->source;
+    if (filter->groups && !filter->groups->has(source.group(document))) return false;
+    const auto row = source.row(document);
+    if (row.time_ms < filter->time_from_ms || row.time_ms >= filter->time_to_ms) return false;
+    return !filter->accept || filter->accept(row);
+  }
+  bool is_excluded(std::uint32_t document) {
+    return std::any_of(excluded.begin(), excluded.end(), [&](std::size_t c) {
+      return matchers[c].seek(document) == document && matchers[c].confirm();
+    });
+  }
+};
+
+}  // namespace reef::search
