@@ -48,6 +48,7 @@ Recall::Recall(Executor loop, session::Sessions& sessions, session::Store& store
       directory_(std::move(directory)),
       progress_(loop),
       tidy_wanted_(loop),
+      manifest_written_(loop),
       tasks_(loop, "recall") {}
 
 // ---- keeping up ----
@@ -388,7 +389,19 @@ Task<Status> Recall::run(search::Job job) {
     const auto over = co_await pool_.run(step);
     if (!over || *over) break;
   }
-  co_return index_->finish(std::move(job));
+  REEF_CO_CHECK(index_->put_in_place(std::move(job)));
+  // Others may be at it; what they write may have ours in it.
+  for (;;) {
+    if (auto manifest = index_->begin_manifest()) {
+      auto write = [&manifest] { return manifest->write(); };
+      auto written = co_await pool_.run(write);
+      index_->end_manifest(*std::move(manifest), written.ok());
+      manifest_written_.notify_all();
+      co_return written;
+    }
+    if (!index_->manifest_under_way()) co_return Ok{};
+    co_await manifest_written_.wait();
+  }
 }
 
 // ---- search ----

@@ -140,6 +140,7 @@ class Recall {
   std::weak_ptr<void> reading_;  // while many sessions are read
   Notify progress_;
   Notify tidy_wanted_;
+  Notify manifest_written_;
   TaskGroup tasks_;
 };
 

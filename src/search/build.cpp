@@ -226,4 +226,10 @@ Status Build::add_next_term(std::size_t& work) {
   return writer_->add(term, merged_, stemmer_);
 }
 
+Result<std::shared_ptr<const Segment>> Build::open() const {
+  REEF_TRY(auto file, CheckedFile::open(files_, path_, bytes_));
+  REEF_TRY(std::shared_ptr<const Segment> segment, Segment::open(std::move(file)));
+  return segment;
+}
+
 }  // namespace reef::search

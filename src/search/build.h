@@ -68,6 +68,8 @@ class Build {
   // 0: nothing was left to write, and there is no file.
   std::uint32_t documents() const { return documents_; }
   std::uint64_t bytes() const { return bytes_; }  // of the finished file
+  // The finished file.
+  Result<std::shared_ptr<const Segment>> open() const;
   // Groups of the new segment, ascending.
   const std::vector<std::uint32_t>& groups() const { return groups_; }
 

@@ -33,7 +33,17 @@ constexpr std::uint64_t kFreshShare = 4;
 Result<bool> Job::step() {
   if (done_) return true;
   REEF_TRY(done_, build_->step(kStepPostings));
+  if (done_ && build_->documents() > 0) opened_ = build_->open();
   return done_;
+}
+
+Status ManifestWrite::write() {
+  // The names of the segments must be durable before the manifest speaks of them.
+  REEF_CHECK(files_->sync_directory(directory_));
+  REEF_CHECK(replace_atomically(*files_, directory_ + "/" + std::string(kManifest), bytes_));
+  for (const auto& path : obsolete_)
+    static_cast<void>(files_->remove(path).ok());  // what stays is removed by the next open
+  return Ok{};
 }
 
 Index::Index(Files& files, std::string directory, IndexOptions options)
@@ -557,11 +567,9 @@ void Index::carry_deletes(const Job& job, std::span<Part* const> sources, Part& 
 Status Index::install(Job& job) {
   Part made;
   if (job.build_->documents() > 0) {
-    REEF_TRY(auto file, CheckedFile::open(files_, job.build_->path(), job.build_->bytes()));
-    REEF_TRY(auto segment, Segment::open(std::move(file)));
+    REEF_TRY(made.source.file, std::move(job.opened_));
     made.number = job.number_;
     made.bytes = job.build_->bytes();
-    made.source.file = std::move(segment);
     made.groups = job.build_->groups();
   }
   const bool merge = job.kind_ == Job::Kind::merge;
@@ -609,7 +617,7 @@ Status Index::install(Job& job) {
   return Ok{};
 }
 
-Status Index::finish(Job job) {
+Status Index::put_in_place(Job job) {
   const bool merge = job.kind_ == Job::Kind::merge;
   if (merge) merging_ = false;
   if (job.kind_ == Job::Kind::flush) flushing_ = false;
@@ -624,13 +632,17 @@ Status Index::finish(Job job) {
         if (std::find(job.sources_.begin(), job.sources_.end(), part.number) != job.sources_.end())
           part.merging = false;
     if (job.done_) obsolete_.push_back(job.build_->path());
-    return installed;
   }
-  return write_manifest_file();
+  return installed;
 }
 
-Status Index::write_manifest_file() {
-  if (!manifest_stale_) return Ok{};
+Status Index::finish(Job job) {
+  REEF_CHECK(put_in_place(std::move(job)));
+  return write_manifest_now();
+}
+
+std::optional<ManifestWrite> Index::begin_manifest() {
+  if (!manifest_stale_ || manifest_under_way_) return std::nullopt;
   Manifest manifest;
   manifest.next_segment = next_segment_;
   manifest.next_group = static_cast<std::uint32_t>(groups_.size());
@@ -640,19 +652,34 @@ Status Index::write_manifest_file() {
   for (std::uint32_t n = 0; n < groups_.size(); ++n)
     if (groups_[n].stored)
       manifest.groups.push_back({n, groups_[n].stored_covered, groups_[n].name});
-  // The names of the segments must be durable before the manifest speaks of them.
-  REEF_CHECK(files_.sync_directory(directory_));
-  REEF_CHECK(replace_atomically(files_, directory_ + "/" + std::string(kManifest),
-                                write_manifest(manifest)));
+  ManifestWrite out;
+  out.files_ = &files_;
+  out.directory_ = directory_;
+  out.bytes_ = write_manifest(manifest);
+  out.obsolete_ = std::exchange(obsolete_, {});
   manifest_stale_ = false;
-  for (const auto& path : obsolete_)
-    static_cast<void>(files_.remove(path).ok());  // what stays is removed by the next open
-  obsolete_.clear();
-  return Ok{};
+  manifest_under_way_ = true;
+  return out;
+}
+
+void Index::end_manifest(ManifestWrite write, bool written) {
+  manifest_under_way_ = false;
+  if (written) return;
+  manifest_stale_ = true;
+  obsolete_.insert(obsolete_.end(), write.obsolete_.begin(), write.obsolete_.end());
+}
+
+Status Index::write_manifest_now() {
+  auto write = begin_manifest();
+  if (!write) return Ok{};
+  auto written = write->write();
+  end_manifest(*std::move(write), written.ok());
+  return written;
 }
 
 Status Index::flush() {
-  if (flushing_) return Error(Errc::busy, "the index is being written already");
+  if (flushing_ || manifest_under_way_)
+    return Error(Errc::busy, "the index is being written already");
   while (dirty()) {
     auto job = begin_flush();
     for (;;) {

@@ -52,9 +52,24 @@ class Job {
   std::unique_ptr<Build> build_;
   Kind kind_ = Kind::flush;
   bool done_ = false;
+  // The new segment, once it is done; nothing where no document is left.
+  Result<std::shared_ptr<const Segment>> opened_ = std::shared_ptr<const Segment>();
   std::uint64_t number_ = 0;            // of the new segment
   std::vector<std::uint64_t> sources_;  // of a merge
   std::vector<Covered> covered_;        // of a flush or a bulk
+};
+
+// What the files of the index are, to be written down on any thread.
+class ManifestWrite {
+ public:
+  Status write();
+
+ private:
+  friend class Index;
+  Files* files_ = nullptr;
+  std::string directory_;
+  std::string bytes_;
+  std::vector<std::string> obsolete_;  // files that are not needed once it is written
 };
 
 // Many documents at once, taken in beside the index: any thread, one at a time. Nothing is found
@@ -146,7 +161,14 @@ class Index {
   // where a good part came as bulks, one.
   std::optional<Job> begin_merge(bool thorough = false);
   // Puts the job's result in place, also that of a failed one. On an error everything stays
-  // searchable and the next flush tries again.
+  // searchable and the next flush tries again. Durable once the manifest is written.
+  Status put_in_place(Job job);
+  // Plans writing the manifest where it is behind; nothing while one is under way. What changes
+  // meanwhile is in the next one.
+  std::optional<ManifestWrite> begin_manifest();
+  void end_manifest(ManifestWrite write, bool written);
+  bool manifest_under_way() const { return manifest_under_way_; }
+  // All three here and now.
   Status finish(Job job);
   // All of it here and now.
   Status flush();
@@ -194,7 +216,7 @@ class Index {
   std::vector<Part*> all_if_fresh();
   Status install(Job& job);
   void carry_deletes(const Job& job, std::span<Part* const> sources, Part& into) const;
-  Status write_manifest_file();
+  Status write_manifest_now();
   std::vector<std::string> drop(const std::vector<std::uint64_t>& numbers);
 
   Files& files_;
@@ -210,6 +232,7 @@ class Index {
   bool flushing_ = false;
   bool merging_ = false;
   bool manifest_stale_ = false;
+  bool manifest_under_way_ = false;
   std::vector<std::string> obsolete_;  // files the next manifest does not need any more
 
   std::vector<Group> groups_;
