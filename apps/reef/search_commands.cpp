@@ -11,7 +11,9 @@
 namespace reef::cli {
 namespace {
 
-constexpr std::chrono::seconds kTimeout{60};
+// Who waits longer is told why: all that was ever said may have to be read first.
+constexpr std::chrono::seconds kAtOnce{3};
+constexpr std::chrono::minutes kTimeout{15};
 
 std::string shown(std::string_view text) {
   return utf8::single_line(utf8::printable(text));
@@ -96,12 +98,26 @@ void print_results(const Context& context, const protocol::SearchResults& result
   if (results.more()) print_line("there is more: --offset N");
 }
 
+Task<void> say_why_it_takes_long(client::Client& client) {
+  protocol::ClientMessage message;
+  message.mutable_list_tasks();
+  const auto answer = co_await client.request(message, client::Client::Repeat::safe, kAtOnce);
+  if (!answer) co_return;
+  for (const auto& task : answer->task_list().tasks())
+    if (task.kind() == "index")
+      std::cerr << "reef: search: waiting, the daemon " << shown(task.what()) << '\n';
+}
+
 Task<Result<protocol::SearchResults>> ask(client::Client& client, protocol::SearchSessions query) {
   protocol::ClientMessage message;
   *message.mutable_search_sessions() = std::move(query);
-  REEF_CO_TRY(auto answer,
-              co_await client.request(message, client::Client::Repeat::safe, kTimeout));
-  co_return std::move(*answer.mutable_search_results());
+  auto answer = co_await client.request(message, client::Client::Repeat::safe, kAtOnce);
+  if (!answer && answer.error().code == Errc::timeout) {
+    co_await say_why_it_takes_long(client);
+    answer = co_await client.request(message, client::Client::Repeat::safe, kTimeout);
+  }
+  if (!answer) co_return answer.error();
+  co_return std::move(*answer->mutable_search_results());
 }
 
 protocol::SearchSessions query_from(const SearchOptions& options) {
