@@ -26,6 +26,12 @@ void Run::cancel() {
   if (tools_) tools_->cancel();
 }
 
+std::optional<std::string> Run::rest_after_reset() const {
+  const auto& lineage = message_.lineage;
+  if (lineage.delegations > 0 || lineage.events > 0) return std::nullopt;
+  return after_reset_command(message_.content);
+}
+
 bool Run::cancel_call(const std::string& call_id) {
   const auto call = calls_.find(call_id);
   if (!tools_ || call == calls_.end()) return false;
@@ -148,8 +154,7 @@ void Runtime::enqueue(Conversation& conversation, std::shared_ptr<Run> run) {
                     : conversation.queue.empty() ? nullptr
                                                  : conversation.queue.front();
   // A guest speaks in a turn of its own.
-  const bool steers = run->queue_ == QueueMode::steer && !run->guest() &&
-                      !after_reset_command(run->message_.content);
+  const bool steers = run->queue_ == QueueMode::steer && !run->guest() && !run->rest_after_reset();
   if (busy && steers && !busy->guest() && busy->agent_.name == run->agent_.name) {
     conversation.steers.push_back(std::move(run));
   } else if (busy && run->queue_ == QueueMode::interrupt) {
@@ -249,7 +254,7 @@ void Runtime::forget(const Run& run) {
 void Runtime::join_waiting(Conversation& conversation, Run& run) {
   const auto may_join = [&](const Run& other) {
     return other.queue_ == QueueMode::collect && !other.cancelled_ && !other.guest() &&
-           other.agent_.name == run.agent_.name && !after_reset_command(other.message_.content);
+           other.agent_.name == run.agent_.name && !other.rest_after_reset();
   };
   if (!may_join(run)) return;
   auto& queue = conversation.queue;

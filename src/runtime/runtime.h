@@ -91,6 +91,9 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   friend class Runtime;
 
+  // What follows when its words are /new or /reset: a command of users, not of what agents and
+  // events say.
+  std::optional<std::string> rest_after_reset() const;
   // Whether the one who speaks is not the conversation's agent.
   bool guest() const { return host_.has_value(); }
   const Agent& host() const { return host_ ? *host_ : agent_; }
