@@ -8,6 +8,7 @@
 
 #include "base/pool.h"
 #include "base/task.h"
+#include "bus/bus.h"
 #include "daemon/agent_files.h"
 #include "memory/memory.h"
 #include "runtime/runtime.h"
@@ -23,8 +24,9 @@ struct AgentHouse {
   memory::Memories& memories;
   // Reads agents/ again; runs in flight keep what they have.
   std::function<Task<Status>()> reload;
-  // default_agent of config.toml.
-  std::function<Task<Status>(std::string agent)> set_default;
+  bus::Bus& bus;
+  // What config.toml says of an agent gets its new name, and is in force.
+  std::function<Task<Status>(std::string from, std::string to)> rename_in_config;
 };
 
 class AgentChanges {
@@ -38,7 +40,7 @@ class AgentChanges {
   // A patch on what is there; an empty prompt leaves the old one. Makes the agent when there is
   // none, as CrabTalk does.
   Task<Status> update(std::string name, std::string config, std::string prompt);
-  // Sessions, keys, memory and the node's default follow.
+  // Sessions, keys, memory, event subscriptions, the node's default and rules of keys follow.
   Task<Status> rename(std::string from, std::string to);
   // What was said and remembered stays.
   Task<Status> remove(std::string name);

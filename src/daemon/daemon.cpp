@@ -132,12 +132,12 @@ class Daemon {
               &running_,
               mcps()},
         agent_changes_(AgentHouse{AgentFiles{files_, home_.agents()}, pool_, runtime_, sessions_,
-                                  memories_, [this] { return reload_agents(); },
-                                  [this](std::string agent) {
+                                  memories_, [this] { return reload_agents(); }, bus_,
+                                  [this](std::string from, std::string to) {
                                     return change_config_now(
-                                        [agent = std::move(agent)](std::string_view text,
-                                                                   std::string_view file) {
-                                          return with_default_agent(text, file, agent);
+                                        [from = std::move(from), to = std::move(to)](
+                                            std::string_view text, std::string_view file) {
+                                          return with_renamed_agent(text, file, from, to);
                                         });
                                   }}),
         instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),

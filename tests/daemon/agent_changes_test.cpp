@@ -7,21 +7,31 @@
 
 #include "daemon/config.h"
 #include "model/local/local.h"
-#include "store/mem/mem_store.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
+#include "support/wrapped_store.h"
 
 namespace reef::daemon {
 namespace {
 
 using test::read_file;
 
+class FullStore final : public test::WrappedStore {
+ public:
+  Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override {
+    if (full) co_return Error(Errc::io, "no room");
+    co_return co_await real.append(std::move(id), at, std::move(bytes));
+  }
+  bool full = false;
+};
+
 class AgentChangesTest : public testing::Test {
  protected:
   AgentChangesTest() { EXPECT_TRUE(test::run(io, load())); }
   ~AgentChangesTest() override {
     test::run(io, runtime.drain(std::chrono::milliseconds(0)));
+    test::run(io, bus.stop());
     test::run(io, sessions.stop());
   }
 
@@ -36,9 +46,23 @@ class AgentChangesTest : public testing::Test {
     runtime.configure(std::move(setup));
     co_return Ok{};
   }
-  Task<Status> set_default(std::string agent) {
-    default_agent = std::move(agent);
+  Task<Status> rename_in_config(std::string from, std::string to) {
+    if (default_agent == from) default_agent = std::move(to);
     co_return co_await load();
+  }
+  // "source agent;" of every subscription, as it is and as the file has it.
+  std::string subscribed() {
+    std::string now, kept;
+    for (const auto& one : bus.list()) now += one.source + " " + one.target_agent + ";";
+    if (!test::exists(folder / "events.toml")) return now;
+    const auto text = read_file(folder / "events.toml");
+    for (const auto& one : test::value_of(bus::parse_subscriptions(text, "f")).list)
+      kept += one.source + " " + one.target_agent + ";";
+    EXPECT_EQ(now, kept);
+    return kept;
+  }
+  void subscribe(const std::string& source, const std::string& who) {
+    ASSERT_TRUE(test::run(io, bus.subscribe(source, who, false)));
   }
   Status create(const std::string& name, const std::string& config = "",
                 const std::string& prompt = "") {
@@ -74,16 +98,18 @@ class AgentChangesTest : public testing::Test {
   Pool pool{2};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
+  FullStore store;
   session::Sessions sessions{io.get_executor(), store, clock, random};
   memory::Memories memories{io.get_executor(), real, pool, clock, folder / "memory"};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
+  bus::Bus bus{io.get_executor(), files, pool, runtime, folder / "events.toml"};
   std::string default_agent = "reef";
   Status reload_outcome = Ok{};
-  AgentChanges changes{
-      AgentHouse{AgentFiles{files, folder / "agents"}, pool, runtime, sessions, memories,
-                 [this] { return load(); },
-                 [this](std::string name) { return set_default(std::move(name)); }}};
+  AgentChanges changes{AgentHouse{AgentFiles{files, folder / "agents"}, pool, runtime, sessions,
+                                  memories, [this] { return load(); }, bus,
+                                  [this](std::string from, std::string to) {
+                                    return rename_in_config(std::move(from), std::move(to));
+                                  }}};
 };
 
 TEST_F(AgentChangesTest, AnAgentIsMadeChangedAndRemoved) {
@@ -257,6 +283,44 @@ TEST_F(AgentChangesTest, C10_HistoryFollowsAnAgentsNewName) {
   test::run(io, again.stop());
 }
 
+TEST_F(AgentChangesTest, C10_SubscriptionsFollowAnAgentsNewName) {
+  ASSERT_TRUE(create("scout", "", "words"));
+  subscribe("rss:*", "scout");
+  subscribe("agent:scout:done", "reef");
+  subscribe("agent:scout:*", "scout");
+  subscribe("agent:*:done", "reef");
+  subscribe("agent:scouts:done", "reef");
+  ASSERT_TRUE(rename("scout", "ranger"));
+  EXPECT_EQ(subscribed(),
+            "rss:* ranger;agent:ranger:done reef;agent:ranger:* ranger;agent:*:done reef;"
+            "agent:scouts:done reef;");
+}
+
+TEST_F(AgentChangesTest, C10_SubscriptionsThatCannotBeReadAreNotLeftBehind) {
+  ASSERT_TRUE(create("scout", "", "words"));
+  test::write_file(folder / "events.toml", "broken = = 1\n");
+  EXPECT_FALSE(test::run(io, bus.load()));
+  EXPECT_EQ(rename("scout", "ranger").error().code, Errc::conflict);
+  EXPECT_TRUE(agent("scout"));
+  EXPECT_EQ(file("ranger.toml"), "(none)");
+  EXPECT_EQ(read_file(folder / "events.toml"), "broken = = 1\n");
+}
+
+TEST_F(AgentChangesTest, C10_ARenameThatFailsLeavesTheSubscriptionsAsTheyWere) {
+  ASSERT_TRUE(create("scout", "", "words"));
+  ASSERT_TRUE(create("ranger", "", ""));
+  subscribe("rss:*", "scout");
+  subscribe("old", "ranger");  // and its agent is gone
+  ASSERT_TRUE(remove("ranger"));
+  const auto before = subscribed();
+  const auto id = talk("scout", "user");
+  store.full = true;
+  EXPECT_FALSE(rename("scout", "ranger"));
+  store.full = false;
+  EXPECT_EQ(subscribed(), before) << "also those of another agent that had the name";
+  EXPECT_EQ(sessions.find(id)->agent(), "scout");
+}
+
 TEST_F(AgentChangesTest, C10_ARenameThatCannotBeChangesNothing) {
   ASSERT_TRUE(create("scout", "max_iterations = 2", "words"));
   ASSERT_TRUE(create("ranger"));
@@ -293,6 +357,7 @@ TEST_F(AgentChangesTest, C10_ARenameThatWasInterruptedIsGoneOnWith) {
 TEST_F(AgentChangesTest, C10_RenamingOnADiskThatFailsLosesNoHistory) {
   ASSERT_TRUE(create("scout", "max_iterations = 2", "words"));
   const auto id = talk("scout", "user");
+  subscribe("agent:scout:done", "scout");
   for (int nth = 1; nth < 100; ++nth) {
     files.fail_at(nth, EIO);
     const auto done = rename("scout", "ranger");
@@ -302,6 +367,7 @@ TEST_F(AgentChangesTest, C10_RenamingOnADiskThatFailsLosesNoHistory) {
     const auto owner = std::string(sessions.find(id)->agent());
     ASSERT_TRUE(agent(owner)) << nth << ": the history's agent " << owner << " is there";
     EXPECT_EQ(agent(owner)->prompt, "words") << nth;
+    EXPECT_EQ(subscribed(), "agent:" + owner + ":done " + owner + ";") << nth;
     if (done && !hit) return;
     if (owner == "ranger") {
       // The last step failed: the old files are still there.
