@@ -95,7 +95,8 @@ class Daemon {
         mcps_(mcp::Pool::House{
             io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
             [this](std::string source) { return fetch_secret(std::move(source)); },
-            [this](const std::string& name) { return components_.address_of(name); }}),
+            [this](const std::string& name) { return components_.address_of(name); },
+            [this] { return random_.next(); }}),
         components_(io.get_executor(), home_.run(),
                     [this](const std::string& name) { mcps_.component_changed(name); }),
         skills_(files_, pool_, home_.skills()),
@@ -165,6 +166,7 @@ class Daemon {
     runtime_.hooks().add(std::make_shared<hooks::McpHook>(
         mcps_, [this](const std::string& agent) { runtime_.forget_offer(agent); }));
     runtime_.use_compactions(compactions_);
+    compactions_.use_tasks(running_);
     runtime_.on_words([this](const session::SessionId& id, const std::string& words) {
       changes_.take_words(id, words);
     });

@@ -34,7 +34,8 @@ class PeerTest : public testing::Test {
       closed = why.what;
       noted.notify_all();
     };
-    return run(io, Peer::connect(Peer::House{io.get_executor(), http}, std::move(server), watch));
+    const Peer::House house{io.get_executor(), http, std::chrono::milliseconds(1)};
+    return run(io, Peer::connect(house, std::move(server), watch));
   }
   void connect(Spec spec) { peer = reef::test::value_of(try_connect(std::move(spec))); }
 
@@ -379,6 +380,179 @@ TEST_F(PeerOverHttp, AStreamBringsProgressAndTheAnswer) {
   options.progress = [&](const Progress& progress) { told = progress.message; };
   EXPECT_TRUE(call("x", {}, options));
   EXPECT_EQ(told, "half");
+}
+
+// What a server of 2026-07-28 says on `subscriptions/listen`.
+class Listening : public PeerOverHttp {
+ protected:
+  Listening() {
+    replies["server/discover"] = [](const SeenRequest& request) {
+      return json_reply(200, result_of(request, R"({"resultType":"complete","supportedVersions":)"
+                                                R"(["2026-07-28"],"capabilities":)"
+                                                R"({"tools":{"listChanged":true}}})"));
+    };
+  }
+  static std::string event(const std::string& method) {
+    return "data: " + json::write(json::object{{"jsonrpc", "2.0"}, {"method", method}}) + "\n\n";
+  }
+  static FakeReply stream(std::vector<std::string> methods, FakeReply::Then then) {
+    std::vector<std::string> pieces = {event("notifications/subscriptions/acknowledged")};
+    for (const auto& method : methods) pieces.push_back(event(method));
+    auto reply = reef::test::event_stream(std::move(pieces));
+    reply.then = then;
+    return reply;
+  }
+  std::vector<SeenRequest> seen(const std::string& method) {
+    std::vector<SeenRequest> out;
+    for (const auto& request : server.requests())
+      if (!request.body.empty() &&
+          json::find_string(json::parse(request.body)->as_object(), "method") == method)
+        out.push_back(request);
+    return out;
+  }
+  template <class Condition>
+  void wait_until(Condition done) {
+    const auto wait = [](PeerOverHttp&, Condition& over) -> Task<void> {
+      while (!over()) co_await sleep_for(std::chrono::milliseconds(1));
+    };
+    run(io, wait(*this, done));
+  }
+};
+
+constexpr const char* kListChanged = "notifications/tools/list_changed";
+
+TEST_F(Listening, WhatChangesIsToldOnTheSubscription) {
+  replies["subscriptions/listen"] = [](const SeenRequest&) {
+    return stream({kListChanged, "notifications/of/something/else", kListChanged},
+                  FakeReply::Then::hang);
+  };
+  connect(spec());
+  EXPECT_EQ(peer->info().version, "2026-07-28");
+  wait_until([this] { return changes == 2; });
+  const auto asked = seen("subscriptions/listen");
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0].headers.at("mcp-method"), "subscriptions/listen");
+  const auto params = json::parse(asked[0].body)->at("params");
+  EXPECT_EQ(params.at("notifications").at("toolsListChanged"), true);
+  EXPECT_EQ(params.at("_meta").at("io.modelcontextprotocol/protocolVersion"), "2026-07-28");
+  EXPECT_EQ(text("x"), "ok") << "other requests are not held up by it";
+  run(io, peer->close());
+  const auto open = asked[0].connection;
+  wait_until([this, open] { return server.closed().contains(open); });
+}
+
+TEST_F(Listening, ASubscriptionThatBreaksIsMadeAgain) {
+  int times = 0;
+  replies["subscriptions/listen"] = [&](const SeenRequest& request) {
+    switch (++times) {
+      case 1:
+        return stream({kListChanged}, FakeReply::Then::cut);
+      case 2:
+        return stream({}, FakeReply::Then::reset);
+      case 3:  // ended in order, by its result
+        return json_reply(200, result_of(request, R"({"resultType":"complete"})"));
+      case 4:
+        return json_reply(503, "later");
+      default:
+        return stream({kListChanged}, FakeReply::Then::hang);
+    }
+  };
+  connect(spec());
+  // Two that were told, and after each of the four breaks what may have been missed.
+  wait_until([&] { return times == 5 && changes == 6; });
+  EXPECT_EQ(closed, "") << "the connection itself is as good as before";
+  EXPECT_EQ(text("x"), "ok");
+}
+
+TEST_F(Listening, AServerThatRefusesItIsNotAskedAgain) {
+  const std::function<FakeReply(const SeenRequest&)> refusals[] = {
+      [](const SeenRequest& request) {
+        const auto id = json::parse(request.body)->as_object().at("id");
+        return json_reply(
+            200, json::write(json::object{
+                     {"jsonrpc", "2.0"},
+                     {"id", id},
+                     {"error", json::object{{"code", -32601}, {"message", "no such method"}}}}));
+      },
+      [](const SeenRequest&) { return json_reply(404, "nothing here"); },
+      [](const SeenRequest&) { return json_reply(405, ""); },
+  };
+  for (const auto& refusal : refusals) {
+    replies["subscriptions/listen"] = refusal;
+    const auto before = seen("subscriptions/listen").size();
+    connect(spec());
+    wait_until([&] { return seen("subscriptions/listen").size() > before; });
+    // With a pause of a millisecond it would be back long before these are answered.
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(text("x"), "ok");
+    EXPECT_EQ(seen("subscriptions/listen").size(), before + 1);
+    EXPECT_EQ(closed, "");
+    run(io, peer->close());
+  }
+}
+
+TEST_F(Listening, ACallThatIsNotWantedAnyMoreIsHungUpOn) {
+  replies["subscriptions/listen"] = [](const SeenRequest&) { return json_reply(405, ""); };
+  replies["tools/call"] = [](const SeenRequest&) {
+    auto reply = reef::test::event_stream({": working\n\n"});
+    reply.then = FakeReply::Then::hang;
+    return reply;
+  };
+  connect(spec());
+  TaskGroup calls(io.get_executor(), "calls");
+  const auto forever = [](Peer& to) -> Task<void> {
+    co_await yield_to_loop();
+    static_cast<void>(co_await to.call_tool("x", {}, {}));
+  };
+  calls.spawn(forever(*peer));
+  wait_until([this] { return seen("tools/call").size() == 1; });
+  const auto held = seen("tools/call")[0].connection;
+  EXPECT_FALSE(server.closed().contains(held));
+  calls.cancel();
+  run(io, calls.join());
+  // In this revision the end of the stream says it all.
+  wait_until([this, held] { return server.closed().contains(held); });
+  EXPECT_TRUE(run(io, peer->ping()));
+  EXPECT_TRUE(seen("notifications/cancelled").empty());
+}
+
+TEST_F(Listening, OfTheHandshakesEraTheServerIsToldInWords) {
+  replies.erase("server/discover");
+  replies["tools/call"] = [](const SeenRequest&) {
+    auto reply = reef::test::event_stream({": working\n\n"});
+    reply.then = FakeReply::Then::hang;
+    return reply;
+  };
+  connect(spec());
+  TaskGroup calls(io.get_executor(), "calls");
+  const auto forever = [](Peer& to) -> Task<void> {
+    co_await yield_to_loop();
+    static_cast<void>(co_await to.call_tool("x", {}, {}));
+  };
+  calls.spawn(forever(*peer));
+  wait_until([this] { return seen("tools/call").size() == 1; });
+  const auto id = json::parse(seen("tools/call")[0].body)->at("id");
+  calls.cancel();
+  run(io, calls.join());
+  wait_until([this] { return seen("notifications/cancelled").size() == 1; });
+  const auto told = seen("notifications/cancelled")[0];
+  EXPECT_EQ(json::parse(told.body)->at("params").at("requestId"), id);
+  EXPECT_EQ(told.headers.at("mcp-session-id"), "session-7");
+  EXPECT_EQ(told.headers.at("mcp-protocol-version"), "2025-11-25");
+}
+
+TEST_F(Listening, ACallThatTakesTooLongIsCancelledInTheSameWay) {
+  auto hasty = spec();
+  hasty.timeout = std::chrono::milliseconds(50);
+  replies["subscriptions/listen"] = [](const SeenRequest&) { return json_reply(405, ""); };
+  replies["tools/call"] = [](const SeenRequest&) {
+    auto reply = reef::test::event_stream({": working\n\n"});
+    reply.then = FakeReply::Then::hang;
+    return reply;
+  };
+  connect(hasty);
+  EXPECT_EQ(call("x").error().code, Errc::timeout);
+  const auto held = seen("tools/call")[0].connection;
+  wait_until([this, held] { return server.closed().contains(held); });
 }
 
 TEST_F(PeerOverHttp, AStreamThatBreaksWithoutIdsIsAFailure) {

@@ -145,6 +145,24 @@ TEST_F(PoolTest, OneThatFailsIsTriedLessAndLessOften) {
   EXPECT_NE(pool.list("a").at(0).error.find("exit code 4"), std::string::npos);
 }
 
+// It connects well each time: a success that does not last must not begin the pauses anew.
+TEST_F(PoolTest, OneThatDiesSoonAfterItWasConnectedIsTriedLessAndLessOftenToo) {
+  Pool patient(house(),
+               Pool::Limits{std::chrono::minutes(30), milliseconds(700), milliseconds(60'000)});
+  patient.declare("a", {marked()});
+  std::string last;
+  int crashes = 0;
+  // 0.7, 1.4, 2.8 seconds: until the pause is more than a call waits for.
+  for (; crashes < 8 && last.find("it is tried again in") == std::string::npos; ++crashes) {
+    const auto result = run(io, patient.call("a", "fake", "crash", {}, {}));
+    ASSERT_FALSE(result);
+    last = result.error().what;
+  }
+  EXPECT_NE(last.find("it is tried again in"), std::string::npos) << last;
+  EXPECT_EQ(starts(), 3U);
+  run(io, patient.stop());
+}
+
 TEST_F(PoolTest, WhatNobodyUsesIsDisconnectedAndComesBackWhenCalled) {
   Pool hasty(house(), Pool::Limits{milliseconds(200), milliseconds(20), milliseconds(100)});
   hasty.declare("a", {marked()});
