@@ -58,8 +58,9 @@ std::optional<Violation> find_violation(const Agent& agent, const session::ToolC
                      fmt::format("tool not available: {}", utf8::excerpt(call.name))};
   if (call.name != kSkillTool) return std::nullopt;
   const auto skill = json::find_string(call.arguments, "name").value_or("");
-  // A skill without a name, or one that is looked for, is the tool's own business.
-  if (skill.empty() || may_use_skill(agent, skill)) return std::nullopt;
+  // Nothing, or words that cannot be a name: one is looked for, among those it may use.
+  if (skill.empty() || skill.find(' ') != std::string_view::npos || may_use_skill(agent, skill))
+    return std::nullopt;
   return Violation{"skill", std::string(skill),
                    fmt::format("skill not available: {}", utf8::excerpt(skill))};
 }

@@ -357,6 +357,32 @@ TEST_F(DelegateHookTest, TheBackgroundIsBounded) {
   EXPECT_EQ(runtime.active(), 0U);
 }
 
+TEST_F(DelegateHookTest, TheBackgroundIsBoundedForCallsMadeTogetherToo) {
+  DelegateLimits limits;
+  limits.background_max = 2;
+  delegate->configure(limits);
+  runtime::Caller caller{runtime.setup().agents.at("reef"), "user",
+                         test::value_of(session::SessionId::parse("260101-a-b")), ""};
+  caller.key = "agent:reef:user";
+  caller.progress = [](std::string) {};
+  std::vector<bool> refused;
+  const auto ask = [](DelegateHook& at, runtime::Caller who,
+                      std::vector<bool>& into) -> Task<void> {
+    co_await yield_to_loop();
+    auto arguments =
+        tasks({json::object{{"message", "hang"}}, json::object{{"message", "hang"}}}, true);
+    const auto answer = co_await at.call("delegate", std::move(arguments), std::move(who));
+    into.push_back(answer.is_error);
+  };
+  TaskGroup both(io.get_executor(), "both");
+  both.spawn(ask(*delegate, caller, refused));
+  both.spawn(ask(*delegate, caller, refused));
+  test::run(io, both.join());
+  EXPECT_EQ(refused.size(), 2U);
+  EXPECT_EQ(std::count(refused.begin(), refused.end(), true), 1);
+  EXPECT_EQ(runtime.active(), 2U);
+}
+
 TEST_F(DelegateHookTest, C10_TheOthersAreToldInOneOrderWhoeverCameFirst) {
   Agent reef = runtime.setup().agents.at("reef");
   EXPECT_EQ(delegate->prompt(reef),

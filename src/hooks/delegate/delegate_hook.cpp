@@ -202,6 +202,14 @@ Task<ToolAnswer> DelegateHook::call(std::string, json::object arguments, Caller 
   if (const auto good = check_limits(*orders, background, caller); !good)
     co_return failed(good.error().what);
 
+  // Taken at once: another call may be checked before these have begun.
+  struct Places {
+    std::size_t& taken;
+    std::size_t mine;
+    ~Places() { taken -= mine; }
+  } places{in_background_, background ? orders->size() : 0};
+  in_background_ += places.mine;
+
   auto link = std::make_shared<Link>();
   if (!background) link->ask = caller.ask;
   Leash leash{link};
@@ -221,7 +229,7 @@ Task<ToolAnswer> DelegateHook::call(std::string, json::object arguments, Caller 
       }
       started.push_back(json::object{
           {"agent", child->agent}, {"session", child->session}, {"task_id", child->id}});
-      ++in_background_;
+      --places.mine;  // announce() gives it back
       background_.spawn(announce(child, origin));
       child->error.clear();
     }
