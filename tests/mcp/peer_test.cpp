@@ -361,6 +361,14 @@ TEST_F(PeerOverHttp, AForgottenSessionIsToldAsSuch) {
   const auto lost = call("x");
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, Errc::gone);
+  // As the reference servers say it.
+  replies["tools/call"] = [](const SeenRequest&) {
+    return json_reply(400, R"({"jsonrpc":"2.0","error":{"code":-32000,"message":)"
+                           R"("Bad Request: No valid session ID provided"}})");
+  };
+  EXPECT_EQ(call("x").error().code, Errc::gone);
+  replies["tools/call"] = [](const SeenRequest&) { return json_reply(400, "bad request"); };
+  EXPECT_EQ(call("x").error().code, Errc::unsupported) << "not every 400";
 }
 
 TEST_F(PeerOverHttp, AStreamBringsProgressAndTheAnswer) {
