@@ -160,9 +160,27 @@ Task<Status> AgentChanges::rename_held(std::string from, std::string to) {
         log::error("agent {}: {}", to, undone.error().what);
     co_return done;
   }
+  co_await note_rename(from, to);
   auto erase = [&] { return files.erase(from); };
   REEF_CO_CHECK(co_await house_.pool.run(erase));
   co_return co_await house_.reload();
+}
+
+Task<void> AgentChanges::load_names() {
+  auto work = [this] { return read_all(house_.files.files, house_.files.renamed_path()); };
+  const auto text = co_await house_.pool.run(work);
+  if (text) renamed_ = parse_renamed(*text);
+  if (!text && text.error().code != Errc::not_found) log::warn("{}", text.error().what);
+}
+
+// The rename is done; without this line only sessions in the trash keep the old name.
+Task<void> AgentChanges::note_rename(std::string from, std::string to) {
+  renamed_.push_back({std::move(from), std::move(to), house_.clock.now()});
+  auto work = [this, text = write_renamed(renamed_)] {
+    return replace_atomically(house_.files.files, house_.files.renamed_path(), text);
+  };
+  if (const auto kept = co_await house_.pool.run(work); !kept)
+    log::warn("the rename is not noted for sessions in the trash: {}", kept.error().what);
 }
 
 Task<Status> AgentChanges::move_history(std::string from, std::string to) {

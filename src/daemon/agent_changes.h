@@ -10,6 +10,7 @@
 #include "base/task.h"
 #include "bus/bus.h"
 #include "daemon/agent_files.h"
+#include "daemon/agent_names.h"
 #include "memory/memory.h"
 #include "runtime/runtime.h"
 #include "session/session.h"
@@ -27,6 +28,7 @@ struct AgentHouse {
   bus::Bus& bus;
   // What config.toml says of an agent gets its new name, and is in force.
   std::function<Task<Status>(std::string from, std::string to)> rename_in_config;
+  Clock& clock;
 };
 
 class AgentChanges {
@@ -42,6 +44,11 @@ class AgentChanges {
   Task<Status> update(std::string name, std::string config, std::string prompt);
   // Sessions, keys, memory, event subscriptions, the node's default and rules of keys follow.
   Task<Status> rename(std::string from, std::string to);
+  // Earlier names, for sessions that come back from the trash. At start.
+  Task<void> load_names();
+  std::string name_now(const std::string& agent, TimePoint then) const {
+    return daemon::name_now(renamed_, agent, then);
+  }
   // What was said and remembered stays.
   Task<Status> remove(std::string name);
 
@@ -49,8 +56,10 @@ class AgentChanges {
   Task<Status> write(std::string name, std::string config, std::string prompt, bool fresh);
   Task<Status> rename_held(std::string from, std::string to);
   Task<Status> move_history(std::string from, std::string to);
+  Task<void> note_rename(std::string from, std::string to);
 
   AgentHouse house_;
+  std::vector<Renamed> renamed_;
 };
 
 }  // namespace reef::daemon

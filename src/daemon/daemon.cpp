@@ -140,7 +140,8 @@ class Daemon {
                                             std::string_view text, std::string_view file) {
                                           return with_renamed_agent(text, file, from, to);
                                         });
-                                  }}),
+                                  },
+                                  clock_}),
         instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),
         delegate_(std::make_shared<hooks::DelegateHook>(hooks::DelegateHook::House{
             io.get_executor(), pool_, runtime_, sessions_, bus_, random_})),
@@ -182,6 +183,10 @@ class Daemon {
     attachments_.set_bytes_max(config.attachment_bytes_max);
     configure_hooks(config);
     REEF_CO_CHECK(co_await sessions_.load());
+    co_await agent_changes_.load_names();
+    sessions_.set_name_now([this](const std::string& agent, TimePoint then) {
+      return agent_changes_.name_now(agent, then);
+    });
     // What is subscribed is not worth a daemon that does not start.
     if (const auto loaded = co_await bus_.load(); !loaded)
       log::error("events: {}; nobody is subscribed until it is put right", loaded.error().what);

@@ -109,7 +109,8 @@ class AgentChangesTest : public testing::Test {
                                   memories, [this] { return load(); }, bus,
                                   [this](std::string from, std::string to) {
                                     return rename_in_config(std::move(from), std::move(to));
-                                  }}};
+                                  },
+                                  clock}};
 };
 
 TEST_F(AgentChangesTest, AnAgentIsMadeChangedAndRemoved) {
@@ -319,6 +320,59 @@ TEST_F(AgentChangesTest, C10_ARenameThatFailsLeavesTheSubscriptionsAsTheyWere) {
   store.full = false;
   EXPECT_EQ(subscribed(), before) << "also those of another agent that had the name";
   EXPECT_EQ(sessions.find(id)->agent(), "scout");
+}
+
+TEST_F(AgentChangesTest, C10_SessionsInTheTrashFollowWhenTheyComeBack) {
+  const auto key = [](const char* who) {
+    return test::value_of(session::Key::of_pair(who, "user"));
+  };
+  sessions.set_name_now(
+      [this](const std::string& who, TimePoint then) { return changes.name_now(who, then); });
+  ASSERT_TRUE(create("scout", "", "words"));
+  const auto old_one = talk("scout", "user");
+  ASSERT_TRUE(test::run(io, sessions.trash(old_one)));
+  ASSERT_TRUE(rename("scout", "ranger"));
+  const auto current = talk("ranger", "user");
+  ASSERT_TRUE(rename("ranger", "warden"));
+  // Another agent with the first name, and a session of its own.
+  ASSERT_TRUE(create("scout", "", "others"));
+  const auto others = talk("scout", "user");
+  ASSERT_TRUE(test::run(io, sessions.trash(others)));
+
+  // As after a restart.
+  AgentChanges again{AgentHouse{AgentFiles{files, folder / "agents"},
+                                pool,
+                                runtime,
+                                sessions,
+                                memories,
+                                [this] { return load(); },
+                                bus,
+                                {},
+                                clock}};
+  test::run(io, again.load_names());
+  EXPECT_EQ(again.name_now("scout", TimePoint()), "warden");
+
+  ASSERT_TRUE(test::run(io, sessions.restore(old_one)));
+  EXPECT_EQ(sessions.find(old_one)->agent(), "warden");
+  EXPECT_EQ(sessions.find(old_one)->key(), "agent:warden:user");
+  EXPECT_EQ(sessions.current(key("warden")), current) << "it takes nobody's place";
+  EXPECT_FALSE(sessions.current(key("scout")));
+  ASSERT_TRUE(test::run(io, sessions.restore(others)));
+  EXPECT_EQ(sessions.find(others)->agent(), "scout") << "trashed after the rename";
+  EXPECT_EQ(sessions.current(key("scout")), others);
+}
+
+TEST(AgentNames, LinesThatMakeNoSenseAreLeftOutAndTheOldestGo) {
+  const auto read = parse_renamed(
+      "junk\n{\"from\":\"a\"}\n{\"from\":\"a\",\"to\":\"b\",\"at\":\"2026-01-01T00:00:00.000Z\"}\n"
+      "{\"from\":\"b\",\"to\":\"c\",\"at\":\"2026-02-01T00:00:00.000Z\"}");
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(name_now(read, "a", TimePoint()), "c");
+  EXPECT_EQ(name_now(read, "b", read[0].at), "c");
+  EXPECT_EQ(name_now(read, "b", read[1].at + std::chrono::seconds(1)), "b");
+  EXPECT_EQ(parse_renamed(write_renamed(read)).size(), 2U);
+  EXPECT_EQ(parse_renamed(write_renamed(std::vector<Renamed>(kRenamedMax + 5, read[0]))).size(),
+            kRenamedMax);
 }
 
 TEST_F(AgentChangesTest, C10_ARenameThatCannotBeChangesNothing) {
