@@ -61,7 +61,11 @@ void Runtime::configure(std::shared_ptr<const Setup> setup) {
 Status Runtime::hold(const std::string& agent) {
   std::size_t running = 0;
   for (const auto& [key, conversation] : conversations_) {
-    const auto is_its = [&](const auto& run) { return run && run->host().name == agent; };
+    // What was delegated from its conversations comes back there, under the old name.
+    const auto is_its = [&](const auto& run) {
+      return run && (run->host().name == agent ||
+                     run->message_.lineage.parent.starts_with("agent:" + agent + ":"));
+    };
     if (is_its(conversation->current) ||
         std::any_of(conversation->queue.begin(), conversation->queue.end(), is_its) ||
         std::any_of(conversation->steers.begin(), conversation->steers.end(), is_its))

@@ -238,6 +238,26 @@ class Delegate(unittest.TestCase):
         self.assertEqual(self.texts(home, child)[0], "/new write it")
         self.assertIn("safe mode", self.results(home, child)["write"][0])
 
+    def test_what_an_active_skill_allows_binds_the_children_too(self):
+        path = f"/tmp/reef-delegated-skill-{os.getpid()}"
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        write = {"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}},
+                           {"name": "ls", "arguments": {"path": "/tmp"}}]}
+        # The skill's text counts as words, so that the first reply is never played.
+        home = self.home([{"text": "-"}, delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"},
+                          delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"}],
+                         [write, {"text": "done"}], agent='permission_mode = "allow-all"\n')
+        home.write("agents/scripted.toml", 'model = "s/x"\npermission_mode = "allow-all"\n')
+        home.write("skills/hand-out/SKILL.md", "---\nname: hand-out\ndescription: Hands out.\nallowed-tools: delegate ls\n---\nDo.\n")
+        self.assertEqual(home.reef("reload").code, 0)
+        home.say("/hand-out go", agent="scripted")
+        self.assertFalse(os.path.exists(path))
+        results = self.results(home, self.of(home, "scout"))
+        self.assertIn("the skill 'hand-out' is active", results["write"][0])
+        self.assertFalse(results["ls"][1])
+        home.say("and without it", agent="scripted")
+        self.assertTrue(os.path.exists(path), "with the turn the skill is over, for both")
+
     def test_background_returns_at_once_and_comes_back_as_a_message(self):
         home = self.home([delegate({"agent": "scout", "message": "slow"}, background=True), {"text": "started"},
                           {"text": "I heard"}])

@@ -348,6 +348,14 @@ TEST_F(DelegateHookTest, AKillOfTheParentReachesAlsoTheBackgroundAndStartsNothin
   EXPECT_EQ(stored(), before);
 }
 
+TEST_F(DelegateHookTest, WhoWaitsForTheBackgroundIsNotRenamed) {
+  call(tasks({json::object{{"agent", "scout"}, {"message", "hang"}}}, true));
+  EXPECT_EQ(runtime.hold("reef").error().code, Errc::busy);
+  ASSERT_TRUE(runtime.kill("reef", "user"));
+  test::run(io, wait_until_idle());
+  EXPECT_TRUE(runtime.hold("reef"));
+}
+
 TEST_F(DelegateHookTest, TheBackgroundIsBounded) {
   DelegateLimits limits;
   limits.background_max = 1;

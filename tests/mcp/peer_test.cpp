@@ -112,6 +112,57 @@ TEST_P(Eras, WhatAServerAsksIsAnsweredByWhoCalled) {
 
 // A program does not say in which call it asks; the first one that ends must not take the question
 // with it.
+TEST_P(Eras, RootsAreTheFolderItWorksIn) {
+  EXPECT_EQ(text("asks", {{"method", "roots/list"}}), R"({"roots": []})");
+  run(io, peer->close());
+  const reef::test::TempDir folder;
+  auto spec = test::fake({"--era", GetParam()});
+  spec.cwd = folder.path();
+  connect(spec);
+  const auto told = *json::parse(text("asks", {{"method", "roots/list"}}));
+  ASSERT_EQ(told.at("roots").as_array().size(), 1U);
+  EXPECT_EQ(told.at("roots").at(0).at("uri").as_string(), "file://" + folder.path());
+}
+
+TEST_P(Eras, APageToVisitIsAskedAboutAndAnsweredWithoutContent) {
+  std::string page, asked;
+  CallOptions options;
+  options.elicit = [&](Elicitation question) -> Task<Elicited> {
+    page = question.url;
+    asked = question.message;
+    Elicited out;
+    out.action = Elicited::Action::accept;
+    out.content = {{"secret", "never sent"}};
+    co_return out;
+  };
+  json::object arguments{{"method", "elicitation/create"},
+                         {"params", json::object{{"mode", "url"},
+                                                 {"message", "Please sign in"},
+                                                 {"url", "https://example.org/in?x=1"}}}};
+  EXPECT_EQ(text("asks", arguments, options), R"({"action": "accept"})");
+  EXPECT_EQ(page, "https://example.org/in?x=1");
+  EXPECT_EQ(asked, "Please sign in");
+}
+
+TEST_P(Eras, WhatIsNotSupportedIsRefusedAndHangsNobody) {
+  const auto answer = call("asks", {{"method", "sampling/createMessage"}});
+  if (modern()) {
+    EXPECT_FALSE(answer) << "it cannot be given what it asks for";
+  } else {
+    ASSERT_TRUE(answer);
+    EXPECT_NE(answer->text.find("-32601"), std::string::npos) << answer->text;
+    EXPECT_EQ(text("asks", {{"method", "ping"}}), "{}");
+  }
+  EXPECT_EQ(text("echo", {{"text", "still there"}}), "still there");
+}
+
+TEST_F(PeerTest, AServerThatLogsIsToldFromWhichLevelOn) {
+  connect(test::fake());
+  std::string level;
+  for (int i = 0; i < 100 && level != "warning"; ++i) level = text("level");
+  EXPECT_EQ(level, "warning");
+}
+
 TEST_P(Eras, AQuestionOutlivesOtherCallsOfItsOwner) {
   std::vector<std::string> said;
   const auto note = [](Peer& to, std::string tool, std::vector<std::string>& into) -> Task<void> {
@@ -207,7 +258,7 @@ TEST_F(PeerTest, ACallThatTakesTooLongFailsAndALateAnswerIsNobodys) {
 
 TEST_F(PeerTest, PagesAreFollowedToTheEnd) {
   connect(test::fake({"--pages", "5"}));
-  EXPECT_EQ(reef::test::value_of(run(io, peer->list_tools())).size(), 14U);
+  EXPECT_EQ(reef::test::value_of(run(io, peer->list_tools())).size(), 17U);
 }
 
 TEST_F(PeerTest, ResourcesAndPromptsAreRead) {
@@ -309,6 +360,7 @@ class PeerOverHttp : public PeerTest {
 
   FakeReply reply_to(const SeenRequest& request) {
     if (request.method == "DELETE") return json_reply(200, "");
+    if (request.method == "GET" && gets) return gets(request);
     if (request.method == "GET") return json_reply(405, "");
     const auto method = std::string(
         json::find_string(json::parse(request.body)->as_object(), "method").value_or(""));
@@ -333,6 +385,7 @@ class PeerOverHttp : public PeerTest {
   }
 
   std::map<std::string, std::function<FakeReply(const SeenRequest&)>> replies;
+  std::function<FakeReply(const SeenRequest&)> gets;
   reef::test::FakeHttp server{io.get_executor()};
 };
 
@@ -561,6 +614,36 @@ TEST_F(Listening, ACallThatTakesTooLongIsCancelledInTheSameWay) {
   EXPECT_EQ(call("x").error().code, Errc::timeout);
   const auto held = seen("tools/call")[0].connection;
   wait_until([this, held] { return server.closed().contains(held); });
+}
+
+TEST_F(PeerOverHttp, AStreamThatBreaksWithAnIdIsTakenUpWhereItBroke) {
+  std::string asked;
+  std::vector<std::string> places;
+  gets = [&](const SeenRequest& request) {
+    const auto last = request.headers.find("last-event-id");
+    if (last == request.headers.end()) return json_reply(405, "");  // its own stream
+    places.push_back(last->second);
+    if (places.size() == 1) {
+      auto reply = reef::test::event_stream({"id: e-2\ndata: \n\n"});
+      reply.then = FakeReply::Then::cut;
+      return reply;
+    }
+    return reef::test::event_stream({"id: e-3\ndata: " + asked + "\n\n"});
+  };
+  connect(spec());
+  replies["tools/call"] = [&](const SeenRequest& request) {
+    asked = result_of(request, R"({"content":[{"type":"text","text":"at last"}]})");
+    auto reply = reef::test::event_stream({"id: e-1\nretry: 1\ndata: \n\n"});
+    reply.then = FakeReply::Then::cut;
+    return reply;
+  };
+  EXPECT_EQ(text("x"), "at last");
+  EXPECT_EQ(places, (std::vector<std::string>{"e-1", "e-2"}));
+  const auto calls = std::count_if(server.requests().begin(), server.requests().end(),
+                                   [](const SeenRequest& request) {
+                                     return request.body.find("tools/call") != std::string::npos;
+                                   });
+  EXPECT_EQ(calls, 1) << "it is not called twice";
 }
 
 TEST_F(PeerOverHttp, AStreamThatBreaksWithoutIdsIsAFailure) {

@@ -130,7 +130,7 @@ TEST_F(PoolTest, AServerThatHangsHoldsUpNobodyElse) {
   const auto list = pool.list("a");
   EXPECT_EQ(list.at(0).state, State::connecting);
   EXPECT_EQ(list.at(1).state, State::connected);
-  EXPECT_EQ(list.at(1).tools.size(), 14U);
+  EXPECT_EQ(list.at(1).tools.size(), 17U);
   // The second time nobody waits for it.
   const auto again = steady_clock::now();
   run(io, pool.warm("a", milliseconds(1500)));
@@ -172,7 +172,7 @@ TEST_F(PoolTest, WhatNobodyUsesIsDisconnectedAndComesBackWhenCalled) {
     while (in.list("a").at(0).state == State::connected) co_await sleep_for(milliseconds(10));
   }(hasty));
   EXPECT_EQ(hasty.list("a").at(0).state, State::disconnected);
-  EXPECT_EQ(hasty.list("a").at(0).tools.size(), 14U) << "its tools are known all the same";
+  EXPECT_EQ(hasty.list("a").at(0).tools.size(), 17U) << "its tools are known all the same";
   const auto again = run(io, hasty.call("a", "fake", "pid", {}, {}));
   ASSERT_TRUE(again) << again.error().what;
   EXPECT_NE(again->text, pid->text);
