@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "runtime/bounds.h"
 #include "runtime/guest.h"
 #include "runtime/reset.h"
 
@@ -97,10 +98,17 @@ Result<Runtime::Address> Runtime::resolve(std::string_view agent_name, std::stri
 }
 
 Result<Runtime::Address> Runtime::address_of(const Message& message) const {
-  if (!message.as) return resolve(message.agent, message.sender, message.key);
-  // Who is in no configuration cannot be looked up.
-  REEF_TRY(auto key, session::Key::parse(message.key.value_or("")));
-  return Address{std::move(key), *message.as, message.sender};
+  if (message.as) {
+    // Who is in no configuration cannot be looked up.
+    REEF_TRY(auto key, session::Key::parse(message.key.value_or("")));
+    return Address{std::move(key), *message.as, message.sender};
+  }
+  REEF_TRY(auto address, resolve(message.agent, message.sender, message.key));
+  const auto current = sessions_.current(address.key);
+  const auto* row = current ? sessions_.find(*current) : nullptr;
+  if (const auto* bounds = row ? json::find_object(row->meta, kBoundsField) : nullptr)
+    address.agent = within(std::move(address.agent), *bounds);
+  return address;
 }
 
 Result<std::shared_ptr<Run>> Runtime::submit(Message message) {

@@ -223,6 +223,23 @@ class Delegate(unittest.TestCase):
         self.assertEqual(self.results(home, scout)["write"], ("tool not available: write", True))
         self.assertFalse(os.path.exists(path))
 
+    def test_a_delegated_session_keeps_its_bounds_whoever_speaks_there(self):
+        path = f"/tmp/reef-delegated-later-{os.getpid()}"
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        write = {"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}}]}
+        home = self.home([delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"}],
+                         [{"text": "done"}, write, {"text": "well"}], agent='permission_mode = "allow-all"\n')
+        home.write("agents/scripted.toml", 'model = "s/x"\npermission_mode = "allow-all"\ntools = ["delegate"]\n')
+        self.assertEqual(home.reef("reload").code, 0)
+        home.say("go", agent="scripted")
+        child = self.of(home, "scout")
+        home.kill9()
+        home.start()
+        with home.connect() as link:
+            link.stream(turn("scout", "and now?", sender=child["sender"]))
+        self.assertEqual(self.results(home, child)["write"], ("tool not available: write", True))
+        self.assertFalse(os.path.exists(path))
+
     def test_a_task_that_begins_like_a_command_is_still_a_task(self):
         # A session of its own would be out of the parent's sight and without its mode.
         path = f"/tmp/reef-delegated-new-{os.getpid()}"

@@ -165,6 +165,27 @@ class Tasks(unittest.TestCase):
         self.assertEqual(again.json["added"], 300 - report["added"])
         self.assertEqual(home.reef("fsck", "--json").code, 0)
 
+    def test_work_on_the_index_is_listed_and_cannot_be_cancelled(self):
+        home = self.home(HANG)
+        for n in range(400):
+            home.write(f"../pi/sessions/--x--/2026-01-02T03-04-05-678Z_s{n:03}.jsonl",
+                       jsonl(header_entry(f"s{n:03}"), user_entry("a", None, f"walnut {n}")))
+        watch = home.connect()
+        self.addCleanup(watch.close)
+        watch.send(request(SUBSCRIBE_TASKS))
+        self.assertEqual(home.reef("import", "pi", home.file("../pi"), timeout=120).code, 0)
+        states, told = [], None
+        while "done" not in states:
+            task = watch.recv().body.sub(1)
+            if task.str(KIND) == "index":
+                states.append(task.str(STATE))
+                told = told or task
+        self.assertEqual(told.int(CAN), 0)
+        self.assertRegex(told.str(WHAT), "reads [0-9]+ sessions into the index|merges files of the index")
+        self.assertIn(home.ask(CANCEL_TASK, {1: told.str(ID)}).code, (404, 501))
+        wait_for(lambda: not self.tasks(home), "the list to be clean")
+        self.assertTrue(home.reef("search", "--json", "walnut").json["hits"])
+
     def compacting(self, provider, **files):
         """A home with a long session whose model is `provider`; compacting it calls that."""
         lines, parent = [header_entry("260101-bulk-one")], None

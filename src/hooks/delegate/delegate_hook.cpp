@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/utf8.h"
+#include "runtime/bounds.h"
 #include "runtime/permission.h"
 #include "runtime/scope.h"
 
@@ -157,7 +158,8 @@ Task<Result<runtime::Message>> DelegateHook::prepare(Order order, Caller caller,
   const auto own = caller.local ? agent.permission_mode : agent.remote_permission_mode;
   json::object facts{{"parentSession", caller.session.text()},
                      {"parentCall", caller.call_id},
-                     {"permissionMode", runtime::name_of(own)}};
+                     {"permissionMode", runtime::name_of(own)},
+                     {runtime::kBoundsField, runtime::bounds_of(agent)}};
   session::Sessions::New fresh{key, agent.name, sender, cwd, {}};
   fresh.drafts.push_back(session::draft_meta(std::move(facts)));
   REEF_CO_TRY(const auto session, co_await house_.sessions.create(std::move(fresh)));
