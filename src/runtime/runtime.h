@@ -4,7 +4,7 @@
 //   agent.h       Agent, Setup       who answers
 //   reset.h       Expiry             when a conversation gets a new session
 //   hook.h        Hook, Hooks        what agents can do beside talking
-//   scope.h       find_violation     what an agent may reach
+//   scope.h       find_violation     what an agent may reach; bounds.h: kept with a session
 //   guest.h                          turns of an agent in another's conversation
 //   permission.h  Permissions        whether a tool may be called
 //   question.h    Ask, Answer        what is asked of the user, and how answers are read
