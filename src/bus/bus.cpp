@@ -80,14 +80,25 @@ Task<Result<Subscription>> Bus::subscribe_unshielded(std::string source, std::st
                                                      bool once) {
   REEF_CO_CHECK(check_pattern(source));
   REEF_CO_TRY(const auto agent, runtime_.setup().find(target_agent));
-  for (const auto& one : known_.list)
-    if (one.source == source && one.target_agent == agent.name && one.once == once) co_return one;
+  for (;;) {
+    const auto same =
+        std::find_if(known_.list.begin(), known_.list.end(), [&](const Subscription& one) {
+          return one.source == source && one.target_agent == agent.name && one.once == once;
+        });
+    if (same == known_.list.end()) break;
+    if (!unsaved_.contains(same->id)) co_return *same;
+    co_await saved_.wait();  // somebody else is about to keep it, or to fail
+  }
   if (known_.list.size() >= kSubscriptionsMax)
     co_return Error(Errc::too_large,
                     fmt::format("there are {} subscriptions already", kSubscriptionsMax));
   Subscription fresh{++known_.last_id, std::move(source), agent.name, once};
   known_.list.push_back(fresh);
-  if (auto saved = co_await save(); !saved) {
+  unsaved_.insert(fresh.id);
+  auto saved = co_await save();
+  unsaved_.erase(fresh.id);
+  saved_.notify_all();
+  if (!saved) {
     std::erase_if(known_.list, [&](const auto& one) { return one.id == fresh.id; });
     co_return std::move(saved).error().with("the subscription could not be saved");
   }
@@ -108,6 +119,46 @@ Task<Status> Bus::unsubscribe_unshielded(std::uint64_t id) {
     known_.list.push_back(removed);
     co_return std::move(saved).error().with("the change could not be saved");
   }
+  co_return Ok{};
+}
+
+Task<Result<std::vector<Subscription>>> Bus::rename_agent(std::string from, std::string to) {
+  return shielded(rename_unshielded(std::move(from), std::move(to)));
+}
+
+Task<Result<std::vector<Subscription>>> Bus::rename_unshielded(std::string from, std::string to) {
+  // A file that cannot be read may name the agent: it would be left behind without a word.
+  if (!broken_.empty()) co_return Error(Errc::conflict, broken_);
+  std::vector<Subscription> before, after;
+  for (const auto& one : known_.list) {
+    auto renamed = one;
+    renamed.source = with_agent_renamed(one.source, from, to);
+    if (one.target_agent == from) renamed.target_agent = to;
+    if (renamed.source == one.source && renamed.target_agent == one.target_agent) continue;
+    REEF_CO_CHECK(check_pattern(renamed.source));
+    before.push_back(one);
+    after.push_back(std::move(renamed));
+  }
+  if (before.empty()) co_return before;
+  if (auto saved = co_await replace(std::move(after)); !saved) {
+    static_cast<void>(co_await replace(before));  // in memory, as the file still has it
+    co_return std::move(saved).error();
+  }
+  co_return before;
+}
+
+Task<Status> Bus::put_back(std::vector<Subscription> before) {
+  if (before.empty()) co_return Ok{};
+  co_return co_await shielded(replace(std::move(before)));
+}
+
+// By id; one that is gone by now stays so.
+Task<Status> Bus::replace(std::vector<Subscription> by) {
+  for (const auto& fresh : by)
+    for (auto& one : known_.list)
+      if (one.id == fresh.id) one.source = fresh.source, one.target_agent = fresh.target_agent;
+  auto saved = co_await save();
+  if (!saved) co_return std::move(saved).error().with("the subscriptions could not be saved");
   co_return Ok{};
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,11 @@ class Bus {
   // Durable when it returns. The same again is the one there is. not_found: no such agent.
   Task<Result<Subscription>> subscribe(std::string source, std::string target_agent, bool once);
   Task<Status> unsubscribe(std::uint64_t id);
+  // An agent has another name: who is started, and whose turns are waited for (agent:NAME:...).
+  // Durable when it returns, and may be done twice; on an error everything is as it was. Answers
+  // with those it changed, as they were, for put_back().
+  Task<Result<std::vector<Subscription>>> rename_agent(std::string from, std::string to);
+  Task<Status> put_back(std::vector<Subscription> before);
   const std::vector<Subscription>& list() const { return known_.list; }
   // Whether an event would start anybody.
   bool is_awaited(std::string_view source) const;
@@ -74,6 +80,8 @@ class Bus {
   Task<Result<Subscription>> subscribe_unshielded(std::string source, std::string target_agent,
                                                   bool once);
   Task<Status> unsubscribe_unshielded(std::uint64_t id);
+  Task<Result<std::vector<Subscription>>> rename_unshielded(std::string from, std::string to);
+  Task<Status> replace(std::vector<Subscription> by);
   Task<void> save_later();
 
   Executor loop_;
@@ -87,6 +95,7 @@ class Bus {
   std::uint64_t published_ = 0;
   std::uint64_t dropped_ = 0;
   std::size_t turns_ = 0;
+  std::set<std::uint64_t> unsaved_;  // not durable yet: nobody is told of them
   bool saving_ = false;
   bool save_planned_ = false;
   Notify saved_;

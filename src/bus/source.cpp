@@ -56,6 +56,13 @@ Status check_pattern(std::string_view pattern) {
   return check(pattern, true);
 }
 
+std::string with_agent_renamed(const std::string& source, std::string_view from,
+                               std::string_view to) {
+  const auto begin = fmt::format("agent:{}:", from);
+  if (!source.starts_with(begin)) return source;
+  return fmt::format("agent:{}:{}", to, source.substr(begin.size()));
+}
+
 bool matches(std::string_view pattern, std::string_view source) {
   while (!pattern.empty() && !source.empty()) {
     const auto [wanted, patterns] = split(pattern);

@@ -2,6 +2,7 @@
 // part may be `*`, which stands for exactly one. Pure functions.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -14,6 +15,10 @@ inline constexpr std::size_t kPartsMax = 16;
 // invalid says what is wrong.
 Status check_source(std::string_view source);  // of an event: no `*`
 Status check_pattern(std::string_view pattern);
+
+// What becomes of a name or pattern when an agent gets another name: agent:NAME:... is about it.
+std::string with_agent_renamed(const std::string& source, std::string_view from,
+                               std::string_view to);
 
 bool matches(std::string_view pattern, std::string_view source);
 

@@ -21,6 +21,8 @@ constexpr std::size_t kNameBytesMax = 64;
 Task<void> live(asio::io_context& io, const Service& service, const Options& options,
                 Status& outcome) {
   PosixFiles files;
+  // Before others can know of it: who is ended at once must still take its port file away.
+  asio::signal_set signals(io, SIGTERM, SIGINT);
   auto server = HttpServer::listen(io.get_executor(), service);
   if (!server) {
     outcome = std::move(server).error();
@@ -32,7 +34,6 @@ Task<void> live(asio::io_context& io, const Service& service, const Options& opt
     if (port) {
       log::info("{}: answering on 127.0.0.1:{}", service.name, (*server)->port());
       if (options.work) work.spawn(options.work());
-      asio::signal_set signals(io, SIGTERM, SIGINT);
       boost::system::error_code ignored;
       co_await signals.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
       outcome = Ok{};

@@ -27,6 +27,14 @@ Status check_models(const runtime::Setup& setup, const json::object& patch) {
   return Ok{};
 }
 
+// Whether config.toml says something of it.
+bool is_in_config(const runtime::Setup& setup, const std::string& agent) {
+  const auto begin = fmt::format("agent:{}:", agent);
+  const auto& rules = setup.idle_minutes_by_key;
+  const auto rule = rules.lower_bound(begin);
+  return setup.default_agent == agent || (rule != rules.end() && rule->first.starts_with(begin));
+}
+
 }  // namespace
 
 Task<Status> AgentChanges::create(std::string name, std::string config, std::string prompt) {
@@ -135,31 +143,57 @@ Task<Status> AgentChanges::rename_held(std::string from, std::string to) {
     return files.write(to, prompt.value_or(""), *config);
   };
   auto done = co_await house_.pool.run(copy);
-  const bool was_default = house_.runtime.setup().default_agent == from;
-  if (done && was_default) done = co_await house_.set_default(to);
+  // Both names are agents until the old one's files go, so nothing names nobody in between, and
+  // after a crash the same command goes on.
+  const bool in_config = is_in_config(house_.runtime.setup(), from);
+  if (done && in_config) done = co_await house_.rename_in_config(from, to);
+  const bool configured = done && in_config;
   if (done) done = co_await move_history(from, to);
   if (!done) {
     // The history is where it was; so is the rest.
-    if (was_default && house_.runtime.setup().default_agent == to)
-      if (const auto undone = co_await house_.set_default(from); !undone)
-        log::error("default_agent: {}", undone.error().what);
+    if (configured)
+      if (const auto undone = co_await house_.rename_in_config(to, from); !undone)
+        log::error("config.toml: {}", undone.error().what);
     auto undo = [&] { return files.erase(to); };
     if (copied)
       if (const auto undone = co_await house_.pool.run(undo); !undone)
         log::error("agent {}: {}", to, undone.error().what);
     co_return done;
   }
+  co_await note_rename(from, to);
   auto erase = [&] { return files.erase(from); };
   REEF_CO_CHECK(co_await house_.pool.run(erase));
   co_return co_await house_.reload();
 }
 
+Task<void> AgentChanges::load_names() {
+  auto work = [this] { return read_all(house_.files.files, house_.files.renamed_path()); };
+  const auto text = co_await house_.pool.run(work);
+  if (text) renamed_ = parse_renamed(*text);
+  if (!text && text.error().code != Errc::not_found) log::warn("{}", text.error().what);
+}
+
+// The rename is done; without this line only sessions in the trash keep the old name.
+Task<void> AgentChanges::note_rename(std::string from, std::string to) {
+  renamed_.push_back({std::move(from), std::move(to), house_.clock.now()});
+  auto work = [this, text = write_renamed(renamed_)] {
+    return replace_atomically(house_.files.files, house_.files.renamed_path(), text);
+  };
+  if (const auto kept = co_await house_.pool.run(work); !kept)
+    log::warn("the rename is not noted for sessions in the trash: {}", kept.error().what);
+}
+
 Task<Status> AgentChanges::move_history(std::string from, std::string to) {
   REEF_CO_CHECK(co_await house_.memories.rename(from, to));
-  auto done = co_await house_.sessions.rename_agent(from, to);
-  if (!done)
-    if (const auto undone = co_await house_.memories.rename(to, from); !undone)
-      log::error("memory of agent {}: {}", from, undone.error().what);
+  const auto subscriptions = co_await house_.bus.rename_agent(from, to);
+  auto done = subscriptions ? co_await house_.sessions.rename_agent(from, to)
+                            : Status(subscriptions.error());
+  if (done) co_return done;
+  if (subscriptions)
+    if (const auto undone = co_await house_.bus.put_back(*subscriptions); !undone)
+      log::error("subscriptions of agent {}: {}", from, undone.error().what);
+  if (const auto undone = co_await house_.memories.rename(to, from); !undone)
+    log::error("memory of agent {}: {}", from, undone.error().what);
   co_return done;
 }
 

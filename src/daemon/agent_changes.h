@@ -8,7 +8,9 @@
 
 #include "base/pool.h"
 #include "base/task.h"
+#include "bus/bus.h"
 #include "daemon/agent_files.h"
+#include "daemon/agent_names.h"
 #include "memory/memory.h"
 #include "runtime/runtime.h"
 #include "session/session.h"
@@ -23,8 +25,10 @@ struct AgentHouse {
   memory::Memories& memories;
   // Reads agents/ again; runs in flight keep what they have.
   std::function<Task<Status>()> reload;
-  // default_agent of config.toml.
-  std::function<Task<Status>(std::string agent)> set_default;
+  bus::Bus& bus;
+  // What config.toml says of an agent gets its new name, and is in force.
+  std::function<Task<Status>(std::string from, std::string to)> rename_in_config;
+  Clock& clock;
 };
 
 class AgentChanges {
@@ -38,8 +42,13 @@ class AgentChanges {
   // A patch on what is there; an empty prompt leaves the old one. Makes the agent when there is
   // none, as CrabTalk does.
   Task<Status> update(std::string name, std::string config, std::string prompt);
-  // Sessions, keys, memory and the node's default follow.
+  // Sessions, keys, memory, event subscriptions, the node's default and rules of keys follow.
   Task<Status> rename(std::string from, std::string to);
+  // Earlier names, for sessions that come back from the trash. At start.
+  Task<void> load_names();
+  std::string name_now(const std::string& agent, TimePoint then) const {
+    return daemon::name_now(renamed_, agent, then);
+  }
   // What was said and remembered stays.
   Task<Status> remove(std::string name);
 
@@ -47,8 +56,10 @@ class AgentChanges {
   Task<Status> write(std::string name, std::string config, std::string prompt, bool fresh);
   Task<Status> rename_held(std::string from, std::string to);
   Task<Status> move_history(std::string from, std::string to);
+  Task<void> note_rename(std::string from, std::string to);
 
   AgentHouse house_;
+  std::vector<Renamed> renamed_;
 };
 
 }  // namespace reef::daemon

@@ -19,6 +19,7 @@ struct AgentFiles {
     return directory + "/" + name + ".toml";
   }
   std::string prompt_path(const std::string& name) const { return directory + "/" + name + ".md"; }
+  std::string renamed_path() const { return directory + "/renamed.jsonl"; }
 
   // nullopt when there is no such file.
   Result<std::optional<std::string>> read_config(const std::string& name) const;

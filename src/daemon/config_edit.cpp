@@ -100,14 +100,41 @@ Result<std::string> with_default_model(std::string_view text, std::string_view f
   return out;
 }
 
-Result<std::string> with_default_agent(std::string_view text, std::string_view file,
-                                       const std::string& agent) {
+Result<std::string> with_renamed_agent(std::string_view text, std::string_view file,
+                                       const std::string& from, const std::string& to) {
   REEF_TRY(const auto root, parse_toml(text, file));
+  REEF_TRY(auto wanted, parse_config(text, file));
   auto lines = split_lines(text);
-  set_key(lines, root, "default_agent", toml_quoted(agent), 0);
+  const auto old_begin = fmt::format("agent:{}:", from), new_begin = fmt::format("agent:{}:", to);
+  auto& rules = wanted.config.idle_minutes_by_key;
+  if (const auto* table = root["session"]["idle_minutes_by_key"].as_table())
+    for (const auto& [key, value] : *table) {
+      const std::string old_key(key.str());
+      if (!old_key.starts_with(old_begin)) continue;
+      const auto new_key = new_begin + old_key.substr(old_begin.size());
+      if (rules.contains(new_key))
+        return Error(Errc::conflict, fmt::format("{}: session.idle_minutes_by_key: '{}' is there "
+                                                 "already; remove it, or '{}'",
+                                                 file, new_key, old_key));
+      // Only the name within the key: the rest of the line is the user's.
+      auto& line = lines[key.source().begin.line - 1];
+      const auto at = line.find(old_begin);
+      if (at == std::string::npos) return by_hand(file, "session.idle_minutes_by_key");
+      line.replace(at, old_begin.size(), new_begin);
+      auto rule = rules.extract(old_key);
+      rule.key() = new_key;
+      rules.insert(std::move(rule));
+    }
+  if (wanted.config.default_agent == from) {
+    wanted.config.default_agent = to;
+    set_key(lines, root, "default_agent", toml_quoted(to), 0);
+  }
   auto out = join_lines(lines);
   REEF_TRY(const auto loaded, parse_config(out, file));
-  if (loaded.config.default_agent != agent) return by_hand(file, "default_agent");
+  if (loaded.config.default_agent != wanted.config.default_agent)
+    return by_hand(file, "default_agent");
+  if (loaded.config.idle_minutes_by_key != rules)
+    return by_hand(file, "session.idle_minutes_by_key");
   return out;
 }
 

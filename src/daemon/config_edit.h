@@ -14,8 +14,9 @@ namespace reef::daemon {
 // table, dotted keys). `file` names it in errors.
 Result<std::string> with_default_model(std::string_view text, std::string_view file,
                                        const std::string& model);
-Result<std::string> with_default_agent(std::string_view text, std::string_view file,
-                                       const std::string& agent);
+// What names an agent gets its new name: default_agent, the keys of [session.idle_minutes_by_key].
+Result<std::string> with_renamed_agent(std::string_view text, std::string_view file,
+                                       const std::string& from, const std::string& to);
 // Adds [providers.NAME], or gives the one that is there this definition: kind, base_url, key,
 // models, default_model, api_version, auth, region. Those that are not given go (a key must not
 // stay behind for another backend); everything else in the table stays.

@@ -95,7 +95,8 @@ class Daemon {
         mcps_(mcp::Pool::House{
             io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
             [this](std::string source) { return fetch_secret(std::move(source)); },
-            [this](const std::string& name) { return components_.address_of(name); }}),
+            [this](const std::string& name) { return components_.address_of(name); },
+            [this] { return random_.next(); }}),
         components_(io.get_executor(), home_.run(),
                     [this](const std::string& name) { mcps_.component_changed(name); }),
         skills_(files_, pool_, home_.skills()),
@@ -132,14 +133,15 @@ class Daemon {
               &running_,
               mcps()},
         agent_changes_(AgentHouse{AgentFiles{files_, home_.agents()}, pool_, runtime_, sessions_,
-                                  memories_, [this] { return reload_agents(); },
-                                  [this](std::string agent) {
+                                  memories_, [this] { return reload_agents(); }, bus_,
+                                  [this](std::string from, std::string to) {
                                     return change_config_now(
-                                        [agent = std::move(agent)](std::string_view text,
-                                                                   std::string_view file) {
-                                          return with_default_agent(text, file, agent);
+                                        [from = std::move(from), to = std::move(to)](
+                                            std::string_view text, std::string_view file) {
+                                          return with_renamed_agent(text, file, from, to);
                                         });
-                                  }}),
+                                  },
+                                  clock_}),
         instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),
         delegate_(std::make_shared<hooks::DelegateHook>(hooks::DelegateHook::House{
             io.get_executor(), pool_, runtime_, sessions_, bus_, random_})),
@@ -165,6 +167,7 @@ class Daemon {
     runtime_.hooks().add(std::make_shared<hooks::McpHook>(
         mcps_, [this](const std::string& agent) { runtime_.forget_offer(agent); }));
     runtime_.use_compactions(compactions_);
+    compactions_.use_tasks(running_);
     runtime_.on_words([this](const session::SessionId& id, const std::string& words) {
       changes_.take_words(id, words);
     });
@@ -180,6 +183,10 @@ class Daemon {
     attachments_.set_bytes_max(config.attachment_bytes_max);
     configure_hooks(config);
     REEF_CO_CHECK(co_await sessions_.load());
+    co_await agent_changes_.load_names();
+    sessions_.set_name_now([this](const std::string& agent, TimePoint then) {
+      return agent_changes_.name_now(agent, then);
+    });
     // What is subscribed is not worth a daemon that does not start.
     if (const auto loaded = co_await bus_.load(); !loaded)
       log::error("events: {}; nobody is subscribed until it is put right", loaded.error().what);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/notify.h"
 #include "base/task_group.h"
+#include "base/utf8.h"
 #include "mcp/http_common.h"
 
 namespace reef::mcp {
@@ -20,6 +21,13 @@ constexpr milliseconds kRetryDefault{1'000}, kRetryMax{60'000};
 constexpr int kResumptionsMax = 5;
 constexpr milliseconds kGoodbyePatience{2'000};
 constexpr std::size_t kErrorBytesMax = 64U << 10;
+
+// The rule is 404, in whatever words; servers made after a widespread example say 400 instead, and
+// would never be of use again once they were restarted.
+bool tells_of_a_lost_session(int status, const std::string& body) {
+  return status == 404 ||
+         (status == 400 && utf8::lower_ascii(body).find("session") != std::string::npos);
+}
 
 class Http final : public Transport {
  public:
@@ -116,14 +124,14 @@ Task<Status> Http::send(Outgoing out) {
   if (body.size() > kMessageBytesMax)
     co_return Error(Errc::too_large,
                     fmt::format("the server's answer has more than {} bytes", kMessageBytesMax));
+  if (had_session && tells_of_a_lost_session(status, body))
+    co_return Error(Errc::gone, status_error(status, true, server_.secrets, body).what);
   auto message = message_from(body);
   const bool is_answer = message && message->kind == Message::Kind::answer;
   if (!is_answer && !good) co_return status_error(status, had_session, server_.secrets, body);
   if (!is_answer)
     co_return Error(Errc::invalid, message ? "the server answered with something else than a result"
                                            : message.error().what);
-  // A forgotten session is told in many words; the status is the one that counts.
-  if (status == 404 && had_session) co_return status_error(status, true, server_.secrets, body);
   if (status == 401 || status == 403 || status >= 500)
     co_return status_error(status, had_session, server_.secrets, body);
   // Refusals of what could not be read name no request.

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/utf8.h"
+#include "mcp/backoff.h"
 
 namespace reef::mcp {
 namespace {
@@ -32,7 +33,7 @@ constexpr std::size_t kListedMax = 5'000;
 constexpr std::size_t kLoggedMax = 200;
 constexpr std::size_t kSaidBytesMax = 500;
 constexpr std::size_t kInstructionsBytesMax = 8U << 10;
-constexpr milliseconds kListenAgainMin{1'000}, kListenAgainMax{60'000};
+constexpr milliseconds kListenAgainMax{60'000};
 
 json::object client_info() {
   return {{"name", "reef"}, {"title", "Reef"}, {"version", REEF_VERSION}};
@@ -282,16 +283,15 @@ void Peer::begin_listening() {
 // 2026-07-28: what changes is told on a request that stays open.
 Task<void> Peer::keep_subscribed(std::shared_ptr<Peer> self) {
   co_await yield_to_loop();
-  auto pause = kListenAgainMin;
+  Backoff backoff{self->house_.listen_again, kListenAgainMax};
   while (!self->closed_) {
     const auto began = steady_clock::now();
     json::object params{{"notifications", json::object{{"toolsListChanged", true}}}};
     const auto answer =
         co_await self->exchange("subscriptions/listen", std::move(params), {}, milliseconds(0));
     if (answer.refusal || (answer.failure && answer.failure->code == Errc::unsupported)) co_return;
-    pause = steady_clock::now() - began > kListenAgainMax ? kListenAgainMin
-                                                          : std::min(pause * 2, kListenAgainMax);
-    co_await sleep_for(pause);
+    if (steady_clock::now() - began > kListenAgainMax) backoff.succeed();
+    co_await sleep_for(backoff.fail(0));
     // What changed in between was not heard.
     if (!self->closed_ && self->watch_.on_tools_changed) self->watch_.on_tools_changed();
   }

@@ -59,6 +59,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
   struct House {
     Executor loop;
     http::Client& http;
+    // The first pause before a subscription that broke is made again.
+    std::chrono::milliseconds listen_again{1'000};
   };
   // Both must return at once.
   struct Watch {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "mcp/backoff.h"
 
 namespace reef::mcp {
 namespace {
@@ -38,8 +39,8 @@ std::string_view word_for(State state) {
 }  // namespace
 
 struct Pool::Entry {
-  Entry(const Executor& loop, Spec what)
-      : spec(std::move(what)), changed(loop), connecting(loop, "mcp connect") {}
+  Entry(const Executor& loop, Spec what, Backoff pauses)
+      : spec(std::move(what)), backoff(pauses), changed(loop), connecting(loop, "mcp connect") {}
 
   const Spec spec;  // of whoever came first; the name is only for the log
   std::set<std::pair<std::string, std::string>> owners = {};  // agent, name
@@ -49,8 +50,8 @@ struct Pool::Entry {
   PeerInfo info = {};
   std::vector<Tool> tools = {};
   bool listing = false, list_stale = false;
-  bool ended = false;                   // by itself, not by us
-  int failures = 0;                     // one after another
+  bool ended = false;  // by itself, not by us
+  Backoff backoff;
   steady_clock::time_point began = {};  // the attempt, or the connection
   steady_clock::time_point next_attempt = {};
   steady_clock::time_point last_used = {};
@@ -105,7 +106,9 @@ void Pool::declare(const std::string& agent, const std::vector<Spec>& servers) {
   for (const auto& spec : servers) {
     auto key = fingerprint(spec);
     auto& entry = entries_[key];
-    if (!entry) entry = std::make_shared<Entry>(house_.loop, spec);
+    if (!entry)
+      entry = std::make_shared<Entry>(house_.loop, spec,
+                                      Backoff{limits_.backoff_min, limits_.backoff_max});
     entry->owners.insert({agent, spec.name});
     declared_[agent].emplace_back(spec, std::move(key));
   }
@@ -220,7 +223,6 @@ Task<Status> Pool::connect_now(std::shared_ptr<Entry> entry) {
   if (peer->closed()) co_return Error(Errc::unavailable, "it ended right away");
   entry->info = peer->info();
   entry->last_failure.clear();
-  entry->failures = 0;
   entry->began = entry->last_used = steady_clock::now();
   take_tools(*entry, std::move(tools));
   set_state(*entry, State::connected, {});
@@ -232,9 +234,8 @@ Task<Status> Pool::connect_now(std::shared_ptr<Entry> entry) {
 
 void Pool::fail(Entry& entry, Error why) {
   entry.ended = true;
-  const auto doubled = limits_.backoff_min * (1LL << std::min(entry.failures, 16));
-  entry.next_attempt = steady_clock::now() + std::min<milliseconds>(doubled, limits_.backoff_max);
-  ++entry.failures;
+  entry.next_attempt =
+      steady_clock::now() + entry.backoff.fail(house_.chance ? house_.chance() : 0);
   // Said once, however often it is tried.
   if (why.what != entry.last_failure) log::warn("mcp {}: {}", entry.spec.name, why.what);
   entry.last_failure = why.what;
@@ -247,13 +248,19 @@ void Pool::component_changed(const std::string& name) {
     entry->connecting.cancel();
     entry->listing = false;
     entry->ended = false;
-    entry->failures = 0;
+    entry->backoff.succeed();
     entry->next_attempt = steady_clock::now();
     if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
     const bool here = house_.find_component && house_.find_component(name);
     set_state(*entry, State::disconnected, here ? "" : "the component is gone");
     if (here) begin_connecting(entry);
   }
+}
+
+bool Pool::lasted(Entry& entry) {
+  if (steady_clock::now() - entry.began < kTooSoon) return false;
+  entry.backoff.succeed();
+  return true;
 }
 
 // A connection that was up, or nearly.
@@ -263,7 +270,7 @@ void Pool::lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error why) {
   if (entry.state == State::connecting) return;
   close_soon(std::exchange(entry.peer, nullptr));
   entry.ended = true;
-  if (steady_clock::now() - entry.began < kTooSoon) return fail(entry, std::move(why));
+  if (!lasted(entry)) return fail(entry, std::move(why));
   entry.next_attempt = steady_clock::now();
   log::warn("mcp {}: {}", entry.spec.name, why.what);
   set_state(entry, State::disconnected, std::move(why.what));
@@ -273,6 +280,7 @@ void Pool::drop(const Lease& lease) {
   auto& entry = *lease.entry_;
   if (entry.peer != lease.peer_) return;
   close_soon(std::exchange(entry.peer, nullptr));
+  static_cast<void>(lasted(entry));
   entry.next_attempt = steady_clock::now();
   set_state(entry, State::disconnected, "the server has forgotten the session");
 }
@@ -329,7 +337,7 @@ Task<void> Pool::warm(std::string agent, milliseconds patience) {
     const bool left_alone = entry->ended && !entry->spec.auto_restart;
     if (!known && !left_alone && steady_clock::now() >= entry->next_attempt)
       begin_connecting(entry);
-    if (entry->state == State::connecting && entry->failures == 0 && !known)
+    if (entry->state == State::connecting && entry->backoff.failures == 0 && !known)
       waited.push_back(entry);
   }
   for (const auto& entry : waited) {
@@ -462,6 +470,7 @@ Task<void> Pool::reap() {
           now - entry->last_used < limits_.idle)
         continue;
       close_soon(std::exchange(entry->peer, nullptr));
+      entry->backoff.succeed();
       entry->next_attempt = now;
       set_state(*entry, State::disconnected, {});
       log::info("mcp {}: not used for {} s, disconnected", entry->spec.name,

@@ -67,6 +67,8 @@ class Pool {
     std::function<Task<Result<std::string>>(std::string source)> fetch;
     // Where a component is; nothing when it is not there. Not set: there are none.
     std::function<std::optional<std::string>(const std::string& name)> find_component = {};
+    // Spreads attempts; not set: they come to the millisecond.
+    std::function<std::uint64_t()> chance = {};
   };
   struct Limits {
     std::chrono::milliseconds idle = std::chrono::minutes(30);
@@ -146,6 +148,8 @@ class Pool {
   void take_tools(Entry& entry, std::vector<Tool> tools);
   void lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error why);
   void fail(Entry& entry, Error why);
+  // It is over, by us or by it: one that lasted was a success.
+  static bool lasted(Entry& entry);
   void set_state(Entry& entry, State state, std::string error);
   void publish(const Event& event);
   void close_soon(std::shared_ptr<Peer> peer);

@@ -32,6 +32,13 @@ enum class PermissionMode : std::uint8_t {
   allow_all,  // and only before something is destroyed
 };
 
+// Whitelists; an empty one stands for everything.
+struct Scope {
+  std::vector<std::string> tools = {}, skills = {};
+
+  bool operator==(const Scope&) const = default;
+};
+
 struct Agent {
   std::string name;
   std::string description;
@@ -49,6 +56,8 @@ struct Agent {
   json::object parameters = {};  // of the backend, passed through
   // Its scope (scope.h): what it may reach; empty: everything.
   std::vector<std::string> tools = {}, skills = {}, mcps = {};
+  // Bounds beside its own: of those who delegated to it, the nearest last. Never configured.
+  std::vector<Scope> within = {};
   // MCP servers it has, in the order they were declared; `mcps` has their names.
   std::vector<mcp::Spec> servers = {};
   // As its file has it, secrets masked; nothing for the built-in agent without a file.

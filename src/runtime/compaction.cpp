@@ -114,9 +114,11 @@ Task<Result<std::string>> ask(const Candidate& candidate, context::SummaryReques
   request.max_tokens = tokens_max;
   const auto outcome = co_await model::complete(*candidate.route.provider, request);
   if (const auto* failure = std::get_if<model::Failure>(&outcome)) {
-    const bool too_long = failure->kind == model::Failure::Kind::context_overflow;
-    co_return Error(too_long ? Errc::too_large : Errc::provider,
-                    model::describe(*failure, candidate.model));
+    using Kind = model::Failure::Kind;
+    const auto code = failure->kind == Kind::context_overflow ? Errc::too_large
+                      : failure->kind == Kind::cancelled      ? Errc::cancelled
+                                                              : Errc::provider;
+    co_return Error(code, model::describe(*failure, candidate.model));
   }
   const auto& reply = std::get<model::Reply>(outcome).message;
   add(spent, reply.usage);
@@ -186,6 +188,15 @@ Task<void> Compactions::stop() {
 }
 
 Task<void> Compactions::work_on(std::shared_ptr<Work> work) {
+  using State = TaskInfo::State;
+  const auto& id = work->request.session;
+  std::unique_ptr<Tasks::Entry> entry;
+  if (listed_) {
+    TaskInfo info{"compaction", "compacts " + id.text()};
+    info.agent = work->request.agent.name;
+    info.session = id.text();
+    entry = listed_->begin(std::move(info), [this, id] { cancel(id); });
+  }
   co_await yield_to_loop();
   Result<Compacted> outcome = Error(Errc::cancelled, "the compaction was cancelled");
   try {
@@ -194,7 +205,11 @@ Task<void> Compactions::work_on(std::shared_ptr<Work> work) {
     if (error.code() != boost::asio::error::operation_aborted)
       outcome = Error(Errc::internal, error.what());
   }
-  running_.erase(work->request.session);
+  if (entry)
+    entry->end(outcome                                   ? State::done
+               : outcome.error().code == Errc::cancelled ? State::cancelled
+                                                         : State::failed);
+  running_.erase(id);
   work->outcome = std::move(outcome);
   work->done.notify_all();
 }

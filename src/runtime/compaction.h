@@ -11,6 +11,7 @@
 #include "base/task_group.h"
 #include "memory/memory.h"
 #include "runtime/agent.h"
+#include "runtime/tasks.h"
 #include "session/session.h"
 
 namespace reef::runtime {
@@ -27,6 +28,8 @@ class Compactions {
  public:
   // Outlive it.
   Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories);
+  // Where they are listed while they run; outlives it.
+  void use_tasks(Tasks& tasks) { listed_ = &tasks; }
 
   struct Request {
     session::SessionId session;
@@ -65,6 +68,7 @@ class Compactions {
   Executor loop_;
   session::Sessions& sessions_;
   memory::Memories& memories_;
+  Tasks* listed_ = nullptr;
   std::map<session::SessionId, std::shared_ptr<Work>> running_;
   TaskGroup tasks_;
 };

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "runtime/bounds.h"
 #include "runtime/guest.h"
 #include "runtime/reset.h"
 
@@ -24,6 +25,12 @@ void Run::cancel() {
   cancelled_ = true;
   stop_provider_.emit(boost::asio::cancellation_type::terminal);
   if (tools_) tools_->cancel();
+}
+
+std::optional<std::string> Run::rest_after_reset() const {
+  const auto& lineage = message_.lineage;
+  if (lineage.delegations > 0 || lineage.events > 0) return std::nullopt;
+  return after_reset_command(message_.content);
 }
 
 bool Run::cancel_call(const std::string& call_id) {
@@ -55,7 +62,11 @@ void Runtime::configure(std::shared_ptr<const Setup> setup) {
 Status Runtime::hold(const std::string& agent) {
   std::size_t running = 0;
   for (const auto& [key, conversation] : conversations_) {
-    const auto is_its = [&](const auto& run) { return run && run->host().name == agent; };
+    // What was delegated from its conversations comes back there, under the old name.
+    const auto is_its = [&](const auto& run) {
+      return run && (run->host().name == agent ||
+                     run->message_.lineage.parent.starts_with("agent:" + agent + ":"));
+    };
     if (is_its(conversation->current) ||
         std::any_of(conversation->queue.begin(), conversation->queue.end(), is_its) ||
         std::any_of(conversation->steers.begin(), conversation->steers.end(), is_its))
@@ -87,10 +98,17 @@ Result<Runtime::Address> Runtime::resolve(std::string_view agent_name, std::stri
 }
 
 Result<Runtime::Address> Runtime::address_of(const Message& message) const {
-  if (!message.as) return resolve(message.agent, message.sender, message.key);
-  // Who is in no configuration cannot be looked up.
-  REEF_TRY(auto key, session::Key::parse(message.key.value_or("")));
-  return Address{std::move(key), *message.as, message.sender};
+  if (message.as) {
+    // Who is in no configuration cannot be looked up.
+    REEF_TRY(auto key, session::Key::parse(message.key.value_or("")));
+    return Address{std::move(key), *message.as, message.sender};
+  }
+  REEF_TRY(auto address, resolve(message.agent, message.sender, message.key));
+  const auto current = sessions_.current(address.key);
+  const auto* row = current ? sessions_.find(*current) : nullptr;
+  if (const auto* bounds = row ? json::find_object(row->meta, kBoundsField) : nullptr)
+    address.agent = within(std::move(address.agent), *bounds);
+  return address;
 }
 
 Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
@@ -148,8 +166,7 @@ void Runtime::enqueue(Conversation& conversation, std::shared_ptr<Run> run) {
                     : conversation.queue.empty() ? nullptr
                                                  : conversation.queue.front();
   // A guest speaks in a turn of its own.
-  const bool steers = run->queue_ == QueueMode::steer && !run->guest() &&
-                      !after_reset_command(run->message_.content);
+  const bool steers = run->queue_ == QueueMode::steer && !run->guest() && !run->rest_after_reset();
   if (busy && steers && !busy->guest() && busy->agent_.name == run->agent_.name) {
     conversation.steers.push_back(std::move(run));
   } else if (busy && run->queue_ == QueueMode::interrupt) {
@@ -249,7 +266,7 @@ void Runtime::forget(const Run& run) {
 void Runtime::join_waiting(Conversation& conversation, Run& run) {
   const auto may_join = [&](const Run& other) {
     return other.queue_ == QueueMode::collect && !other.cancelled_ && !other.guest() &&
-           other.agent_.name == run.agent_.name && !after_reset_command(other.message_.content);
+           other.agent_.name == run.agent_.name && !other.rest_after_reset();
   };
   if (!may_join(run)) return;
   auto& queue = conversation.queue;

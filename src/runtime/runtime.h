@@ -4,7 +4,7 @@
 //   agent.h       Agent, Setup       who answers
 //   reset.h       Expiry             when a conversation gets a new session
 //   hook.h        Hook, Hooks        what agents can do beside talking
-//   scope.h       find_violation     what an agent may reach
+//   scope.h       find_violation     what an agent may reach; bounds.h: kept with a session
 //   guest.h                          turns of an agent in another's conversation
 //   permission.h  Permissions        whether a tool may be called
 //   question.h    Ask, Answer        what is asked of the user, and how answers are read
@@ -91,6 +91,9 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   friend class Runtime;
 
+  // What follows when its words are /new or /reset: a command of users, not of what agents and
+  // events say.
+  std::optional<std::string> rest_after_reset() const;
   // Whether the one who speaks is not the conversation's agent.
   bool guest() const { return host_.has_value(); }
   const Agent& host() const { return host_ ? *host_ : agent_; }

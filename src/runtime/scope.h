@@ -15,8 +15,15 @@ namespace reef::runtime {
 // The tool whose argument `name` is a skill.
 inline constexpr std::string_view kSkillTool = "skill";
 
+// All whitelists count: its own and those it is within.
 bool may_call(const Agent& agent, std::string_view tool);
 bool may_use_skill(const Agent& agent, std::string_view skill);
+
+// Who works for another can reach nothing that one may not: its tools, its skills, the
+// conversations it sees, the variables its commands get, bash for senders behind a gateway. MCP
+// servers are its own, as far as their tools are in the scope. Modes are of sessions
+// (permission.h).
+Agent narrowed(Agent agent, const Agent& by);
 
 // Something outside the scope was asked for.
 struct Violation {

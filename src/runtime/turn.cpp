@@ -105,7 +105,7 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
     events.fail(Error(Errc::cancelled, "the message was cancelled before its turn came"));
     co_return;
   }
-  const auto rest = after_reset_command(run.message_.content);
+  const auto rest = run.rest_after_reset();
   if (rest && rest->empty()) {
     co_await start_over(key, run);
     co_return;

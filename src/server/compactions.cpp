@@ -28,16 +28,7 @@ Result<runtime::Compactions::Request> request_from(const Node& node, const proto
 
 Task<protocol::ServerMessage> compact(Node& node, runtime::Compactions::Request request) {
   const auto id = request.session;
-  runtime::TaskInfo info{"compaction", "compacts " + id.text()};
-  info.agent = request.agent.name;
-  info.session = id.text();
-  const auto task =
-      node.tasks->begin(std::move(info), [&node, id] { node.compactions.cancel(id); });
   const auto done = co_await node.compactions.compact(std::move(request));
-  using State = runtime::TaskInfo::State;
-  task->end(done                                   ? State::done
-            : done.error().code == Errc::cancelled ? State::cancelled
-                                                   : State::failed);
   if (!done) co_return protocol::make_error(done.error());
   protocol::ServerMessage message;
   auto& out = *message.mutable_compact();

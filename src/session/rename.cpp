@@ -29,10 +29,12 @@ Task<void> Sessions::follow(std::vector<Move>& moves, std::size_t& next,
   }
 }
 
-Task<Status> Sessions::rename_agent_unshielded(std::string from, std::string to) {
+Task<Status> Sessions::rename_agent_unshielded(std::string from, std::string to,
+                                               std::optional<SessionId> only) {
   std::vector<Move> moves;
   std::vector<std::string> keys;
   for (const auto& [id, row] : rows_) {
+    if (only && id != *only) continue;
     Move move{id, {}, {}};
     if (row.agent() == from) {
       move.patch["agent"] = to;
@@ -46,8 +48,9 @@ Task<Status> Sessions::rename_agent_unshielded(std::string from, std::string to)
       move.back["key"] = key->text();
       keys.push_back(renamed.text());
       keys.push_back(key->text());
-      // What was current stays so, whatever an earlier agent of the new name left behind.
-      if (current(*key) == id) {
+      // What was current stays so, whatever an earlier agent of the new name left behind. One that
+      // comes back takes nobody's place.
+      if (current(*key) == id && !only) {
         move.patch["boundAt"] = std::max(row.bound_at(), next_binding(renamed));
         move.back["boundAt"] = row.bound_at();
       }

@@ -205,6 +205,10 @@ class Sessions {
   // An agent has a new name: its sessions and their keys follow. On an error those that had
   // followed are taken back. `invalid` when a key would not be one.
   Task<Status> rename_agent(std::string from, std::string to);
+  // What an agent that had this name at that time is called now: sessions that come back from the
+  // trash follow. Must return at once.
+  using NameNow = std::function<std::string(const std::string& agent, TimePoint then)>;
+  void set_name_now(NameNow name_now) { name_now_ = std::move(name_now); }
 
   // A small fact that comes often: written with others within half a second.
   void note(const SessionId& id, json::object patch);
@@ -230,7 +234,9 @@ class Sessions {
     json::object back;
     bool done = false;
   };
-  Task<Status> rename_agent_unshielded(std::string from, std::string to);
+  Task<Status> rename_agent_unshielded(std::string from, std::string to,
+                                       std::optional<SessionId> only = std::nullopt);
+  Task<TimePoint> trashed_since(SessionId id);
   Task<void> follow(std::vector<Move>& moves, std::size_t& next, std::optional<Error>& failed);
   Task<void> refresh(std::vector<Refresh> requests);
   void on_append(Session& session, const std::vector<Entry>& entries, std::uint64_t bytes);
@@ -270,6 +276,7 @@ class Sessions {
   bool flush_planned_ = false;
   bool stopping_ = false;
   OnChange on_change_;
+  NameNow name_now_;
   Notify appended_;
   TaskGroup tasks_;
 };

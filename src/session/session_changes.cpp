@@ -224,11 +224,28 @@ Task<Status> Sessions::trash_unshielded(SessionId id) {
   co_return Ok{};
 }
 
+Task<TimePoint> Sessions::trashed_since(SessionId id) {
+  if (const auto all = co_await store_.trashed())
+    for (const auto& one : *all)
+      if (one.id == id) co_return one.since;
+  co_return clock_.now();
+}
+
 Task<Status> Sessions::restore_unshielded(SessionId id) {
+  const auto since = co_await trashed_since(id);
   REEF_CO_CHECK(co_await store_.restore(id));
   std::vector<Refresh> requests;
   requests.push_back(Refresh{id, std::nullopt});
   co_await refresh(std::move(requests));
+  const auto* row = find(id);
+  if (!row || !name_now_) co_return Ok{};
+  const std::string agent(row->agent());
+  const auto now = name_now_(agent, since);
+  if (now == agent) co_return Ok{};
+  // It is back, whatever becomes of its name.
+  if (const auto renamed = co_await rename_agent_unshielded(agent, now, id); !renamed)
+    log::warn("session {}: agent {} is called {} now: {}", id.text(), agent, now,
+              renamed.error().what);
   co_return Ok{};
 }
 

@@ -131,6 +131,21 @@ class Agents(unittest.TestCase):
         self.assertEqual(self.ask(home, GET_AGENT, {1: "scout"}).code, 404)
         self.assertIn("scout.md: a prompt has at most", home.read("logs/reefd.log"))
 
+    def test_C10_a_session_in_the_trash_follows_when_it_comes_back(self):
+        home = self.home()
+        self.ask(home, CREATE_AGENT, {1: "scout", 3: "You look."})
+        home.say("The deploy key is in the blue vault", agent="scout")
+        (session,) = home.reef("sessions", "--json").json
+        self.assertEqual(home.reef("rm", session["id"]).code, 0)
+        self.assertEqual(home.reef("agents", "rename", "scout", "ranger").code, 0)
+        home.kill9()
+        home.start()
+        self.assertEqual(home.reef("restore", session["id"]).code, 0)
+        (back,) = home.reef("sessions", "--json").json
+        self.assertEqual((back["agent"], back["key"]), ("ranger", "agent:ranger:user"))
+        self.assertNotEqual(home.say("go on", agent="ranger").tag, ERROR)
+        self.assertEqual(home.reef("fsck", "--json").code, 0)
+
     def test_C10_history_follows_a_new_name(self):
         home = self.home()
         self.ask(home, CREATE_AGENT, {1: "scout", 3: "You look."})

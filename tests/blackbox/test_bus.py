@@ -74,6 +74,43 @@ class Bus(unittest.TestCase):
         home.say("look", agent="scripted")
         self.assertEqual(self.said(home, "agent:writer:event:agent:scripted:done"), ["found it", "found it"])
 
+    def test_subscriptions_follow_a_new_name(self):
+        home = self.home(agents=("writer", "scout"), config="[session.idle_minutes_by_key]\n'agent:writer:ci' = 7  # nightly\n")
+        self.subscribe(home, "rss:*")
+        self.subscribe(home, "agent:writer:done", "scout")
+        self.subscribe(home, "once", once=True)
+        self.assertEqual(home.reef("agents", "rename", "writer", "author").code, 0)
+        for restarted in (False, True):
+            if restarted:
+                home.kill9()
+                home.start()
+            got = [(s.str(2), s.str(3)) for s in map(Message, self.listing(home).fields[1])]
+            self.assertEqual(got, [("rss:*", "author"), ("agent:author:done", "scout"), ("once", "author")], restarted)
+        self.assertIn("'agent:author:ci' = 7  # nightly", home.read("config.toml"))
+        self.publish(home, "rss:fetched", "three entries")
+        self.assertEqual(self.said(home, "agent:author:event:rss:fetched"), ["three entries", "hello"])
+        self.assertEqual(self.said(home, "agent:scout:event:agent:author:done"), ["hello", "hello"])
+        self.assertEqual(self.listing(home).int(201), 0, "nothing dropped")
+
+    def test_a_rename_that_was_killed_is_gone_on_with(self):
+        # The new files are written first and the old ones go last: whatever is in between names an agent that is there.
+        for at in ("before", "after"):
+            home = self.home(agents=("writer",))
+            self.subscribe(home, "rss:*")
+            home.kill9()
+            home.write("agents/author.toml", home.read("agents/writer.toml"))
+            if at == "after":
+                kept = home.read("events/subscriptions.toml")
+                home.write("events/subscriptions.toml", kept.replace("'writer'", "'author'").replace('"writer"', '"author"'))
+            home.start()
+            self.publish(home, "rss:fetched", "three entries")
+            who = "writer" if at == "before" else "author"
+            self.assertEqual(self.said(home, f"agent:{who}:event:rss:fetched"), ["three entries", "hello"], "none is lost meanwhile")
+            self.assertEqual(home.reef("agents", "rename", "writer", "author").code, 0)
+            (one,) = map(Message, self.listing(home).fields[1])
+            self.assertEqual((one.str(2), one.str(3)), ("rss:*", "author"))
+            self.assertEqual(home.reef("agents", "ls", "--json").json[0]["name"], "author")
+
     def test_failed_is_another_event(self):
         home = self.home({"fail": "auth", "message": "bad key"})
         self.subscribe(home, "agent:scripted:failed")

@@ -17,11 +17,13 @@ def delegate(*tasks, background=None):
 
 
 class Delegate(unittest.TestCase):
-    def home(self, parent, child=({"text": "child's answer"},), config="", agent=""):
+    def home(self, parent, child=({"text": "child's answer"},), config="", agent="", files=()):
         """The agent `scripted` plays `parent`, the agent `scout` plays `child`."""
         home = Home(config=config + '[providers.c]\nkind = "scripted"\nscript = "c.json"\n', script=script(*parent))
         self.addCleanup(home.cleanup)
         home.write("c.json", script(*child))
+        for name, text in files:
+            home.write(name, text)
         home.write("agents/scout.toml", 'model = "c/x"\ndescription = "Looks."\n' + agent)
         home.start()
         return home
@@ -43,6 +45,15 @@ class Delegate(unittest.TestCase):
             if entry["type"] == "message":
                 content = entry["message"]["content"]
                 out.append(content if isinstance(content, str) else "".join(b.get("text", "") for b in content))
+        return out
+
+    def results(self, home, session):
+        """What came of its calls, by tool: text and whether it failed."""
+        out = {}
+        for entry in map(json.loads, home.read(f"sessions/{session['id']}/session.jsonl").splitlines()):
+            message = entry.get("message", {})
+            if message.get("role") == "toolResult":
+                out[message["toolName"]] = ("".join(b.get("text", "") for b in message["content"]), message["isError"])
         return out
 
     def meta(self, home, session):
@@ -148,6 +159,121 @@ class Delegate(unittest.TestCase):
         home.say("go", agent="scripted")
         self.assertFalse(os.path.exists(path))
         self.assertEqual(self.meta(home, self.of(home, "scout"))["permissionMode"], "safe")
+
+    def test_a_child_reaches_no_tool_its_parent_may_not(self):
+        path = f"/tmp/reef-delegated-beyond-{os.getpid()}"
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        steps = [{"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}},
+                            {"name": "bash", "arguments": {"command": f"touch {path}"}},
+                            {"name": "ls", "arguments": {"path": "/tmp"}},
+                            {"name": "grep", "arguments": {"pattern": "x", "path": "/dev/null"}}]}, {"text": "done"}]
+        home = self.home([delegate({"agent": "scout", "message": "x", "cwd": "/tmp"},
+                                   {"agent": "scout", "message": "y", "cwd": "/tmp", "system_prompt": "Be free."}),
+                          {"text": "ok"}],
+                         steps * 2, agent='permission_mode = "allow-all"\ntools = ["write", "bash", "ls"]\n')
+        home.write("agents/scripted.toml", 'model = "s/x"\npermission_mode = "allow-all"\ntools = ["delegate", "ls", "grep"]\n')
+        self.assertEqual(home.reef("reload").code, 0)
+        home.say("go", agent="scripted")
+        self.assertFalse(os.path.exists(path))
+        children = [s for s in self.sessions(home).values() if s["agent"] == "scout"]
+        self.assertEqual(len(children), 2)
+        for child in children:
+            results = self.results(home, child)
+            self.assertEqual(results["write"], ("tool not available: write", True))
+            self.assertEqual(results["bash"], ("tool not available: bash", True))
+            self.assertEqual(results["grep"], ("tool not available: grep", True), "its own scope counts as well")
+            self.assertFalse(results["ls"][1], "what both may do it does")
+        told = [line for line in home.read("logs/reefd.log").splitlines() if "security {" in line]
+        self.assertEqual(len(told), 6, "each a security event")
+        # Called by its user it has its own scope.
+        home.say("and now you", agent="scout")
+        self.assertTrue(os.path.exists(path))
+
+    def test_a_grandchild_reaches_nothing_its_grandparent_may_not(self):
+        path = f"/tmp/reef-delegated-deep-{os.getpid()}"
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        home = self.home([delegate({"agent": "scout", "message": "x"}), {"text": "ok"}],
+                         [delegate({"agent": "deep", "message": "y", "cwd": "/tmp"}), {"text": "done"}],
+                         config='[providers.d]\nkind = "scripted"\nscript = "d.json"\n',
+                         agent='permission_mode = "allow-all"\n',
+                         files=[("d.json", script({"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}}]},
+                                                  {"text": "done"})),
+                                ("agents/deep.toml", 'model = "d/x"\npermission_mode = "allow-all"\n')])
+        home.write("agents/scripted.toml", 'model = "s/x"\npermission_mode = "allow-all"\ntools = ["delegate", "ls"]\n')
+        self.assertEqual(home.reef("reload").code, 0)
+        home.say("go", agent="scripted")
+        self.assertEqual(self.results(home, self.of(home, "deep"))["write"], ("tool not available: write", True))
+        self.assertFalse(os.path.exists(path))
+
+    def test_background_work_that_wakes_a_child_leaves_it_bounded(self):
+        # scripted -> scout, whose own background task ends later and starts a second turn of scout.
+        path = f"/tmp/reef-delegated-woken-{os.getpid()}"
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        home = self.home([delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"}],
+                         [delegate({"agent": "deep", "message": "y"}, background=True), {"text": "wait"},
+                          {"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}}]}, {"text": "heard"}],
+                         config='[providers.d]\nkind = "scripted"\nscript = "d.json"\n',
+                         agent='permission_mode = "allow-all"\n',
+                         files=[("d.json", script({"text": "deep's answer"})), ("agents/deep.toml", 'model = "d/x"\n')])
+        home.write("agents/scripted.toml", 'model = "s/x"\npermission_mode = "allow-all"\ntools = ["delegate"]\n')
+        self.assertEqual(home.reef("reload").code, 0)
+        home.say("go", agent="scripted")
+        scout = self.of(home, "scout")
+        wait_for(lambda: "heard" in self.texts(home, scout), "the child to be woken")
+        self.assertEqual(self.results(home, scout)["write"], ("tool not available: write", True))
+        self.assertFalse(os.path.exists(path))
+
+    def test_a_delegated_session_keeps_its_bounds_whoever_speaks_there(self):
+        path = f"/tmp/reef-delegated-later-{os.getpid()}"
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        write = {"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}}]}
+        home = self.home([delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"}],
+                         [{"text": "done"}, write, {"text": "well"}], agent='permission_mode = "allow-all"\n')
+        home.write("agents/scripted.toml", 'model = "s/x"\npermission_mode = "allow-all"\ntools = ["delegate"]\n')
+        self.assertEqual(home.reef("reload").code, 0)
+        home.say("go", agent="scripted")
+        child = self.of(home, "scout")
+        home.kill9()
+        home.start()
+        with home.connect() as link:
+            link.stream(turn("scout", "and now?", sender=child["sender"]))
+        self.assertEqual(self.results(home, child)["write"], ("tool not available: write", True))
+        self.assertFalse(os.path.exists(path))
+
+    def test_a_task_that_begins_like_a_command_is_still_a_task(self):
+        # A session of its own would be out of the parent's sight and without its mode.
+        path = f"/tmp/reef-delegated-new-{os.getpid()}"
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        home = self.home([delegate({"agent": "scout", "message": "/new write it", "cwd": "/tmp"}), {"text": "ok"}],
+                         [{"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}}]}, {"text": "done"}],
+                         agent='permission_mode = "allow-all"\n')
+        home.write("agents/scripted.toml", 'model = "s/x"\npermission_mode = "safe"\n')
+        self.assertEqual(home.reef("reload").code, 0)
+        home.say("go", agent="scripted")
+        self.assertFalse(os.path.exists(path))
+        child = self.of(home, "scout")
+        self.assertEqual(self.texts(home, child)[0], "/new write it")
+        self.assertIn("safe mode", self.results(home, child)["write"][0])
+
+    def test_what_an_active_skill_allows_binds_the_children_too(self):
+        path = f"/tmp/reef-delegated-skill-{os.getpid()}"
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        write = {"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}},
+                           {"name": "ls", "arguments": {"path": "/tmp"}}]}
+        # The skill's text counts as words, so that the first reply is never played.
+        home = self.home([{"text": "-"}, delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"},
+                          delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"}],
+                         [write, {"text": "done"}], agent='permission_mode = "allow-all"\n')
+        home.write("agents/scripted.toml", 'model = "s/x"\npermission_mode = "allow-all"\n')
+        home.write("skills/hand-out/SKILL.md", "---\nname: hand-out\ndescription: Hands out.\nallowed-tools: delegate ls\n---\nDo.\n")
+        self.assertEqual(home.reef("reload").code, 0)
+        home.say("/hand-out go", agent="scripted")
+        self.assertFalse(os.path.exists(path))
+        results = self.results(home, self.of(home, "scout"))
+        self.assertIn("the skill 'hand-out' is active", results["write"][0])
+        self.assertFalse(results["ls"][1])
+        home.say("and without it", agent="scripted")
+        self.assertTrue(os.path.exists(path), "with the turn the skill is over, for both")
 
     def test_background_returns_at_once_and_comes_back_as_a_message(self):
         home = self.home([delegate({"agent": "scout", "message": "slow"}, background=True), {"text": "started"},

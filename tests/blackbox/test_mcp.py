@@ -113,6 +113,28 @@ class Mcp(unittest.TestCase):
             pass
         self.assertLess(time.monotonic() - began, 5)
 
+    def test_what_a_server_logs_is_in_the_log_without_secrets(self):
+        home = self.with_fake([("fake__log", {})], "--token", SECRET)
+        self.assertEqual(self.outcomes(home), [("logged", 0)])
+        line = wait_for(lambda: next((l for l in home.read("logs/reefd.log").splitlines() if "all is not well" in l), None),
+                        "the line of the server")
+        self.assertIn("mcp fake: warning: all is not well, ***", line)
+
+    def test_servers_of_who_is_delegated_to_are_within_the_tools_of_who_delegates(self):
+        for tools, expected in (('', ("hi", 0)), ('tools = ["delegate"]\n', ("tool not available: fake__echo", 1)),
+                                ('tools = ["delegate", "fake__echo"]\n', ("hi", 0))):
+            with self.subTest(tools):
+                order = {"tasks": [{"agent": "keeper", "message": "x"}]}
+                home = self.home(config='[providers.c]\nkind = "scripted"\nscript = "c.json"\n', script=calls(("delegate", order)),
+                                 files={"c.json": calls(("fake__echo", {"text": "hi"})),
+                                        "agents/scripted.toml": f'model = "s/x"\n{tools}',
+                                        "agents/keeper.toml": 'model = "c/x"\n' + table("fake")})
+                self.outcomes(home)
+                (child,) = [s for s in home.reef("sessions", "--json").json if s["agent"] == "keeper"]
+                (result,) = [e["message"] for e in map(json.loads, home.read(f"sessions/{child['id']}/session.jsonl").splitlines())
+                             if e.get("message", {}).get("role") == "toolResult"]
+                self.assertEqual((result["content"][0]["text"], int(result["isError"])), expected)
+
     def test_only_what_says_that_it_looks_is_let_through_in_safe_mode(self):
         home = self.with_fake([("fake__echo", {"text": "hi"}), ("fake__grow", {})], mode="safe")
         looked, changed = self.outcomes(home)
@@ -181,7 +203,7 @@ class Mcp(unittest.TestCase):
         self.assertEqual((wrong, wrong2), (0, 0), (first, second))
         self.assertEqual(first, second, "equal servers are one process")
         self.assertEqual([(m.str(1), m.str(7), m.int(11), m.int(13)) for m in self.listed(home, "scripted")],
-                         [("one", "scripted", CONNECTED, 14), ("two", "scripted", CONNECTED, 14)])
+                         [("one", "scripted", CONNECTED, 17), ("two", "scripted", CONNECTED, 17)])
         self.assertEqual(home.reef("mcp", "rm", "one", "-a", "scripted").code, 0)
         self.assertEqual([m.str(1) for m in self.listed(home)], ["two"])
         self.assertEqual(home.reef("mcp", "rm", "one", "-a", "scripted").code, 1)

@@ -7,21 +7,31 @@
 
 #include "daemon/config.h"
 #include "model/local/local.h"
-#include "store/mem/mem_store.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
+#include "support/wrapped_store.h"
 
 namespace reef::daemon {
 namespace {
 
 using test::read_file;
 
+class FullStore final : public test::WrappedStore {
+ public:
+  Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override {
+    if (full) co_return Error(Errc::io, "no room");
+    co_return co_await real.append(std::move(id), at, std::move(bytes));
+  }
+  bool full = false;
+};
+
 class AgentChangesTest : public testing::Test {
  protected:
   AgentChangesTest() { EXPECT_TRUE(test::run(io, load())); }
   ~AgentChangesTest() override {
     test::run(io, runtime.drain(std::chrono::milliseconds(0)));
+    test::run(io, bus.stop());
     test::run(io, sessions.stop());
   }
 
@@ -36,9 +46,23 @@ class AgentChangesTest : public testing::Test {
     runtime.configure(std::move(setup));
     co_return Ok{};
   }
-  Task<Status> set_default(std::string agent) {
-    default_agent = std::move(agent);
+  Task<Status> rename_in_config(std::string from, std::string to) {
+    if (default_agent == from) default_agent = std::move(to);
     co_return co_await load();
+  }
+  // "source agent;" of every subscription, as it is and as the file has it.
+  std::string subscribed() {
+    std::string now, kept;
+    for (const auto& one : bus.list()) now += one.source + " " + one.target_agent + ";";
+    if (!test::exists(folder / "events.toml")) return now;
+    const auto text = read_file(folder / "events.toml");
+    for (const auto& one : test::value_of(bus::parse_subscriptions(text, "f")).list)
+      kept += one.source + " " + one.target_agent + ";";
+    EXPECT_EQ(now, kept);
+    return kept;
+  }
+  void subscribe(const std::string& source, const std::string& who) {
+    ASSERT_TRUE(test::run(io, bus.subscribe(source, who, false)));
   }
   Status create(const std::string& name, const std::string& config = "",
                 const std::string& prompt = "") {
@@ -74,16 +98,19 @@ class AgentChangesTest : public testing::Test {
   Pool pool{2};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
+  FullStore store;
   session::Sessions sessions{io.get_executor(), store, clock, random};
   memory::Memories memories{io.get_executor(), real, pool, clock, folder / "memory"};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
+  bus::Bus bus{io.get_executor(), files, pool, runtime, folder / "events.toml"};
   std::string default_agent = "reef";
   Status reload_outcome = Ok{};
-  AgentChanges changes{
-      AgentHouse{AgentFiles{files, folder / "agents"}, pool, runtime, sessions, memories,
-                 [this] { return load(); },
-                 [this](std::string name) { return set_default(std::move(name)); }}};
+  AgentChanges changes{AgentHouse{AgentFiles{files, folder / "agents"}, pool, runtime, sessions,
+                                  memories, [this] { return load(); }, bus,
+                                  [this](std::string from, std::string to) {
+                                    return rename_in_config(std::move(from), std::move(to));
+                                  },
+                                  clock}};
 };
 
 TEST_F(AgentChangesTest, AnAgentIsMadeChangedAndRemoved) {
@@ -257,6 +284,97 @@ TEST_F(AgentChangesTest, C10_HistoryFollowsAnAgentsNewName) {
   test::run(io, again.stop());
 }
 
+TEST_F(AgentChangesTest, C10_SubscriptionsFollowAnAgentsNewName) {
+  ASSERT_TRUE(create("scout", "", "words"));
+  subscribe("rss:*", "scout");
+  subscribe("agent:scout:done", "reef");
+  subscribe("agent:scout:*", "scout");
+  subscribe("agent:*:done", "reef");
+  subscribe("agent:scouts:done", "reef");
+  ASSERT_TRUE(rename("scout", "ranger"));
+  EXPECT_EQ(subscribed(),
+            "rss:* ranger;agent:ranger:done reef;agent:ranger:* ranger;agent:*:done reef;"
+            "agent:scouts:done reef;");
+}
+
+TEST_F(AgentChangesTest, C10_SubscriptionsThatCannotBeReadAreNotLeftBehind) {
+  ASSERT_TRUE(create("scout", "", "words"));
+  test::write_file(folder / "events.toml", "broken = = 1\n");
+  EXPECT_FALSE(test::run(io, bus.load()));
+  EXPECT_EQ(rename("scout", "ranger").error().code, Errc::conflict);
+  EXPECT_TRUE(agent("scout"));
+  EXPECT_EQ(file("ranger.toml"), "(none)");
+  EXPECT_EQ(read_file(folder / "events.toml"), "broken = = 1\n");
+}
+
+TEST_F(AgentChangesTest, C10_ARenameThatFailsLeavesTheSubscriptionsAsTheyWere) {
+  ASSERT_TRUE(create("scout", "", "words"));
+  ASSERT_TRUE(create("ranger", "", ""));
+  subscribe("rss:*", "scout");
+  subscribe("old", "ranger");  // and its agent is gone
+  ASSERT_TRUE(remove("ranger"));
+  const auto before = subscribed();
+  const auto id = talk("scout", "user");
+  store.full = true;
+  EXPECT_FALSE(rename("scout", "ranger"));
+  store.full = false;
+  EXPECT_EQ(subscribed(), before) << "also those of another agent that had the name";
+  EXPECT_EQ(sessions.find(id)->agent(), "scout");
+}
+
+TEST_F(AgentChangesTest, C10_SessionsInTheTrashFollowWhenTheyComeBack) {
+  const auto key = [](const char* who) {
+    return test::value_of(session::Key::of_pair(who, "user"));
+  };
+  sessions.set_name_now(
+      [this](const std::string& who, TimePoint then) { return changes.name_now(who, then); });
+  ASSERT_TRUE(create("scout", "", "words"));
+  const auto old_one = talk("scout", "user");
+  ASSERT_TRUE(test::run(io, sessions.trash(old_one)));
+  ASSERT_TRUE(rename("scout", "ranger"));
+  const auto current = talk("ranger", "user");
+  ASSERT_TRUE(rename("ranger", "warden"));
+  // Another agent with the first name, and a session of its own.
+  ASSERT_TRUE(create("scout", "", "others"));
+  const auto others = talk("scout", "user");
+  ASSERT_TRUE(test::run(io, sessions.trash(others)));
+
+  // As after a restart.
+  AgentChanges again{AgentHouse{AgentFiles{files, folder / "agents"},
+                                pool,
+                                runtime,
+                                sessions,
+                                memories,
+                                [this] { return load(); },
+                                bus,
+                                {},
+                                clock}};
+  test::run(io, again.load_names());
+  EXPECT_EQ(again.name_now("scout", TimePoint()), "warden");
+
+  ASSERT_TRUE(test::run(io, sessions.restore(old_one)));
+  EXPECT_EQ(sessions.find(old_one)->agent(), "warden");
+  EXPECT_EQ(sessions.find(old_one)->key(), "agent:warden:user");
+  EXPECT_EQ(sessions.current(key("warden")), current) << "it takes nobody's place";
+  EXPECT_FALSE(sessions.current(key("scout")));
+  ASSERT_TRUE(test::run(io, sessions.restore(others)));
+  EXPECT_EQ(sessions.find(others)->agent(), "scout") << "trashed after the rename";
+  EXPECT_EQ(sessions.current(key("scout")), others);
+}
+
+TEST(AgentNames, LinesThatMakeNoSenseAreLeftOutAndTheOldestGo) {
+  const auto read = parse_renamed(
+      "junk\n{\"from\":\"a\"}\n{\"from\":\"a\",\"to\":\"b\",\"at\":\"2026-01-01T00:00:00.000Z\"}\n"
+      "{\"from\":\"b\",\"to\":\"c\",\"at\":\"2026-02-01T00:00:00.000Z\"}");
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(name_now(read, "a", TimePoint()), "c");
+  EXPECT_EQ(name_now(read, "b", read[0].at), "c");
+  EXPECT_EQ(name_now(read, "b", read[1].at + std::chrono::seconds(1)), "b");
+  EXPECT_EQ(parse_renamed(write_renamed(read)).size(), 2U);
+  EXPECT_EQ(parse_renamed(write_renamed(std::vector<Renamed>(kRenamedMax + 5, read[0]))).size(),
+            kRenamedMax);
+}
+
 TEST_F(AgentChangesTest, C10_ARenameThatCannotBeChangesNothing) {
   ASSERT_TRUE(create("scout", "max_iterations = 2", "words"));
   ASSERT_TRUE(create("ranger"));
@@ -293,6 +411,7 @@ TEST_F(AgentChangesTest, C10_ARenameThatWasInterruptedIsGoneOnWith) {
 TEST_F(AgentChangesTest, C10_RenamingOnADiskThatFailsLosesNoHistory) {
   ASSERT_TRUE(create("scout", "max_iterations = 2", "words"));
   const auto id = talk("scout", "user");
+  subscribe("agent:scout:done", "scout");
   for (int nth = 1; nth < 100; ++nth) {
     files.fail_at(nth, EIO);
     const auto done = rename("scout", "ranger");
@@ -302,6 +421,7 @@ TEST_F(AgentChangesTest, C10_RenamingOnADiskThatFailsLosesNoHistory) {
     const auto owner = std::string(sessions.find(id)->agent());
     ASSERT_TRUE(agent(owner)) << nth << ": the history's agent " << owner << " is there";
     EXPECT_EQ(agent(owner)->prompt, "words") << nth;
+    EXPECT_EQ(subscribed(), "agent:" + owner + ":done " + owner + ";") << nth;
     if (done && !hit) return;
     if (owner == "ranger") {
       // The last step failed: the old files are still there.

@@ -106,6 +106,29 @@ TEST(ConfigEdit, TheDefaultModelIsSetAndEverythingElseStays) {
   EXPECT_FALSE(with_default_model("a = = 1", "c", "y"));
 }
 
+TEST(ConfigEdit, WhatNamesAnAgentGetsItsNewName) {
+  EXPECT_EQ(*with_renamed_agent("# mine\ndefault_agent = \"scout\"\n", "c", "scout", "ranger"),
+            "# mine\ndefault_agent = \"ranger\"\n");
+  EXPECT_EQ(*with_renamed_agent("default_agent = \"reef\"\n", "c", "scout", "ranger"),
+            "default_agent = \"reef\"\n");
+  EXPECT_EQ(*with_renamed_agent("", "c", "reef", "ranger"), "default_agent = \"ranger\"\n")
+      << "who is the default without a word";
+  const std::string rules =
+      "[session.idle_minutes_by_key]\n\"agent:scout:ci\" = 30 # why\n"
+      "\"agent:scouts:ci\" = 5\n'agent:scout:tg:7'=1\n";
+  EXPECT_EQ(*with_renamed_agent(rules, "c", "scout", "ranger"),
+            "[session.idle_minutes_by_key]\n\"agent:ranger:ci\" = 30 # why\n"
+            "\"agent:scouts:ci\" = 5\n'agent:ranger:tg:7'=1\n");
+  EXPECT_EQ(
+      with_renamed_agent(rules + "\"agent:ranger:ci\" = 2\n", "c", "scout", "ranger").error().code,
+      Errc::conflict);
+  EXPECT_EQ(with_renamed_agent("[session.idle_minutes_by_key]\n\"agent:s\\u0063out:ci\" = 1\n", "c",
+                               "scout", "ranger")
+                .error()
+                .code,
+            Errc::unsupported);
+}
+
 model::ProviderSpec spec(const std::string& name) {
   model::ProviderSpec out;
   out.name = name;

@@ -257,6 +257,53 @@ TEST_F(DelegateHookTest, AChildKeepsItsOwnNarrowerMode) {
   EXPECT_EQ(row_of(got.at(0))->text("permissionMode"), "safe");
 }
 
+TEST_F(DelegateHookTest, AChildIsToldAndOfferedWhatBothMayUse) {
+  auto setup = std::make_shared<runtime::Setup>(runtime.setup());
+  setup->agents["reef"].tools = {"delegate", "echo"};
+  setup->agents["scout"].tools = {"echo", "ask_user"};
+  setup->agents["scout"].skills = {"check-feeds"};
+  runtime.configure(setup);
+  call(tasks({json::object{{"agent", "scout"}, {"message", "one"}}}));
+  ASSERT_EQ(puppet->requests.size(), 3U);
+  const auto& asked = puppet->requests[1];
+  ASSERT_EQ(asked.tools.size(), 1U);
+  EXPECT_EQ(asked.tools[0].name, "echo");
+  EXPECT_NE(asked.system.find("<scope>\ntools: echo\nskills: check-feeds\n</scope>"),
+            std::string::npos)
+      << asked.system;
+}
+
+TEST_F(DelegateHookTest, WhereNothingIsInCommonNothingIsOffered) {
+  auto setup = std::make_shared<runtime::Setup>(runtime.setup());
+  setup->agents["reef"].tools = {"delegate"};
+  setup->agents["scout"].tools = {"echo"};
+  runtime.configure(setup);
+  call(tasks({json::object{{"agent", "scout"}, {"message", R"({"echo":{"text":"x"}})"}}}));
+  EXPECT_TRUE(puppet->requests[1].tools.empty());
+  EXPECT_NE(puppet->requests[1].system.find("tools: none"), std::string::npos);
+  EXPECT_TRUE(hook->callers.empty());
+}
+
+TEST_F(DelegateHookTest, TheOtherRightsOfAChildAreBoundedToo) {
+  Agent parent, child;
+  parent.tools = {"delegate", "read"};
+  parent.skills = {"a"};
+  parent.pass_env = {"LANGUAGE", "TOKEN"};
+  parent.within = {runtime::Scope{{"read", "ls"}, {}}};
+  child.sight = Agent::Sight::all;
+  child.remote_bash = true;
+  child.pass_env = {"TOKEN", "SECRET"};
+  const auto out = runtime::narrowed(child, parent);
+  EXPECT_EQ(out.sight, Agent::Sight::own);
+  EXPECT_FALSE(out.remote_bash);
+  EXPECT_EQ(out.pass_env, std::vector<std::string>{"TOKEN"});
+  EXPECT_TRUE(runtime::may_call(out, "read"));
+  EXPECT_FALSE(runtime::may_call(out, "ls")) << "the parent's own list";
+  EXPECT_FALSE(runtime::may_call(out, "delegate")) << "the list of who delegated to the parent";
+  EXPECT_TRUE(runtime::may_use_skill(out, "a"));
+  EXPECT_FALSE(runtime::may_use_skill(out, "b"));
+}
+
 TEST_F(DelegateHookTest, AChildsQuestionReachesTheParentsUser) {
   const auto run = say(order(tasks({json::object{
       {"agent", "scout"}, {"message", R"({"ask_user":{"questions":[{"question":"Which?"}]}})"}}})));
@@ -301,6 +348,14 @@ TEST_F(DelegateHookTest, AKillOfTheParentReachesAlsoTheBackgroundAndStartsNothin
   EXPECT_EQ(stored(), before);
 }
 
+TEST_F(DelegateHookTest, WhoWaitsForTheBackgroundIsNotRenamed) {
+  call(tasks({json::object{{"agent", "scout"}, {"message", "hang"}}}, true));
+  EXPECT_EQ(runtime.hold("reef").error().code, Errc::busy);
+  ASSERT_TRUE(runtime.kill("reef", "user"));
+  test::run(io, wait_until_idle());
+  EXPECT_TRUE(runtime.hold("reef"));
+}
+
 TEST_F(DelegateHookTest, TheBackgroundIsBounded) {
   DelegateLimits limits;
   limits.background_max = 1;
@@ -308,6 +363,32 @@ TEST_F(DelegateHookTest, TheBackgroundIsBounded) {
   call(tasks({json::object{{"message", "hang"}}, json::object{{"message", "hang"}}}, true));
   EXPECT_TRUE(last_failed);
   EXPECT_EQ(runtime.active(), 0U);
+}
+
+TEST_F(DelegateHookTest, TheBackgroundIsBoundedForCallsMadeTogetherToo) {
+  DelegateLimits limits;
+  limits.background_max = 2;
+  delegate->configure(limits);
+  runtime::Caller caller{runtime.setup().agents.at("reef"), "user",
+                         test::value_of(session::SessionId::parse("260101-a-b")), ""};
+  caller.key = "agent:reef:user";
+  caller.progress = [](std::string) {};
+  std::vector<bool> refused;
+  const auto ask = [](DelegateHook& at, runtime::Caller who,
+                      std::vector<bool>& into) -> Task<void> {
+    co_await yield_to_loop();
+    auto arguments =
+        tasks({json::object{{"message", "hang"}}, json::object{{"message", "hang"}}}, true);
+    const auto answer = co_await at.call("delegate", std::move(arguments), std::move(who));
+    into.push_back(answer.is_error);
+  };
+  TaskGroup both(io.get_executor(), "both");
+  both.spawn(ask(*delegate, caller, refused));
+  both.spawn(ask(*delegate, caller, refused));
+  test::run(io, both.join());
+  EXPECT_EQ(refused.size(), 2U);
+  EXPECT_EQ(std::count(refused.begin(), refused.end(), true), 1);
+  EXPECT_EQ(runtime.active(), 2U);
 }
 
 TEST_F(DelegateHookTest, C10_TheOthersAreToldInOneOrderWhoeverCameFirst) {

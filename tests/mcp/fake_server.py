@@ -31,6 +31,7 @@ options = options.parse_args()
 lock = threading.Lock()
 waiting = {}
 cancelled = []
+levels = []
 extra = [name for name in options.tools.split(",") if name]
 SCHEMA = {"type": "object", "properties": {}}
 
@@ -51,7 +52,8 @@ def tools():
     text = {"type": "string"}
     fixed = [tool("echo", True, text=text), tool("env", True, name=text), tool("slow", False, seconds={"type": "number"}),
              tool("progress"), tool("ask"), tool("image", True), tool("structured", True), tool("fail"), tool("crash"),
-             tool("grow"), tool("cancelled", True), tool("pid", True), tool("big", True), tool("whine")]
+             tool("grow"), tool("cancelled", True), tool("pid", True), tool("big", True), tool("whine"),
+             tool("asks", True, method=text), tool("log", True), tool("level", True)]
     return fixed + [tool(name) for name in extra]
 
 
@@ -59,7 +61,7 @@ def text(words, **more):
     return dict({"content": [{"type": "text", "text": words}]}, **more)
 
 
-def ask(id_, params):
+def ask(id_, params, method="elicitation/create", question=None):
     """Puts a question to the client and returns its answer."""
     if options.era == "modern":
         given = params.get("inputResponses")
@@ -69,7 +71,7 @@ def ask(id_, params):
     number = f"ask-{id_}"
     done = threading.Event()
     waiting[number] = [done, None]
-    send({"id": number, "method": "elicitation/create", "params": QUESTION})
+    send({"id": number, "method": method, "params": QUESTION if question is None else question})
     done.wait(30)
     return waiting[number][1]
 
@@ -105,6 +107,18 @@ def call(id_, params):
         if options.era == "modern" and params.get("requestState") != "state of the server":
             return text("the state was not given back", isError=True)
         return text(json.dumps(answer, sort_keys=True))
+    if name == "asks":
+        method, question = arguments["method"], arguments.get("params", {})
+        answer = ask(id_, params, method, question)
+        if answer is None:
+            return {"resultType": "input_required", "inputRequests": {"q": {"method": method, "params": question}}}
+        return text(json.dumps(answer, sort_keys=True))
+    if name == "log":
+        send({"method": "notifications/message",
+              "params": {"level": "warning", "logger": "fake", "data": f"all is not well, {options.token}"}})
+        return text("logged")
+    if name == "level":
+        return text(levels[-1] if levels else "(none)")
     if name == "image":
         return {"content": [{"type": "text", "text": "look"}, {"type": "image", "data": PIXEL, "mimeType": "image/png"}]}
     if name == "structured":
@@ -136,7 +150,7 @@ def answer(message):
         os._exit(4)
     if method == "initialize" and options.era == "legacy":
         return {"protocolVersion": options.version, "serverInfo": {"name": "fake", "version": "1"},
-                "capabilities": {"tools": {"listChanged": True}, "resources": {}, "prompts": {}},
+                "capabilities": {"tools": {"listChanged": True}, "resources": {}, "prompts": {}, "logging": {}},
                 "instructions": "Be kind to the fake."}
     if method == "server/discover" and options.era == "modern":
         return {"resultType": "complete", "supportedVersions": [MODERN], "capabilities": {"tools": {}, "resources": {}},
@@ -164,6 +178,9 @@ def answer(message):
     if method == "prompts/get":
         return {"messages": [{"role": "user", "content": {"type": "text", "text": "Hello " + params["arguments"]["who"]}}]}
     if method == "ping":
+        return {}
+    if method == "logging/setLevel":
+        levels.append(params["level"])
         return {}
     raise KeyError(method)
 

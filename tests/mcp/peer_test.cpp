@@ -34,7 +34,8 @@ class PeerTest : public testing::Test {
       closed = why.what;
       noted.notify_all();
     };
-    return run(io, Peer::connect(Peer::House{io.get_executor(), http}, std::move(server), watch));
+    const Peer::House house{io.get_executor(), http, std::chrono::milliseconds(1)};
+    return run(io, Peer::connect(house, std::move(server), watch));
   }
   void connect(Spec spec) { peer = reef::test::value_of(try_connect(std::move(spec))); }
 
@@ -111,6 +112,57 @@ TEST_P(Eras, WhatAServerAsksIsAnsweredByWhoCalled) {
 
 // A program does not say in which call it asks; the first one that ends must not take the question
 // with it.
+TEST_P(Eras, RootsAreTheFolderItWorksIn) {
+  EXPECT_EQ(text("asks", {{"method", "roots/list"}}), R"({"roots": []})");
+  run(io, peer->close());
+  const reef::test::TempDir folder;
+  auto spec = test::fake({"--era", GetParam()});
+  spec.cwd = folder.path();
+  connect(spec);
+  const auto told = *json::parse(text("asks", {{"method", "roots/list"}}));
+  ASSERT_EQ(told.at("roots").as_array().size(), 1U);
+  EXPECT_EQ(told.at("roots").at(0).at("uri").as_string(), "file://" + folder.path());
+}
+
+TEST_P(Eras, APageToVisitIsAskedAboutAndAnsweredWithoutContent) {
+  std::string page, asked;
+  CallOptions options;
+  options.elicit = [&](Elicitation question) -> Task<Elicited> {
+    page = question.url;
+    asked = question.message;
+    Elicited out;
+    out.action = Elicited::Action::accept;
+    out.content = {{"secret", "never sent"}};
+    co_return out;
+  };
+  json::object arguments{{"method", "elicitation/create"},
+                         {"params", json::object{{"mode", "url"},
+                                                 {"message", "Please sign in"},
+                                                 {"url", "https://example.org/in?x=1"}}}};
+  EXPECT_EQ(text("asks", arguments, options), R"({"action": "accept"})");
+  EXPECT_EQ(page, "https://example.org/in?x=1");
+  EXPECT_EQ(asked, "Please sign in");
+}
+
+TEST_P(Eras, WhatIsNotSupportedIsRefusedAndHangsNobody) {
+  const auto answer = call("asks", {{"method", "sampling/createMessage"}});
+  if (modern()) {
+    EXPECT_FALSE(answer) << "it cannot be given what it asks for";
+  } else {
+    ASSERT_TRUE(answer);
+    EXPECT_NE(answer->text.find("-32601"), std::string::npos) << answer->text;
+    EXPECT_EQ(text("asks", {{"method", "ping"}}), "{}");
+  }
+  EXPECT_EQ(text("echo", {{"text", "still there"}}), "still there");
+}
+
+TEST_F(PeerTest, AServerThatLogsIsToldFromWhichLevelOn) {
+  connect(test::fake());
+  std::string level;
+  for (int i = 0; i < 100 && level != "warning"; ++i) level = text("level");
+  EXPECT_EQ(level, "warning");
+}
+
 TEST_P(Eras, AQuestionOutlivesOtherCallsOfItsOwner) {
   std::vector<std::string> said;
   const auto note = [](Peer& to, std::string tool, std::vector<std::string>& into) -> Task<void> {
@@ -206,7 +258,7 @@ TEST_F(PeerTest, ACallThatTakesTooLongFailsAndALateAnswerIsNobodys) {
 
 TEST_F(PeerTest, PagesAreFollowedToTheEnd) {
   connect(test::fake({"--pages", "5"}));
-  EXPECT_EQ(reef::test::value_of(run(io, peer->list_tools())).size(), 14U);
+  EXPECT_EQ(reef::test::value_of(run(io, peer->list_tools())).size(), 17U);
 }
 
 TEST_F(PeerTest, ResourcesAndPromptsAreRead) {
@@ -308,6 +360,7 @@ class PeerOverHttp : public PeerTest {
 
   FakeReply reply_to(const SeenRequest& request) {
     if (request.method == "DELETE") return json_reply(200, "");
+    if (request.method == "GET" && gets) return gets(request);
     if (request.method == "GET") return json_reply(405, "");
     const auto method = std::string(
         json::find_string(json::parse(request.body)->as_object(), "method").value_or(""));
@@ -332,6 +385,7 @@ class PeerOverHttp : public PeerTest {
   }
 
   std::map<std::string, std::function<FakeReply(const SeenRequest&)>> replies;
+  std::function<FakeReply(const SeenRequest&)> gets;
   reef::test::FakeHttp server{io.get_executor()};
 };
 
@@ -360,6 +414,14 @@ TEST_F(PeerOverHttp, AForgottenSessionIsToldAsSuch) {
   const auto lost = call("x");
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, Errc::gone);
+  // As the reference servers say it.
+  replies["tools/call"] = [](const SeenRequest&) {
+    return json_reply(400, R"({"jsonrpc":"2.0","error":{"code":-32000,"message":)"
+                           R"("Bad Request: No valid session ID provided"}})");
+  };
+  EXPECT_EQ(call("x").error().code, Errc::gone);
+  replies["tools/call"] = [](const SeenRequest&) { return json_reply(400, "bad request"); };
+  EXPECT_EQ(call("x").error().code, Errc::unsupported) << "not every 400";
 }
 
 TEST_F(PeerOverHttp, AStreamBringsProgressAndTheAnswer) {
@@ -379,6 +441,209 @@ TEST_F(PeerOverHttp, AStreamBringsProgressAndTheAnswer) {
   options.progress = [&](const Progress& progress) { told = progress.message; };
   EXPECT_TRUE(call("x", {}, options));
   EXPECT_EQ(told, "half");
+}
+
+// What a server of 2026-07-28 says on `subscriptions/listen`.
+class Listening : public PeerOverHttp {
+ protected:
+  Listening() {
+    replies["server/discover"] = [](const SeenRequest& request) {
+      return json_reply(200, result_of(request, R"({"resultType":"complete","supportedVersions":)"
+                                                R"(["2026-07-28"],"capabilities":)"
+                                                R"({"tools":{"listChanged":true}}})"));
+    };
+  }
+  static std::string event(const std::string& method) {
+    return "data: " + json::write(json::object{{"jsonrpc", "2.0"}, {"method", method}}) + "\n\n";
+  }
+  static FakeReply stream(std::vector<std::string> methods, FakeReply::Then then) {
+    std::vector<std::string> pieces = {event("notifications/subscriptions/acknowledged")};
+    for (const auto& method : methods) pieces.push_back(event(method));
+    auto reply = reef::test::event_stream(std::move(pieces));
+    reply.then = then;
+    return reply;
+  }
+  std::vector<SeenRequest> seen(const std::string& method) {
+    std::vector<SeenRequest> out;
+    for (const auto& request : server.requests())
+      if (!request.body.empty() &&
+          json::find_string(json::parse(request.body)->as_object(), "method") == method)
+        out.push_back(request);
+    return out;
+  }
+  template <class Condition>
+  void wait_until(Condition done) {
+    const auto wait = [](PeerOverHttp&, Condition& over) -> Task<void> {
+      while (!over()) co_await sleep_for(std::chrono::milliseconds(1));
+    };
+    run(io, wait(*this, done));
+  }
+};
+
+constexpr const char* kListChanged = "notifications/tools/list_changed";
+
+TEST_F(Listening, WhatChangesIsToldOnTheSubscription) {
+  replies["subscriptions/listen"] = [](const SeenRequest&) {
+    return stream({kListChanged, "notifications/of/something/else", kListChanged},
+                  FakeReply::Then::hang);
+  };
+  connect(spec());
+  EXPECT_EQ(peer->info().version, "2026-07-28");
+  wait_until([this] { return changes == 2; });
+  const auto asked = seen("subscriptions/listen");
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0].headers.at("mcp-method"), "subscriptions/listen");
+  const auto params = json::parse(asked[0].body)->at("params");
+  EXPECT_EQ(params.at("notifications").at("toolsListChanged"), true);
+  EXPECT_EQ(params.at("_meta").at("io.modelcontextprotocol/protocolVersion"), "2026-07-28");
+  EXPECT_EQ(text("x"), "ok") << "other requests are not held up by it";
+  run(io, peer->close());
+  const auto open = asked[0].connection;
+  wait_until([this, open] { return server.closed().contains(open); });
+}
+
+TEST_F(Listening, ASubscriptionThatBreaksIsMadeAgain) {
+  int times = 0;
+  replies["subscriptions/listen"] = [&](const SeenRequest& request) {
+    switch (++times) {
+      case 1:
+        return stream({kListChanged}, FakeReply::Then::cut);
+      case 2:
+        return stream({}, FakeReply::Then::reset);
+      case 3:  // ended in order, by its result
+        return json_reply(200, result_of(request, R"({"resultType":"complete"})"));
+      case 4:
+        return json_reply(503, "later");
+      default:
+        return stream({kListChanged}, FakeReply::Then::hang);
+    }
+  };
+  connect(spec());
+  // Two that were told, and after each of the four breaks what may have been missed.
+  wait_until([&] { return times == 5 && changes == 6; });
+  EXPECT_EQ(closed, "") << "the connection itself is as good as before";
+  EXPECT_EQ(text("x"), "ok");
+}
+
+TEST_F(Listening, AServerThatRefusesItIsNotAskedAgain) {
+  const std::function<FakeReply(const SeenRequest&)> refusals[] = {
+      [](const SeenRequest& request) {
+        const auto id = json::parse(request.body)->as_object().at("id");
+        return json_reply(
+            200, json::write(json::object{
+                     {"jsonrpc", "2.0"},
+                     {"id", id},
+                     {"error", json::object{{"code", -32601}, {"message", "no such method"}}}}));
+      },
+      [](const SeenRequest&) { return json_reply(404, "nothing here"); },
+      [](const SeenRequest&) { return json_reply(405, ""); },
+  };
+  for (const auto& refusal : refusals) {
+    replies["subscriptions/listen"] = refusal;
+    const auto before = seen("subscriptions/listen").size();
+    connect(spec());
+    wait_until([&] { return seen("subscriptions/listen").size() > before; });
+    // With a pause of a millisecond it would be back long before these are answered.
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(text("x"), "ok");
+    EXPECT_EQ(seen("subscriptions/listen").size(), before + 1);
+    EXPECT_EQ(closed, "");
+    run(io, peer->close());
+  }
+}
+
+TEST_F(Listening, ACallThatIsNotWantedAnyMoreIsHungUpOn) {
+  replies["subscriptions/listen"] = [](const SeenRequest&) { return json_reply(405, ""); };
+  replies["tools/call"] = [](const SeenRequest&) {
+    auto reply = reef::test::event_stream({": working\n\n"});
+    reply.then = FakeReply::Then::hang;
+    return reply;
+  };
+  connect(spec());
+  TaskGroup calls(io.get_executor(), "calls");
+  const auto forever = [](Peer& to) -> Task<void> {
+    co_await yield_to_loop();
+    static_cast<void>(co_await to.call_tool("x", {}, {}));
+  };
+  calls.spawn(forever(*peer));
+  wait_until([this] { return seen("tools/call").size() == 1; });
+  const auto held = seen("tools/call")[0].connection;
+  EXPECT_FALSE(server.closed().contains(held));
+  calls.cancel();
+  run(io, calls.join());
+  // In this revision the end of the stream says it all.
+  wait_until([this, held] { return server.closed().contains(held); });
+  EXPECT_TRUE(run(io, peer->ping()));
+  EXPECT_TRUE(seen("notifications/cancelled").empty());
+}
+
+TEST_F(Listening, OfTheHandshakesEraTheServerIsToldInWords) {
+  replies.erase("server/discover");
+  replies["tools/call"] = [](const SeenRequest&) {
+    auto reply = reef::test::event_stream({": working\n\n"});
+    reply.then = FakeReply::Then::hang;
+    return reply;
+  };
+  connect(spec());
+  TaskGroup calls(io.get_executor(), "calls");
+  const auto forever = [](Peer& to) -> Task<void> {
+    co_await yield_to_loop();
+    static_cast<void>(co_await to.call_tool("x", {}, {}));
+  };
+  calls.spawn(forever(*peer));
+  wait_until([this] { return seen("tools/call").size() == 1; });
+  const auto id = json::parse(seen("tools/call")[0].body)->at("id");
+  calls.cancel();
+  run(io, calls.join());
+  wait_until([this] { return seen("notifications/cancelled").size() == 1; });
+  const auto told = seen("notifications/cancelled")[0];
+  EXPECT_EQ(json::parse(told.body)->at("params").at("requestId"), id);
+  EXPECT_EQ(told.headers.at("mcp-session-id"), "session-7");
+  EXPECT_EQ(told.headers.at("mcp-protocol-version"), "2025-11-25");
+}
+
+TEST_F(Listening, ACallThatTakesTooLongIsCancelledInTheSameWay) {
+  auto hasty = spec();
+  hasty.timeout = std::chrono::milliseconds(50);
+  replies["subscriptions/listen"] = [](const SeenRequest&) { return json_reply(405, ""); };
+  replies["tools/call"] = [](const SeenRequest&) {
+    auto reply = reef::test::event_stream({": working\n\n"});
+    reply.then = FakeReply::Then::hang;
+    return reply;
+  };
+  connect(hasty);
+  EXPECT_EQ(call("x").error().code, Errc::timeout);
+  const auto held = seen("tools/call")[0].connection;
+  wait_until([this, held] { return server.closed().contains(held); });
+}
+
+TEST_F(PeerOverHttp, AStreamThatBreaksWithAnIdIsTakenUpWhereItBroke) {
+  std::string asked;
+  std::vector<std::string> places;
+  gets = [&](const SeenRequest& request) {
+    const auto last = request.headers.find("last-event-id");
+    if (last == request.headers.end()) return json_reply(405, "");  // its own stream
+    places.push_back(last->second);
+    if (places.size() == 1) {
+      auto reply = reef::test::event_stream({"id: e-2\ndata: \n\n"});
+      reply.then = FakeReply::Then::cut;
+      return reply;
+    }
+    return reef::test::event_stream({"id: e-3\ndata: " + asked + "\n\n"});
+  };
+  connect(spec());
+  replies["tools/call"] = [&](const SeenRequest& request) {
+    asked = result_of(request, R"({"content":[{"type":"text","text":"at last"}]})");
+    auto reply = reef::test::event_stream({"id: e-1\nretry: 1\ndata: \n\n"});
+    reply.then = FakeReply::Then::cut;
+    return reply;
+  };
+  EXPECT_EQ(text("x"), "at last");
+  EXPECT_EQ(places, (std::vector<std::string>{"e-1", "e-2"}));
+  const auto calls = std::count_if(server.requests().begin(), server.requests().end(),
+                                   [](const SeenRequest& request) {
+                                     return request.body.find("tools/call") != std::string::npos;
+                                   });
+  EXPECT_EQ(calls, 1) << "it is not called twice";
 }
 
 TEST_F(PeerOverHttp, AStreamThatBreaksWithoutIdsIsAFailure) {

@@ -130,7 +130,7 @@ TEST_F(PoolTest, AServerThatHangsHoldsUpNobodyElse) {
   const auto list = pool.list("a");
   EXPECT_EQ(list.at(0).state, State::connecting);
   EXPECT_EQ(list.at(1).state, State::connected);
-  EXPECT_EQ(list.at(1).tools.size(), 14U);
+  EXPECT_EQ(list.at(1).tools.size(), 17U);
   // The second time nobody waits for it.
   const auto again = steady_clock::now();
   run(io, pool.warm("a", milliseconds(1500)));
@@ -145,6 +145,24 @@ TEST_F(PoolTest, OneThatFailsIsTriedLessAndLessOften) {
   EXPECT_NE(pool.list("a").at(0).error.find("exit code 4"), std::string::npos);
 }
 
+// It connects well each time: a success that does not last must not begin the pauses anew.
+TEST_F(PoolTest, OneThatDiesSoonAfterItWasConnectedIsTriedLessAndLessOftenToo) {
+  Pool patient(house(),
+               Pool::Limits{std::chrono::minutes(30), milliseconds(700), milliseconds(60'000)});
+  patient.declare("a", {marked()});
+  std::string last;
+  int crashes = 0;
+  // 0.7, 1.4, 2.8 seconds: until the pause is more than a call waits for.
+  for (; crashes < 8 && last.find("it is tried again in") == std::string::npos; ++crashes) {
+    const auto result = run(io, patient.call("a", "fake", "crash", {}, {}));
+    ASSERT_FALSE(result);
+    last = result.error().what;
+  }
+  EXPECT_NE(last.find("it is tried again in"), std::string::npos) << last;
+  EXPECT_EQ(starts(), 3U);
+  run(io, patient.stop());
+}
+
 TEST_F(PoolTest, WhatNobodyUsesIsDisconnectedAndComesBackWhenCalled) {
   Pool hasty(house(), Pool::Limits{milliseconds(200), milliseconds(20), milliseconds(100)});
   hasty.declare("a", {marked()});
@@ -154,7 +172,7 @@ TEST_F(PoolTest, WhatNobodyUsesIsDisconnectedAndComesBackWhenCalled) {
     while (in.list("a").at(0).state == State::connected) co_await sleep_for(milliseconds(10));
   }(hasty));
   EXPECT_EQ(hasty.list("a").at(0).state, State::disconnected);
-  EXPECT_EQ(hasty.list("a").at(0).tools.size(), 14U) << "its tools are known all the same";
+  EXPECT_EQ(hasty.list("a").at(0).tools.size(), 17U) << "its tools are known all the same";
   const auto again = run(io, hasty.call("a", "fake", "pid", {}, {}));
   ASSERT_TRUE(again) << again.error().what;
   EXPECT_NE(again->text, pid->text);

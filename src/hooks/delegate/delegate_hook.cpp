@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/utf8.h"
+#include "runtime/bounds.h"
 #include "runtime/permission.h"
 #include "runtime/scope.h"
 
@@ -129,25 +130,23 @@ Status DelegateHook::check_limits(const std::vector<Order>& orders, bool backgro
   return Ok{};
 }
 
-Result<Agent> DelegateHook::agent_for(const Order& order, const Caller& caller, bool& made) const {
+Result<Agent> DelegateHook::agent_for(const Order& order, const Caller& caller) const {
   const auto& setup = house_.runtime.setup();
   const auto name = order.agent.empty() ? std::string(kWorker) : order.agent;
-  made = name == kWorker && !setup.agents.contains(name);
-  if (made) {
-    auto worker = worker_like(caller.agent);
-    if (!order.system_prompt.empty()) worker.prompt = order.system_prompt;
-    return worker;
+  auto agent = worker_like(caller.agent);
+  if (name != kWorker || setup.agents.contains(name)) {
+    REEF_TRY(auto configured, setup.find(name));
+    agent = runtime::narrowed(std::move(configured), caller.agent);
   }
-  REEF_TRY(auto agent, setup.find(name));
-  if (order.system_prompt.empty()) return agent;
-  made = true;
-  agent.prompt = order.system_prompt;
+  // Also in a session that should ever take the place of the one made for the task.
+  agent.permission_mode = std::min(agent.permission_mode, caller.mode);
+  agent.remote_permission_mode = std::min(agent.remote_permission_mode, caller.mode);
+  if (!order.system_prompt.empty()) agent.prompt = order.system_prompt;
   return agent;
 }
 
 Task<Result<runtime::Message>> DelegateHook::prepare(Order order, Caller caller, Child& child) {
-  bool made = false;
-  REEF_CO_TRY(const auto agent, agent_for(order, caller, made));
+  REEF_CO_TRY(const auto agent, agent_for(order, caller));
   child.agent = agent.name;
   auto resolve = [base = base_folder(house_.sessions, caller), wanted = order.cwd,
                   anywhere = caller.local] { return where_to_work(base, wanted, anywhere); };
@@ -159,7 +158,8 @@ Task<Result<runtime::Message>> DelegateHook::prepare(Order order, Caller caller,
   const auto own = caller.local ? agent.permission_mode : agent.remote_permission_mode;
   json::object facts{{"parentSession", caller.session.text()},
                      {"parentCall", caller.call_id},
-                     {"permissionMode", runtime::name_of(std::min(own, caller.mode))}};
+                     {"permissionMode", runtime::name_of(own)},
+                     {runtime::kBoundsField, runtime::bounds_of(agent)}};
   session::Sessions::New fresh{key, agent.name, sender, cwd, {}};
   fresh.drafts.push_back(session::draft_meta(std::move(facts)));
   REEF_CO_TRY(const auto session, co_await house_.sessions.create(std::move(fresh)));
@@ -170,7 +170,7 @@ Task<Result<runtime::Message>> DelegateHook::prepare(Order order, Caller caller,
   message.lineage.events = caller.lineage.events;
   message.lineage.delegations = caller.lineage.delegations + 1;
   message.lineage.parent = caller.key;
-  if (made) message.as = agent;
+  message.as = agent;
   co_return message;
 }
 
@@ -204,6 +204,14 @@ Task<ToolAnswer> DelegateHook::call(std::string, json::object arguments, Caller 
   if (const auto good = check_limits(*orders, background, caller); !good)
     co_return failed(good.error().what);
 
+  // Taken at once: another call may be checked before these have begun.
+  struct Places {
+    std::size_t& taken;
+    std::size_t mine;
+    ~Places() { taken -= mine; }
+  } places{in_background_, background ? orders->size() : 0};
+  in_background_ += places.mine;
+
   auto link = std::make_shared<Link>();
   if (!background) link->ask = caller.ask;
   Leash leash{link};
@@ -223,7 +231,7 @@ Task<ToolAnswer> DelegateHook::call(std::string, json::object arguments, Caller 
       }
       started.push_back(json::object{
           {"agent", child->agent}, {"session", child->session}, {"task_id", child->id}});
-      ++in_background_;
+      --places.mine;  // announce() gives it back
       background_.spawn(announce(child, origin));
       child->error.clear();
     }
@@ -267,8 +275,8 @@ Task<void> DelegateHook::announce(std::shared_ptr<Child> child, Caller caller) {
   message.key = caller.key;
   message.queue = runtime::QueueMode::collect;  // several that end together are one turn
   message.lineage = caller.lineage;
-  // A worker cannot be found by its name.
-  if (!house_.runtime.setup().agents.contains(caller.agent.name)) message.as = caller.agent;
+  // Who was delegated to itself keeps its bounds; a worker could not even be found by its name.
+  if (caller.lineage.delegations > 0) message.as = caller.agent;
   static_cast<void>(house_.bus.deliver(std::move(message), depth).ok());
 }
 

@@ -59,8 +59,8 @@ class DelegateHook final : public runtime::Hook {
   Task<std::shared_ptr<Child>> start(Order order, runtime::Caller caller,
                                      std::shared_ptr<Link> link);
   Task<Result<runtime::Message>> prepare(Order order, runtime::Caller caller, Child& child);
-  Result<runtime::Agent> agent_for(const Order& order, const runtime::Caller& caller,
-                                   bool& made) const;
+  // Who does it, within the bounds of the one who asks for it.
+  Result<runtime::Agent> agent_for(const Order& order, const runtime::Caller& caller) const;
   Task<void> announce(std::shared_ptr<Child> child, runtime::Caller caller);
 
   House house_;

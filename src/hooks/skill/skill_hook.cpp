@@ -151,6 +151,12 @@ void SkillHook::activate(const std::string& key, const skills::Skill& skill) {
 
 void SkillHook::on_event(const runtime::Scene& scene, const runtime::Event& event) {
   if (std::holds_alternative<runtime::End>(event)) active_.erase(scene.key);
+  // What binds a turn binds what is delegated in it.
+  const auto parent = active_.find(scene.lineage.parent);
+  if (!std::holds_alternative<runtime::Start>(event) || parent == active_.end()) return;
+  const auto bounds = parent->second;
+  auto& all = active_[scene.key];
+  all.insert(all.end(), bounds.begin(), bounds.end());
 }
 
 std::optional<std::string> SkillHook::objection(const std::string& tool,
