@@ -16,10 +16,18 @@
 #include "base/notify.h"
 #include "base/task_group.h"
 #include "mcp/peer.h"
+#include "oauth/accounts.h"
 
 namespace reef::mcp {
 
-enum class State : std::uint8_t { unknown, connecting, connected, disconnected, failed };
+enum class State : std::uint8_t {
+  unknown,
+  connecting,
+  connected,
+  disconnected,
+  failed,
+  needs_login,  // by a user; the error says how
+};
 
 // What is known of a declared server without asking it.
 struct Listing {
@@ -29,6 +37,7 @@ struct Listing {
   std::string error;
   PeerInfo info;
   std::vector<Tool> tools;  // also while it is not connected, once they were listed
+  std::string login = {};   // the issuer it is logged in with
 };
 
 struct Event {
@@ -67,6 +76,8 @@ class Pool {
     std::function<Task<Result<std::string>>(std::string source)> fetch;
     // Where a component is; nothing when it is not there. Not set: there are none.
     std::function<std::optional<std::string>(const std::string& name)> find_component = {};
+    // Who logs in. nullptr: nobody can.
+    oauth::Accounts* accounts = nullptr;
   };
   struct Limits {
     std::chrono::milliseconds idle = std::chrono::minutes(30);
@@ -92,6 +103,11 @@ class Pool {
 
   // A component came, went or moved: those who have it are connected to where it is now.
   void component_changed(const std::string& name);
+
+  // What a server is shown, where that is not configured: nullptr for others.
+  std::shared_ptr<oauth::Account> account_of(const Spec& spec) const;
+  // Somebody has logged in or out, or has to: connections follow.
+  void account_changed(const oauth::Account& account);
 
   // In the order they were declared; of all agents when none is named.
   std::vector<Listing> list(const std::string& agent = {}) const;
@@ -146,6 +162,7 @@ class Pool {
   void take_tools(Entry& entry, std::vector<Tool> tools);
   void lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error why);
   void fail(Entry& entry, Error why);
+  void begin_anew(const std::shared_ptr<Entry>& entry);
   void set_state(Entry& entry, State state, std::string error);
   void publish(const Event& event);
   void close_soon(std::shared_ptr<Peer> peer);

@@ -13,6 +13,7 @@
 #include "http/http.h"
 #include "mcp/json_rpc.h"
 #include "mcp/spec.h"
+#include "oauth/account.h"
 
 namespace reef::mcp {
 
@@ -59,7 +60,12 @@ class Transport {
 // A spec whose secrets have been fetched.
 struct Resolved {
   Spec spec;
-  Secrets secrets;
+  Secrets secrets = {};
+  // Whose tokens are shown; none where the credential is configured.
+  std::shared_ptr<oauth::Account> account = {};
+
+  // Takes everything secret out of the words of others.
+  std::string scrub(std::string text) const;
 };
 
 // Starts the program, in a group of its own.
