@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "command_group.h"
+#include "mcp_login.h"
 
 namespace reef::cli {
 
@@ -19,8 +20,9 @@ class McpCommands final : public CommandGroup {
   struct Options {
     CLI::App* group = nullptr;
     CLI::App *ls = nullptr, *add = nullptr, *rm = nullptr, *test = nullptr, *watch = nullptr;
+    CLI::App *login = nullptr, *logout = nullptr;
     std::string agent, name, url, auth, cwd;
-    std::vector<std::string> command, env, headers;
+    std::vector<std::string> command, env, headers, oauth;
     int timeout = 0;
   };
   Result<json::object> server() const;
@@ -48,6 +50,8 @@ std::string_view word_for(protocol::McpStatus status) {
       return "failed";
     case protocol::MCP_STATUS_CONNECTING:
       return "connecting";
+    case protocol::MCP_STATUS_NEEDS_LOGIN:
+      return "needs login";
     default:
       return "not used yet";
   }
@@ -63,6 +67,8 @@ std::string_view word_for(protocol::McpEventKind kind) {
       return "failed";
     case protocol::MCP_EVENT_KIND_DISCONNECTED:
       return "disconnected";
+    case protocol::MCP_EVENT_KIND_NEEDS_LOGIN:
+      return "needs login";
     default:
       return "unknown";
   }
@@ -80,6 +86,8 @@ json::object to_json(const protocol::McpInfo& info) {
   for (const auto& arg : info.args()) args.push_back(json::value(arg));
   json::object env;
   for (const auto& [name, value] : info.env()) env[name] = value;
+  json::object oauth;
+  for (const auto& [name, value] : info.oauth()) oauth[name] = value;
   return {{"name", info.name()},
           {"agent", info.source()},
           {"status", word_for(info.status())},
@@ -90,6 +98,8 @@ json::object to_json(const protocol::McpInfo& info) {
           {"env", std::move(env)},
           {"url", info.url()},
           {"auth", info.auth()},
+          {"oauth", std::move(oauth)},
+          {"login", info.login()},
           {"autoRestart", info.auto_restart()}};
 }
 
@@ -98,6 +108,7 @@ void print(const protocol::McpInfo& info) {
                          shown(info.name()), word_for(info.status()), info.tool_count(),
                          shown(place_of(info))));
   if (!info.error().empty()) print_line("             " + shown(info.error()));
+  if (!info.login().empty()) print_line("             logged in with " + shown(info.login()));
 }
 
 Task<Status> ls(const Context& context, Client& client, std::string agent) {
@@ -170,6 +181,7 @@ Task<Status> test(const Context& context, Client& client, protocol::ClientMessag
                             {"tools", std::move(tools)},
                             {"resources", std::move(resources)},
                             {"prompts", std::move(prompts)},
+                            {"needsLogin", verdict.needs_login()},
                             {"error", verdict.error()}});
   } else if (verdict.ok()) {
     print_line(fmt::format("{} speaks MCP {} over {}; connected in {} ms", shown(verdict.server()),
@@ -181,7 +193,9 @@ Task<Status> test(const Context& context, Client& client, protocol::ClientMessag
     for (const auto& one : verdict.resources()) print_line("  resource  " + shown(one));
     for (const auto& one : verdict.prompts()) print_line("  prompt    " + shown(one));
   }
-  if (!verdict.ok()) co_return Error(Errc::unavailable, shown(verdict.error()));
+  if (!verdict.ok())
+    co_return Error(verdict.needs_login() ? Errc::unauthorized : Errc::unavailable,
+                    shown(verdict.error()));
   co_return Ok{};
 }
 
@@ -228,6 +242,25 @@ Result<json::object> pairs_from(const std::vector<std::string>& texts, char sepa
   return out;
 }
 
+// KEY=VALUE of an `oauth` table; the daemon says what is wrong with it.
+Result<json::object> oauth_from(const std::vector<std::string>& texts) {
+  REEF_TRY(auto out, pairs_from(texts, '=', "--oauth"));
+  if (const auto scopes = json::find_string(out, "scopes")) {
+    json::array list;
+    auto rest = *scopes;
+    while (!rest.empty()) {
+      const auto end = std::min(rest.find_first_of(" ,"), rest.size());
+      if (end > 0) list.push_back(json::value(rest.substr(0, end)));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    out["scopes"] = std::move(list);
+  }
+  if (const auto port = json::find_string(out, "redirect_port"))
+    if (auto number = json::parse(*port); number && number->is_number())
+      out["redirect_port"] = *std::move(number);
+  return out;
+}
+
 }  // namespace
 
 McpCommands::McpCommands(CLI::App& app, bool& json) {
@@ -252,6 +285,12 @@ McpCommands::McpCommands(CLI::App& app, bool& json) {
     command->add_option("--url", o.url, "Address of a server that speaks HTTP")->type_name("URL");
     command->add_option("--auth", o.auth, "Its bearer token: env:NAME, cmd:COMMAND, or the words")
         ->type_name("SOURCE");
+    command
+        ->add_option("--oauth", o.oauth,
+                     "How to log in to it, where it needs to be said (docs/mcp.md: client_id, "
+                     "scopes, ...); may be given several times")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
     command->add_option("--header", o.headers, "A header for it; may be given several times")
         ->type_name("NAME:VALUE")
         ->allow_extra_args(false);
@@ -279,6 +318,15 @@ McpCommands::McpCommands(CLI::App& app, bool& json) {
       with_name(add("test", "Connect to a server, list what it has, and let go",
                     "reef mcp test files -a reef\n  reef mcp test new -- my-server --stdio")),
       "Agent (default: the daemon's)"));
+  o.login = with_agent(
+      with_name(add("login",
+                    "Log in to a server: prints the page to visit and waits for the browser, or for "
+                    "the address it ended at on stdin",
+                    "reef mcp login issues -a reef")),
+      "Agent (default: the daemon's)");
+  o.logout = with_agent(
+      with_name(add("logout", "Forget the login to a server", "reef mcp logout issues -a reef")),
+      "Agent (default: the daemon's)");
   o.watch = add("watch", "Print what happens to servers, until interrupted", "reef mcp watch");
 }
 
@@ -291,6 +339,8 @@ Result<json::object> McpCommands::server() const {
   if (o.timeout > 0) out["timeout"] = o.timeout;
   REEF_TRY(auto env, pairs_from(o.env, '=', "--env"));
   if (!env.empty()) out["env"] = std::move(env);
+  REEF_TRY(auto oauth, oauth_from(o.oauth));
+  if (!oauth.empty()) out["oauth"] = std::move(oauth);
   REEF_TRY(auto headers, pairs_from(o.headers, ':', "--header"));
   if (!headers.empty()) out["headers"] = std::move(headers);
   if (!o.command.empty()) {
@@ -311,6 +361,13 @@ int McpCommands::run(const Context& context) const {
   if (o.watch->parsed())
     return with_client(context, "mcp watch", Start::if_needed,
                        [&](Client& client) { return watch(context, client); });
+  if (o.login->parsed())
+    return with_client(context, "mcp login", Start::if_needed,
+                       [&](Client& client) { return mcp_login(context, client, o.agent, o.name); });
+  if (o.logout->parsed())
+    return with_client(context, "mcp logout", Start::if_needed, [&](Client& client) {
+      return mcp_logout(context, client, o.agent, o.name);
+    });
   if (o.rm->parsed())
     return with_client(context, "mcp rm", Start::if_needed,
                        [&](Client& client) { return rm(context, client, owner, o.name); });

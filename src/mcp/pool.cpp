@@ -38,16 +38,16 @@ std::string_view word_for(State state) {
   return "unknown";
 }
 
-std::string login_command(const std::string& agent, const std::string& server) {
-  return fmt::format("reef mcp login {} -a {}", server, agent);
-}
-
 Error wants_login(const std::string& agent, const std::string& server) {
   return Error(Errc::unauthorized,
                fmt::format("server '{}' wants a login: {}", server, login_command(agent, server)));
 }
 
 }  // namespace
+
+std::string login_command(const std::string& agent, const std::string& server) {
+  return fmt::format("reef mcp login {} -a {}", server, agent);
+}
 
 struct Pool::Entry {
   Entry(const Executor& loop, Spec what)
@@ -443,7 +443,7 @@ Task<Result<CallResult>> Pool::call(std::string agent, std::string server, std::
     REEF_CO_TRY(const auto lease, co_await use(agent, server));
     auto result = co_await lease->call_tool(tool, arguments, options);
     if (!result && result.error().code == Errc::unauthorized && lease.entry_->account)
-      result.error().what += fmt::format(" ({})", login_command(agent, server));
+      result.error().what += ": " + login_command(agent, server);
     if (result || result.error().code != Errc::gone || attempt > 0) co_return result;
     drop(lease);
   }

@@ -29,6 +29,9 @@ enum class State : std::uint8_t {
   needs_login,  // by a user; the error says how
 };
 
+// What a user types to log in.
+std::string login_command(const std::string& agent, const std::string& server);
+
 // What is known of a declared server without asking it.
 struct Listing {
   std::string agent;

@@ -113,7 +113,7 @@ Task<Account::Credentials> Account::credentials(std::string method, std::string 
 
 Error Account::want_login(std::string_view why) {
   if (!std::exchange(needs_login_, true) && office_.changed) office_.changed(*this);
-  return Error(Errc::unauthorized, fmt::format("{}: log in with `reef mcp login`", why));
+  return Error(Errc::unauthorized, std::string(why));
 }
 
 Task<Result<bool>> Account::refused(int status, http::Headers answer, std::string token,
@@ -139,8 +139,7 @@ Task<Result<bool>> Account::refused(int status, http::Headers answer, std::strin
     wanted_ = united(had, challenge.scopes);
     if (!unattended)
       co_return Error(Errc::unauthorized,
-                      fmt::format("the server wants more rights for this ({}): log in with `reef "
-                                  "mcp login` to grant them",
+                      fmt::format("the server wants more rights for this ({})",
                                   utf8::excerpt(joined(challenge.scopes), 200)));
     REEF_CO_CHECK(co_await renew(Way::obtain));
     co_return true;

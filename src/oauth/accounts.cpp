@@ -26,6 +26,7 @@ std::shared_ptr<Login> Accounts::find_login(const std::string& id) const {
 Task<void> Accounts::stop() {
   for (const auto& [key, weak] : accounts_)
     if (const auto account = weak.lock()) co_await account->stop();
+  co_await office_.store.settle();
 }
 
 }  // namespace reef::oauth

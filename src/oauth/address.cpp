@@ -143,12 +143,11 @@ Status Trust::may_ask(std::string_view url) const {
                  fmt::format("'{}' is no address on the web", utf8::excerpt(utf8::printable(url))));
   const auto origin = origin_of(*address);
   if (std::find(origins_.begin(), origins_.end(), origin) != origins_.end()) return Ok{};
-  if (is_inner(*address)) {
-    if (inner_ && (address->scheme == "https" || is_loopback(*address))) return Ok{};
+  if (inner_ && is_loopback(*address)) return Ok{};
+  if (is_inner(*address) && !inner_)
     return Error(Errc::denied, fmt::format("{} is on this machine or a private network, and the "
                                            "server that names it is not",
                                            origin));
-  }
   if (address->scheme != "https") return Error(Errc::denied, origin + " is not https");
   return Ok{};
 }

@@ -47,9 +47,11 @@ Task<Result<Discovered>> discover(Fetcher& fetcher, std::string server, Challeng
                                   const Settings& settings) {
   const auto address = parse_address(server);
   if (!address)
-    co_return Error(Errc::invalid, fmt::format("'{}' is no address to log in for", shown(server)));
+    co_return Error(Errc::invalid, "the server's address is none that can be logged in to");
+  // Without what may be a secret in it.
+  const auto plain = origin_of(*address) + address->path;
   Discovered out;
-  REEF_CO_TRY(const auto resource, co_await find_resource(fetcher, server, challenge));
+  REEF_CO_TRY(const auto resource, co_await find_resource(fetcher, plain, challenge));
   auto issuer = settings.issuer;
   if (resource && !resource->authorization_servers.empty()) {
     if (issuer.empty()) {
@@ -62,7 +64,7 @@ Task<Result<Discovered>> discover(Fetcher& fetcher, std::string server, Challeng
                                   issuer, shown(joined(resource->authorization_servers))));
     }
   }
-  out.resource = resource ? resource->resource : server.substr(0, server.find('#'));
+  out.resource = resource ? resource->resource : plain;
   if (resource) out.scopes = resource->scopes;
   // Before 2025-06-18 a server was its own authorization server.
   const bool old = issuer.empty();

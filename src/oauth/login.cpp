@@ -124,6 +124,10 @@ Task<Result<Login::Visit>> Login::begin() {
   co_return Visit{with_parameters(server.authorization_endpoint, parameters), redirect_uri()};
 }
 
+bool Login::is_renewable(const Grant& grant) const {
+  return !grant.refresh_token.empty() || is_unattended(account_->settings());
+}
+
 Status Login::take(std::string_view redirect_url) {
   const Error other(Errc::invalid, "this is not the answer to the login that is waited for");
   if (redirect_url.size() > kRedirectBytesMax || !listener_) return other;

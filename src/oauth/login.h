@@ -24,6 +24,8 @@ class Login {
   Status take(std::string_view redirect_url);
   // Waits for that, and gets the tokens for it. The account has them then.
   Task<Result<Grant>> finish();
+  // Without anybody who logs in again.
+  bool is_renewable(const Grant& grant) const;
 
  private:
   Task<Status> choose_client();

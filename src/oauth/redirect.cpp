@@ -92,9 +92,7 @@ class Listener final : public RedirectListener {
   }
   ~Listener() override {
     desk_->ask = nullptr;
-    boost::system::error_code ignored;
-    desk_->acceptor.close(ignored);
-    desk_->tasks.cancel();
+    desk_->tasks.cancel();  // with the last of them the port is free
   }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

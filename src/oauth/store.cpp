@@ -54,18 +54,30 @@ std::string Store::text() const {
 }
 
 Task<Status> Store::save() {
-  if (house_.file.empty()) co_return Ok{};
-  while (writing_) co_await changed_.wait();
-  writing_ = true;
-  // What is true now, not what was when it was asked for.
-  auto write = [this, bytes = text()] {
-    return replace_atomically(house_.files, house_.file, bytes);
-  };
-  auto done = co_await house_.pool.run(write);
+  ++version_;
+  if (!house_.file.empty() && !std::exchange(writing_, true)) tasks_.spawn(write_on());
+  return written(version_);
+}
+
+Task<void> Store::write_on() {
+  co_await yield_to_loop();
+  while (written_ < version_) {
+    const auto version = version_;
+    auto write = [this, bytes = text()] {
+      return replace_atomically(house_.files, house_.file, bytes);
+    };
+    last_ = co_await house_.pool.run(write);
+    written_ = version;
+    if (!last_) log::error("logins could not be kept: {}", last_.error().what);
+    changed_.notify_all();
+  }
   writing_ = false;
-  changed_.notify_all();
-  if (!done) log::error("tokens could not be kept: {}", done.error().what);
-  co_return done;
+}
+
+Task<Status> Store::written(std::uint64_t version) {
+  if (house_.file.empty()) co_return Ok{};
+  while (written_ < version) co_await changed_.wait();
+  co_return last_;
 }
 
 const Grant* Store::find(std::string_view server, std::string_view identity) const {
@@ -81,7 +93,7 @@ Task<Status> Store::put(Grant grant) {
   });
   if (grants_.size() >= kGrantsMax) grants_.erase(grants_.begin());
   grants_.push_back(std::move(grant));
-  co_return co_await save();
+  return save();
 }
 
 Task<Status> Store::drop(std::string server, std::string identity) {
@@ -104,12 +116,11 @@ Task<Status> Store::put(Registration registration) {
   });
   if (registrations_.size() >= kRegistrationsMax) registrations_.erase(registrations_.begin());
   registrations_.push_back(std::move(registration));
-  co_return co_await save();
+  return save();
 }
 
 Task<Status> Store::drop(Registration registration) {
-  if (std::erase(registrations_, registration) == 0) co_return Ok{};
-  co_return co_await save();
+  return std::erase(registrations_, registration) > 0 ? save() : written(0);
 }
 
 }  // namespace reef::oauth
