@@ -40,8 +40,9 @@ std::string shown(std::string_view text) {
   return utf8::single_line(utf8::printable(text));
 }
 
-std::string_view word_for(protocol::McpStatus status) {
-  switch (status) {
+std::string_view word_for(const protocol::McpInfo& info) {
+  if (info.needs_login()) return "needs login";
+  switch (info.status()) {
     case protocol::MCP_STATUS_CONNECTED:
       return "connected";
     case protocol::MCP_STATUS_DISCONNECTED:
@@ -50,15 +51,14 @@ std::string_view word_for(protocol::McpStatus status) {
       return "failed";
     case protocol::MCP_STATUS_CONNECTING:
       return "connecting";
-    case protocol::MCP_STATUS_NEEDS_LOGIN:
-      return "needs login";
     default:
       return "not used yet";
   }
 }
 
-std::string_view word_for(protocol::McpEventKind kind) {
-  switch (kind) {
+std::string_view word_for(const protocol::McpEvent& event) {
+  if (event.needs_login()) return "needs login";
+  switch (event.kind()) {
     case protocol::MCP_EVENT_KIND_CONNECTING:
       return "connecting";
     case protocol::MCP_EVENT_KIND_CONNECTED:
@@ -67,8 +67,6 @@ std::string_view word_for(protocol::McpEventKind kind) {
       return "failed";
     case protocol::MCP_EVENT_KIND_DISCONNECTED:
       return "disconnected";
-    case protocol::MCP_EVENT_KIND_NEEDS_LOGIN:
-      return "needs login";
     default:
       return "unknown";
   }
@@ -90,7 +88,7 @@ json::object to_json(const protocol::McpInfo& info) {
   for (const auto& [name, value] : info.oauth()) oauth[name] = value;
   return {{"name", info.name()},
           {"agent", info.source()},
-          {"status", word_for(info.status())},
+          {"status", word_for(info)},
           {"error", info.error()},
           {"tools", info.tool_count()},
           {"command", info.command()},
@@ -105,7 +103,7 @@ json::object to_json(const protocol::McpInfo& info) {
 
 void print(const protocol::McpInfo& info) {
   print_line(fmt::format("{:<12} {:<16} {:<12} {:>3} tools  {}", shown(info.source()),
-                         shown(info.name()), word_for(info.status()), info.tool_count(),
+                         shown(info.name()), word_for(info), info.tool_count(),
                          shown(place_of(info))));
   if (!info.error().empty()) print_line("             " + shown(info.error()));
   if (!info.login().empty()) print_line("             logged in with " + shown(info.login()));
@@ -211,14 +209,14 @@ Task<Status> watch(const Context& context, Client& client) {
       json::array tools;
       for (const auto& tool : event.tools()) tools.push_back(json::value(tool));
       print_line(json::write(json::object{{"time", event.timestamp()},
-                                          {"kind", word_for(event.kind())},
+                                          {"kind", word_for(event)},
                                           {"agent", event.agent()},
                                           {"name", event.name()},
                                           {"tools", std::move(tools)},
                                           {"error", event.error()}}));
     } else {
       auto line = fmt::format("{}  {} {} {}", event.timestamp(), shown(event.agent()),
-                              shown(event.name()), word_for(event.kind()));
+                              shown(event.name()), word_for(event));
       if (event.tools_size() > 0) line += fmt::format(", {} tools", event.tools_size());
       if (!event.error().empty()) line += ": " + shown(event.error());
       print_line(line);
@@ -319,10 +317,11 @@ McpCommands::McpCommands(CLI::App& app, bool& json) {
                     "reef mcp test files -a reef\n  reef mcp test new -- my-server --stdio")),
       "Agent (default: the daemon's)"));
   o.login = with_agent(
-      with_name(add("login",
-                    "Log in to a server: prints the page to visit and waits for the browser, or for "
-                    "the address it ended at on stdin",
-                    "reef mcp login issues -a reef")),
+      with_name(
+          add("login",
+              "Log in to a server: prints the page to visit and waits for the browser, or for "
+              "the address it ended at on stdin",
+              "reef mcp login issues -a reef")),
       "Agent (default: the daemon's)");
   o.logout = with_agent(
       with_name(add("logout", "Forget the login to a server", "reef mcp logout issues -a reef")),

@@ -1,9 +1,8 @@
 #include "mcp_login.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
+#include <unistd.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -18,8 +17,8 @@
 namespace reef::cli {
 namespace {
 
-using client::Client;
 using boost::asio::posix::stream_descriptor;
+using client::Client;
 
 constexpr std::chrono::milliseconds kAnswerMax{30'000};
 // Until there is a page: the daemon asks several servers in turn.
@@ -83,9 +82,10 @@ void show_page(const Context& context, const std::string& name, const protocol::
   } else {
     print_line(fmt::format("To log in to {}, open this page in a browser:\n\n  {}\n", shown(name),
                            shown(page.url())));
-    print_line(fmt::format("Waiting for it to come back to {}.\nA browser on another machine ends "
-                           "at a page it cannot reach: paste that page's address here.",
-                           shown(page.redirect_uri())));
+    print_line(
+        fmt::format("Waiting for it to come back to {}.\nA browser on another machine ends "
+                    "at a page it cannot reach: paste that page's address here.",
+                    shown(page.redirect_uri())));
   }
   std::fflush(stdout);
 }
@@ -148,9 +148,8 @@ Task<Status> mcp_logout(const Context& context, Client& client, std::string agen
               co_await client.request(std::move(message), Client::Repeat::never, kLogoutMax));
   const auto& end = answer.mcp_logout();
   if (context.json) {
-    print_json(json::object{{"name", name},
-                            {"wasLoggedIn", end.was_logged_in()},
-                            {"revoked", end.revoked()}});
+    print_json(json::object{
+        {"name", name}, {"wasLoggedIn", end.was_logged_in()}, {"revoked", end.revoked()}});
   } else if (!end.was_logged_in()) {
     print_line(fmt::format("nobody was logged in to {}", shown(name)));
   } else {

@@ -92,15 +92,14 @@ class Daemon {
         memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
-        accounts_(oauth::House{io.get_executor(), clock_,
-                               [this]() -> http::Client& { return http(); },
-                               [this](std::string source) { return fetch_secret(std::move(source)); },
-                               files_, pool_, home_.logins()}),
+        accounts_(
+            oauth::House{io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
+                         [this](std::string source) { return fetch_secret(std::move(source)); },
+                         files_, pool_, home_.logins()}),
         mcps_(mcp::Pool::House{
             io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
             [this](std::string source) { return fetch_secret(std::move(source)); },
-            [this](const std::string& name) { return components_.address_of(name); },
-            &accounts_}),
+            [this](const std::string& name) { return components_.address_of(name); }, &accounts_}),
         components_(io.get_executor(), home_.run(),
                     [this](const std::string& name) { mcps_.component_changed(name); }),
         skills_(files_, pool_, home_.skills()),
@@ -196,8 +195,7 @@ class Daemon {
     // Who was logged in has to log in again then; the rest works.
     if (const auto loaded = co_await accounts_.load(); !loaded)
       log::error("logins: {}", loaded.error().what);
-    accounts_.on_change(
-        [this](const oauth::Account& account) { mcps_.account_changed(account); });
+    accounts_.on_change([this](const oauth::Account& account) { mcps_.account_changed(account); });
     mcps_.set_idle(config.mcp_idle);
     components_.start();
     REEF_CO_TRY(auto setup, make_setup(config));
@@ -243,10 +241,10 @@ class Daemon {
     co_await model_lists_.stop();
     co_await components_.stop();
     co_await mcps_.stop();
-    co_await accounts_.stop();
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
     for (const auto& listener : listeners_) co_await listener->stop();
+    co_await accounts_.stop();
     co_await importer_.stop();
     co_await changes_.stop();
     co_await sessions_.stop();

@@ -13,6 +13,7 @@ using std::chrono::steady_clock;
 
 // After a renewal that failed for no fault of the token.
 constexpr std::chrono::milliseconds kRenewAgain{10'000};
+constexpr std::chrono::milliseconds kStopPatience{3'000};
 constexpr std::string_view kJwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 constexpr std::string_view kTokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
 constexpr std::string_view kTokenType = "urn:ietf:params:oauth:token-type:";
@@ -112,7 +113,8 @@ Task<Account::Credentials> Account::credentials(std::string method, std::string 
 }
 
 Error Account::want_login(std::string_view why) {
-  if (!std::exchange(needs_login_, true) && office_.changed) office_.changed(*this);
+  needs_login_ = true;
+  if (office_.changed) office_.changed(*this);
   return Error(Errc::unauthorized, std::string(why));
 }
 
@@ -145,7 +147,9 @@ Task<Result<bool>> Account::refused(int status, http::Headers answer, std::strin
     co_return true;
   }
   challenge_ = challenge;
-  if (again) co_return want_login("the server refuses the token it was given just now");
+  constexpr std::string_view kRefused = "the server refuses the token that was got just now";
+  if (again && unattended) co_return Error(Errc::denied, std::string(kRefused));
+  if (again) co_return want_login(kRefused);
   const bool refreshable = grant_ && !token.empty() && !grant_->refresh_token.empty();
   if (refreshable || unattended) {
     auto renewed = co_await renew(refreshable ? Way::refresh : Way::obtain);
@@ -196,8 +200,7 @@ Task<void> Account::renew_now(std::shared_ptr<Account> self, Way way) {
 }
 
 Task<Result<Client>> Account::client_for(const Grant& grant) {
-  const bool ours = settings_.client_id.empty() && settings_.client_metadata_url.empty();
-  if (ours) co_return client_of(grant.client);
+  if (is_registered(grant.client)) co_return client_of(grant.client);
   // How it was done the last time.
   co_return co_await configured_client(office_.house, settings_, {grant.client.method});
 }
@@ -260,8 +263,10 @@ Task<Result<Discovered>> Account::look_up() {
 std::vector<std::string> Account::scopes_for(const Discovered& discovered) const {
   if (!wanted_.empty()) return united(wanted_, settings_.scopes);
   if (!settings_.scopes.empty()) return settings_.scopes;
-  if (challenge_ && !challenge_->scopes.empty()) return challenge_->scopes;
-  return discovered.scopes;
+  auto out = challenge_ && !challenge_->scopes.empty() ? challenge_->scopes : discovered.scopes;
+  // What was found to be needed is not asked for step by step again.
+  if (grant_ && grant_->issuer == discovered.server.issuer) out = united(out, grant_->requested);
+  return out;
 }
 
 Task<Result<Grant>> Account::obtain() {
@@ -328,6 +333,8 @@ Task<Result<Account::Farewell>> Account::forget() {
   out.was_there = grant.has_value();
   auto dropped = co_await office_.store.drop(server_, identity_);
   if (grant) {
+    // With it the client: whoever has trouble with one gets another.
+    if (is_registered(grant->client)) static_cast<void>(co_await office_.store.drop(grant->client));
     needs_login_ = !is_unattended(settings_);
     if (office_.changed) office_.changed(*this);
     log::info("oauth {}: logged out", server_name(server_));
@@ -340,6 +347,10 @@ Task<Result<Account::Farewell>> Account::forget() {
 }
 
 Task<void> Account::stop() {
+  // What replaces a token should arrive; but not at any price.
+  const auto deadline = steady_clock::now() + kStopPatience;
+  while (renewing_ && steady_clock::now() < deadline)
+    static_cast<void>(co_await changed_.wait_until(deadline));
   tasks_.cancel();
   co_await tasks_.join();
 }

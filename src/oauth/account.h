@@ -62,7 +62,7 @@ class Account : public std::enable_shared_from_this<Account> {
   };
   Task<Result<Farewell>> forget();
 
-  // Cancels what runs and returns when it has ended.
+  // Waits a moment for what is being renewed, and returns when nothing runs.
   Task<void> stop();
 
  private:

@@ -23,6 +23,10 @@ struct Registration {
 
   bool operator==(const Registration&) const = default;
 };
+// Otherwise it only says which client it was: that of the settings.
+inline bool is_registered(const Registration& registration) {
+  return !registration.redirect_uri.empty();
+}
 Client client_of(const Registration& registration);
 
 // The one of the settings, with its secret fetched. `said`: what the server takes.

@@ -39,6 +39,12 @@ Login::Login(std::shared_ptr<Account> account)
       verifier_(random_word(kSecretBytes)),
       changed_(account_->office().house.loop) {}
 
+Login::~Login() {
+  // Nobody came back: the server may have forgotten the client. The next login makes another.
+  if (registered_before_ && !came_)
+    static_cast<void>(account_->office().store.drop(*registration_));
+}
+
 std::string Login::redirect_uri() const {
   return fmt::format("http://127.0.0.1:{}{}", listener_->port(), kCallback);
 }
@@ -81,6 +87,7 @@ Task<Status> Login::choose_client() {
     if (settings.redirect_port != 0 && settings.redirect_port != port) continue;
     if (!listen(port)) continue;
     registration_ = known;
+    registered_before_ = true;
     client_ = client_of(known);
     co_return Ok{};
   }

@@ -14,6 +14,9 @@ class Login {
   };
 
   explicit Login(std::shared_ptr<Account> account);
+  ~Login();
+  Login(const Login&) = delete;
+  Login& operator=(const Login&) = delete;
 
   // For those who were not started by it; nobody guesses it.
   const std::string& id() const { return id_; }
@@ -38,6 +41,7 @@ class Login {
   std::vector<std::string> scopes_;
   Client client_;
   std::optional<Registration> registration_;
+  bool registered_before_ = false;
   std::unique_ptr<RedirectListener> listener_;
   std::optional<Grant> grant_;  // got without a visit
   std::optional<Parameters> came_;

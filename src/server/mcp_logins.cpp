@@ -21,9 +21,9 @@ Result<std::shared_ptr<oauth::Account>> find_account(Node& node, const std::stri
                                             spec.name));
   auto account = node.mcps.pool->account_of(spec);
   if (!account)
-    return Error(Errc::invalid,
-                 fmt::format("server '{}' has its credential from the configuration (auth)",
-                             spec.name));
+    return Error(
+        Errc::invalid,
+        fmt::format("server '{}' has its credential from the configuration (auth)", spec.name));
   return account;
 }
 

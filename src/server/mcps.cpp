@@ -33,9 +33,8 @@ protocol::McpStatus status_of(mcp::State state) {
     case mcp::State::disconnected:
       return protocol::MCP_STATUS_DISCONNECTED;
     case mcp::State::failed:
-      return protocol::MCP_STATUS_FAILED;
     case mcp::State::needs_login:
-      return protocol::MCP_STATUS_NEEDS_LOGIN;
+      return protocol::MCP_STATUS_FAILED;
   }
   return protocol::MCP_STATUS_UNKNOWN;
 }
@@ -51,9 +50,8 @@ protocol::McpEventKind kind_of(mcp::State state) {
     case mcp::State::disconnected:
       return protocol::MCP_EVENT_KIND_DISCONNECTED;
     case mcp::State::failed:
-      return protocol::MCP_EVENT_KIND_FAILED;
     case mcp::State::needs_login:
-      return protocol::MCP_EVENT_KIND_NEEDS_LOGIN;
+      return protocol::MCP_EVENT_KIND_FAILED;
   }
   return protocol::MCP_EVENT_KIND_UNKNOWN;
 }
@@ -75,6 +73,7 @@ void fill(protocol::McpInfo& out, const mcp::Listing& listing) {
   out.set_status(status_of(listing.state));
   out.set_error(utf8::sanitize(listing.error));
   out.set_tool_count(static_cast<std::uint32_t>(listing.tools.size()));
+  out.set_needs_login(listing.state == mcp::State::needs_login);
   out.set_login(utf8::sanitize(listing.login));
   for (const auto& [key, value] : oauth::words_of(shown.oauth))
     (*out.mutable_oauth())[key] = utf8::sanitize(value);
@@ -144,8 +143,7 @@ Task<ServerMessage> test(mcp::Pool& pool, mcp::Spec spec, std::string agent) {
   verdict.set_connect_ms(static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
   if (!peer) {
-    const bool login =
-        peer.error().code == Errc::unauthorized && account && account->needs_login();
+    const bool login = peer.error().code == Errc::unauthorized && account && account->needs_login();
     verdict.set_needs_login(login);
     auto why = peer.error().what;
     if (login && !agent.empty()) why += ": " + mcp::login_command(agent, name);
@@ -174,6 +172,7 @@ class McpEvents final : public protocol::MessageStream {
     out.set_name(event.server);
     out.set_agent(event.agent);
     out.set_error(utf8::sanitize(event.error));
+    out.set_needs_login(event.state == mcp::State::needs_login);
     out.set_timestamp(format_iso(event.time));
     for (const auto& tool : event.tools) out.add_tools(shown(tool));
     co_return message;
@@ -234,8 +233,8 @@ Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std
   REEF_TRY(const auto found, node.runtime.setup().find(agent));
   for (const auto& spec : found.servers)
     if (spec.name == name) return spec;
-  return Error(Errc::not_found, fmt::format("agent '{}' has no server '{}'", found.name,
-                                            utf8::excerpt(name)));
+  return Error(Errc::not_found,
+               fmt::format("agent '{}' has no server '{}'", found.name, utf8::excerpt(name)));
 }
 
 protocol::Answer answer_subscribe_mcp_events(Node& node) {

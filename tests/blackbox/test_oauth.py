@@ -14,7 +14,7 @@ from reefbox import *
 
 LIST_MCPS, SUBSCRIBE_MCP_EVENTS, LOGIN_MCP, FINISH_MCP_LOGIN, LOGOUT_MCP = 13, 52, 303, 304, 305
 MCP_LOGIN = 303
-NEEDS_LOGIN = 200
+FAILED = 3
 COMMAND = "reef mcp login town -a scripted"
 
 
@@ -102,7 +102,7 @@ class Oauth(unittest.TestCase):
         listed = wait_for(lambda: (one := self.listed(home))["status"] == "needs login" and one, "the state")
         self.assertEqual(listed["error"], COMMAND)
         event = self.first_event(home)
-        self.assertEqual((event.int(1), event.str(4)), (NEEDS_LOGIN, COMMAND))
+        self.assertEqual((event.int(1), event.int(200), event.str(4)), (FAILED, 1, COMMAND))
         self.assertEqual(self.town.requests("oauth", "/register"), [], "nothing is begun before somebody wants it")
 
     def test_login_use_and_restart(self):
@@ -121,10 +121,11 @@ class Oauth(unittest.TestCase):
         home.start()
         self.assertEqual(self.use(home), [("look done", 0)])
         self.assertEqual(len(self.town.requests("oauth", "/authorize")), 1, "the login was kept")
-        kept = subprocess.run([binary("reef"), "--home", home.path, "backup", os.path.join(home.base, "b.tar")], env=environment(),
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30)
-        self.assertEqual(kept.returncode, 0, kept.stdout)
-        self.assertNotIn(b"logins.json", Path(home.base, "b.tar").read_bytes())
+        archive = os.path.join(home.base, "b.tar.zst")
+        self.assertEqual(home.reef("backup", archive).code, 0)
+        packed = subprocess.run(["zstd", "-dc", archive], check=True, stdout=subprocess.PIPE).stdout
+        self.assertIn(b"agents/scripted.toml", packed)
+        self.assertNotIn(b"logins.json", packed)
 
     def test_a_login_makes_the_waiting_server_usable_at_once(self):
         home = self.home()
@@ -165,6 +166,13 @@ class Oauth(unittest.TestCase):
         first, second = self.town.requests("oauth", "/authorize")
         self.assertEqual(first["redirect_uri"], second["redirect_uri"])
         self.assertEqual(len(self.town.requests("oauth", "/register")), 1)
+        # Nobody comes back: the issuer may have forgotten us.
+        run, _ = self.begin(home)
+        run.kill()
+        run.wait()
+        wait_for(lambda: json.loads(home.read("logins.json"))["clients"] == [], "another client")
+        self.log_in(home)
+        self.assertEqual(len(self.town.requests("oauth", "/register")), 2)
 
     def test_a_client_registered_by_hand(self):
         home = self.home(oauth='oauth = { client_id = "byhand", client_secret = "hunter2-hunter2", scopes = ["a", "b"] }\n')
@@ -175,6 +183,8 @@ class Oauth(unittest.TestCase):
         self.assertEqual(self.town.requests("oauth", "/token")[0]["client_secret"], "hunter2-hunter2")
         self.assertEqual(self.listed(home)["oauth"], {"client_id": "byhand", "client_secret": "***", "scopes": "a b"})
         self.check_nothing_secret_is_shown(home)
+        shown = home.reef("agents", "show", "scripted", "--json").out
+        self.assertIn("byhand", shown)
         self.assertNotIn("hunter2", home.read("logins.json"), "it stays where it is configured")
 
     def test_client_credentials_need_nobody(self):

@@ -1,10 +1,9 @@
 // Accounts against a server that does what a test tells it, and the file they are kept in.
-#include "oauth/accounts.h"
-
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
+#include "oauth/accounts.h"
 #include "support/fake_http.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
@@ -21,7 +20,9 @@ using test::value_of;
 
 class AccountTest : public testing::Test {
  protected:
-  AccountTest() { server.on_request = [this](const SeenRequest& seen) { return reply(seen); }; }
+  AccountTest() {
+    server.on_request = [this](const SeenRequest& seen) { return reply(seen); };
+  }
   ~AccountTest() override {
     run(io, http.stop());
     run(io, server.stop());
@@ -126,8 +127,9 @@ TEST_F(AccountTest, SlowAndHugeAnswersEnd) {
   stalled.then = FakeReply::Then::hang;
   FakeReply huge;
   huge.pieces.assign(64, std::string(16U << 10, ' '));
-  for (const auto& [bad, code] : {std::pair(silent, Errc::timeout), std::pair(stalled, Errc::timeout),
-                                  std::pair(huge, Errc::too_large)}) {
+  for (const auto& [bad, code] :
+       {std::pair(silent, Errc::timeout), std::pair(stalled, Errc::timeout),
+        std::pair(huge, Errc::too_large)}) {
     replies["/.well-known/oauth-protected-resource/mcp"] = bad;
     const auto found = run(io, account->look_up());
     ASSERT_FALSE(found.ok());
@@ -141,7 +143,8 @@ TEST_F(AccountTest, TokensAreShownToTheServerOnly) {
   const auto account = accounts.account(url(), {});
   log_in(accounts, account);
   EXPECT_EQ(run(io, account->credentials("POST", url())).headers.at(0).second, "Bearer first");
-  EXPECT_TRUE(run(io, account->credentials("POST", "https://evil.example.org/mcp")).headers.empty());
+  EXPECT_TRUE(
+      run(io, account->credentials("POST", "https://evil.example.org/mcp")).headers.empty());
   EXPECT_TRUE(run(io, account->credentials("POST", "http://127.0.0.1:1/mcp")).headers.empty());
   EXPECT_EQ(account->scrub("it was first, not again"), "it was first, not again")
       << "words this short are found everywhere";
@@ -210,6 +213,11 @@ TEST_F(AccountTest, MoreRightsAreWantedOnceAndNotForEver) {
   log_in(accounts, account);
   EXPECT_EQ(account->grant()->requested, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(refused(*account, 403, "first", more).error().code, Errc::denied);
+  says("/token", {{"error", "invalid_grant"}}, 400);
+  EXPECT_EQ(refused(*account, 401, "first", "Bearer scope=\"c\"").error().code, Errc::unauthorized);
+  says_everything();
+  log_in(accounts, account);
+  EXPECT_EQ(account->grant()->requested, (std::vector<std::string>{"c", "a", "b"}));
   EXPECT_FALSE(value_of(refused(*account, 403, "first", "Bearer error=\"other\"")));
 }
 

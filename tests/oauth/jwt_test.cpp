@@ -35,11 +35,13 @@ TEST(OauthKeys, AreReadAndWrittenAndOthersRefused) {
   EXPECT_EQ(key.jwk(), again.jwk());
   EXPECT_FALSE(key.jwk().contains("d")) << "only the public half";
   EXPECT_EQ(key.sign("x").size(), 64U);
-  for (const auto* pem : {"", "nonsense", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"})
+  for (const auto* pem :
+       {"", "nonsense", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"})
     EXPECT_FALSE(SigningKey::from_pem(pem).ok());
   // Ed25519, from RFC 8410.
   const auto other = SigningKey::from_pem(
-      "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n"
+      "-----BEGIN PRIVATE "
+      "KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n"
       "-----END PRIVATE KEY-----\n");
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, Errc::unsupported);

@@ -20,10 +20,10 @@ TEST(OauthChallenge, IsReadHoweverItIsWritten) {
   EXPECT_EQ(all[0].name, "basic");
   EXPECT_EQ(all[0].parameters.at(0).second, R"(a "b", c)");
   EXPECT_EQ(all[1].parameters.size(), 3U);
-  const auto one = challenge_from({{"www-authenticate", "Basic realm=x"},
-                                   {"www-authenticate",
-                                    R"(bearer Scope="x y x", ERROR="insufficient_scope")"},
-                                   {"other", "Bearer error=no"}});
+  const auto one =
+      challenge_from({{"www-authenticate", "Basic realm=x"},
+                      {"www-authenticate", R"(bearer Scope="x y x", ERROR="insufficient_scope")"},
+                      {"other", "Bearer error=no"}});
   EXPECT_EQ(one.error, "insufficient_scope");
   EXPECT_EQ(one.scopes, (Words{"x", "y"}));
   EXPECT_FALSE(one.dpop);
@@ -69,11 +69,12 @@ TEST(OauthAddress, ServersOutsideDoNotSendUsInside) {
   for (const auto* url : {"https://login.example.com/x", "https://mcp.example.org/y"})
     EXPECT_TRUE(outside.may_ask(url).ok()) << url;
   for (const auto* url :
-       {"http://login.example.com/x", "http://mcp.example.org/", "http://127.0.0.1:9/", "https://127.0.0.1/",
-        "https://localhost/", "https://a.localhost/", "https://10.1.2.3/", "https://172.16.0.1/",
-        "https://192.168.1.1/", "http://169.254.169.254/latest", "https://[::1]/", "https://[fd00::1]/",
-        "https://[::ffff:10.0.0.1]/", "https://2130706433/", "https://0x7f.1/", "https://127.1/",
-        "https://100.64.0.1/", "file:///etc/passwd", "https://u@login.example.com/"})
+       {"http://login.example.com/x", "http://mcp.example.org/", "http://127.0.0.1:9/",
+        "https://127.0.0.1/", "https://localhost/", "https://a.localhost/", "https://10.1.2.3/",
+        "https://172.16.0.1/", "https://192.168.1.1/", "http://169.254.169.254/latest",
+        "https://[::1]/", "https://[fd00::1]/", "https://[::ffff:10.0.0.1]/", "https://2130706433/",
+        "https://0x7f.1/", "https://127.1/", "https://100.64.0.1/", "file:///etc/passwd",
+        "https://u@login.example.com/"})
     EXPECT_FALSE(outside.may_ask(url).ok()) << url;
   const Trust here("http://127.0.0.1:8000/mcp", {});
   EXPECT_TRUE(here.may_ask("http://localhost:9000/").ok());
