@@ -38,6 +38,7 @@
 #include "mcp/mcp.h"
 #include "model/local/local.h"
 #include "model/scripted/scripted.h"
+#include "oauth/oauth.h"
 #include "organise/organise.h"
 #include "policy/policy.h"
 #include "server/server.h"

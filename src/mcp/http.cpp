@@ -188,7 +188,8 @@ Task<Result<http::Answer>> Http::get(const std::string& last_id) {
   request.headers.emplace_back("Accept", "text/event-stream");
   if (!last_id.empty()) request.headers.emplace_back("Last-Event-ID", last_id);
   const bool had_session = !session_.empty();
-  REEF_CO_TRY(auto answer, co_await send_to(client_, server_, std::move(request), kHttpTimeouts));
+  REEF_CO_TRY(auto answer,
+              co_await send_to(client_, server_, std::move(request), kHttpTimeouts, Weight::aside));
   if (answer.status() == 200 && is_event_stream(answer)) co_return std::move(answer);
   auto error = status_error(answer.status(), had_session, server_, {});
   client_.drain(std::move(answer));
@@ -244,7 +245,7 @@ Task<void> Http::close() {
   auto timeouts = kHttpTimeouts;
   timeouts.connect = timeouts.first_byte = timeouts.idle = kGoodbyePatience;
   // Whether it takes leave of us changes nothing.
-  if (auto answer = co_await send_to(client_, server_, std::move(request), timeouts))
+  if (auto answer = co_await send_to(client_, server_, std::move(request), timeouts, Weight::aside))
     client_.drain(*std::move(answer));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "oauth/account.h"
 
 namespace reef::mcp {
 namespace {
@@ -37,7 +38,7 @@ std::string Resolved::scrub(std::string text) const {
 }
 
 Task<Result<http::Answer>> send_to(http::Client& client, const Resolved& server,
-                                   http::Request request, http::Timeouts timeouts) {
+                                   http::Request request, http::Timeouts timeouts, Weight weight) {
   for (auto& header : standing_headers(server)) request.headers.push_back(std::move(header));
   const auto account = server.account;
   if (!account) co_return co_await client.send(std::move(request), timeouts);
@@ -50,9 +51,13 @@ Task<Result<http::Answer>> send_to(http::Client& client, const Resolved& server,
     REEF_CO_TRY(auto answer, co_await client.send(std::move(carried), timeouts));
     const int status = answer.status();
     if ((status != 401 && status != 403) || attempt == kAttemptsMax) co_return std::move(answer);
-    const bool renewed = shown.token != first;
-    REEF_CO_TRY(const bool retry,
-                co_await account->refused(status, answer.headers(), shown.token, renewed));
+    oauth::Account::Refusal refusal;
+    refusal.status = status;
+    refusal.headers = answer.headers();
+    refusal.token = shown.token;
+    refusal.renewed = shown.token != first;
+    refusal.aside = weight == Weight::aside;
+    REEF_CO_TRY(const bool retry, co_await account->refused(std::move(refusal)));
     if (!retry) co_return std::move(answer);
     client.drain(std::move(answer));
   }

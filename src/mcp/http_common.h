@@ -16,11 +16,18 @@ namespace reef::mcp {
 inline constexpr http::Timeouts kHttpTimeouts{std::chrono::milliseconds(15'000),
                                               std::chrono::hours(24), std::chrono::hours(24)};
 
+// Whether a refusal concerns the whole connection.
+enum class Weight : std::uint8_t {
+  counts,
+  aside,  // what the server says on its own, and goodbyes
+};
+
 // Sends with what every request to this server carries: its headers and its credential. A token
 // that is refused is renewed where that can be, and the request sent again. Errors also:
 // unauthorized when somebody has to log in, denied when that would not help.
 Task<Result<http::Answer>> send_to(http::Client& client, const Resolved& server,
-                                   http::Request request, http::Timeouts timeouts);
+                                   http::Request request, http::Timeouts timeouts,
+                                   Weight weight = Weight::counts);
 
 bool is_event_stream(const http::Answer& answer);
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/utf8.h"
+#include "oauth/accounts.h"
 
 namespace reef::mcp {
 namespace {
@@ -283,7 +284,9 @@ void Pool::account_changed(const oauth::Account& account) {
         entry->state == State::unknown)
       continue;
     if (!account.needs_login()) {
-      if (entry->state != State::connected) begin_anew(entry);
+      if (entry->state == State::connected) continue;
+      forget_failures(*entry);
+      begin_connecting(entry);
     } else if (entry->state == State::connected) {
       if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
       fail(*entry, Error(Errc::unauthorized, "the server wants a login"));
@@ -291,12 +294,11 @@ void Pool::account_changed(const oauth::Account& account) {
   }
 }
 
-// What was is forgotten: it is another server now, or we are somebody else to it.
-void Pool::begin_anew(const std::shared_ptr<Entry>& entry) {
-  entry->ended = false;
-  entry->failures = 0;
-  entry->next_attempt = steady_clock::now();
-  begin_connecting(entry);
+// It is another server now, or we are somebody else to it.
+void Pool::forget_failures(Entry& entry) {
+  entry.ended = false;
+  entry.failures = 0;
+  entry.next_attempt = steady_clock::now();
 }
 
 void Pool::component_changed(const std::string& name) {
@@ -304,11 +306,11 @@ void Pool::component_changed(const std::string& name) {
     if (!entry->spec.component || entry->spec.name != name) continue;
     entry->connecting.cancel();
     entry->listing = false;
-    entry->ended = false;
+    forget_failures(*entry);
     if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
     const bool here = house_.find_component && house_.find_component(name);
     set_state(*entry, State::disconnected, here ? "" : "the component is gone");
-    if (here) begin_anew(entry);
+    if (here) begin_connecting(entry);
   }
 }
 

@@ -16,7 +16,10 @@
 #include "base/notify.h"
 #include "base/task_group.h"
 #include "mcp/peer.h"
-#include "oauth/accounts.h"
+
+namespace reef::oauth {
+class Accounts;
+}
 
 namespace reef::mcp {
 
@@ -165,7 +168,7 @@ class Pool {
   void take_tools(Entry& entry, std::vector<Tool> tools);
   void lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error why);
   void fail(Entry& entry, Error why);
-  void begin_anew(const std::shared_ptr<Entry>& entry);
+  static void forget_failures(Entry& entry);
   void set_state(Entry& entry, State state, std::string error);
   void publish(const Event& event);
   void close_soon(std::shared_ptr<Peer> peer);

@@ -13,7 +13,10 @@
 #include "http/http.h"
 #include "mcp/json_rpc.h"
 #include "mcp/spec.h"
-#include "oauth/account.h"
+
+namespace reef::oauth {
+class Account;
+}
 
 namespace reef::mcp {
 

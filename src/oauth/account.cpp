@@ -118,10 +118,11 @@ Error Account::want_login(std::string_view why) {
   return Error(Errc::unauthorized, std::string(why));
 }
 
-Task<Result<bool>> Account::refused(int status, http::Headers answer, std::string token,
-                                    bool again) {
-  const auto challenge = challenge_from(answer);
-  if (const auto* nonce = http::find_header(answer, "dpop-nonce")) {
+Task<Result<bool>> Account::refused(Refusal refusal) {
+  const auto challenge = challenge_from(refusal.headers);
+  const auto& token = refusal.token;
+  const bool again = refusal.renewed;
+  if (const auto* nonce = http::find_header(refusal.headers, "dpop-nonce")) {
     const bool wanted = challenge.error == "use_dpop_nonce" && nonce_ != *nonce;
     nonce_ = *nonce;
     if (wanted) co_return true;
@@ -129,8 +130,8 @@ Task<Result<bool>> Account::refused(int status, http::Headers answer, std::strin
   // Somebody else has had it renewed meanwhile.
   if (!again && grant_ && grant_->access_token != token) co_return true;
   const bool unattended = is_unattended(settings_);
-  if (status == 403) {
-    if (challenge.error != "insufficient_scope") co_return false;
+  if (refusal.status == 403) {
+    if (challenge.error != "insufficient_scope" || refusal.aside) co_return false;
     const auto had = grant_ ? united(grant_->requested, grant_->granted) : wanted_;
     // To ask once more for what was asked for and not given leads nowhere.
     if (again || challenge.scopes.empty() || contains_all(had, challenge.scopes))
@@ -146,6 +147,7 @@ Task<Result<bool>> Account::refused(int status, http::Headers answer, std::strin
     REEF_CO_CHECK(co_await renew(Way::obtain));
     co_return true;
   }
+  if (refusal.aside && (again || token.empty())) co_return false;
   challenge_ = challenge;
   constexpr std::string_view kRefused = "the server refuses the token that was got just now";
   if (again && unattended) co_return Error(Errc::denied, std::string(kRefused));
@@ -156,8 +158,10 @@ Task<Result<bool>> Account::refused(int status, http::Headers answer, std::strin
     if (renewed) co_return true;
     if (unattended || renewed.error().code != Errc::unauthorized)
       co_return std::move(renewed).error();
+    if (refusal.aside) co_return false;
     co_return want_login("the login is not good any more");
   }
+  if (refusal.aside) co_return false;
   co_return want_login(token.empty() ? "the server wants a login"
                                      : "the login is not good any more");
 }

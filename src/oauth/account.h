@@ -42,9 +42,17 @@ class Account : public std::enable_shared_from_this<Account> {
   // For a request to the server, and to nobody else. What is about to expire is renewed before.
   Task<Credentials> credentials(std::string method, std::string url);
 
-  // The server answered 401 or 403. True: it should be tried again. Errors: `unauthorized` when
-  // somebody has to log in, `denied` when that would not help. `again`: it has been tried again.
-  Task<Result<bool>> refused(int status, http::Headers answer, std::string token, bool again);
+  // The server answered 401 or 403.
+  struct Refusal {
+    int status = 401;
+    http::Headers headers = {};
+    std::string token = {};  // that was shown
+    bool renewed = false;    // it was got because another one was refused
+    bool aside = false;      // the request was of no importance: nobody is to log in for it
+  };
+  // True: it should be tried again. Errors: `unauthorized` when somebody has to log in, `denied`
+  // when that would not help.
+  Task<Result<bool>> refused(Refusal refusal);
 
   // ---- for logins ----
   Fetcher fetcher() const;

@@ -28,8 +28,9 @@ bool is_secret(std::string_view name) {
   return false;
 }
 
-Error refusal_from(const Fetched& fetched, const Parameters& parameters) {
+Error refusal_from(const Fetched& fetched, const Client& client, const Parameters& parameters) {
   Secrets secrets;
+  secrets.add(client.secret);
   for (const auto& [name, value] : parameters)
     if (is_secret(name)) secrets.add(value);
   const auto said = [&](std::string_view key) -> std::string {
@@ -193,7 +194,7 @@ Task<Result<json::object>> request_tokens(Fetcher& fetcher, TokenRequest request
       nonce = fetched.nonce;
       continue;
     }
-    co_return refusal_from(fetched, parameters);
+    co_return refusal_from(fetched, request.client, parameters);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/shield.h"
 #include "base/utf8.h"
+#include "oauth/accounts.h"
 #include "server/server.h"
 
 namespace reef::server {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "oauth/accounts.h"
 #include "server/server.h"
 
 namespace reef::server {

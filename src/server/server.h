@@ -52,6 +52,10 @@
 #include "session/session.h"
 #include "skills/library.h"
 
+namespace reef::oauth {
+class Accounts;
+}
+
 namespace reef::server {
 
 // What the operations on models need of the daemon. Each `Status` is of a change that is written

@@ -76,8 +76,11 @@ class AccountTest : public testing::Test {
   }
   Result<bool> refused(Account& account, int status, std::string token,
                        std::string challenge = "Bearer") {
-    http::Headers headers{{"www-authenticate", std::move(challenge)}};
-    return run(io, account.refused(status, std::move(headers), std::move(token), false));
+    Account::Refusal refusal;
+    refusal.status = status;
+    refusal.headers = {{"www-authenticate", std::move(challenge)}};
+    refusal.token = std::move(token);
+    return run(io, account.refused(std::move(refusal)));
   }
 
   test::TempDir folder;
@@ -182,7 +185,9 @@ TEST_F(AccountTest, ARenewalIsNotLostWithWhoAskedForIt) {
   TaskGroup callers(io.get_executor(), "callers");
   const auto call = [](std::shared_ptr<Account> of) -> Task<void> {
     co_await yield_to_loop();
-    static_cast<void>(co_await of->refused(401, {}, "first", false));
+    Account::Refusal refusal;
+    refusal.token = "first";
+    static_cast<void>(co_await of->refused(std::move(refusal)));
   };
   for (int i = 0; i < 5; ++i) callers.spawn(call(account));
   const auto until_asked = [&]() -> Task<void> {
@@ -198,6 +203,15 @@ TEST_F(AccountTest, ARenewalIsNotLostWithWhoAskedForIt) {
   Accounts later(house());
   ASSERT_TRUE(run(io, later.load()).ok());
   EXPECT_EQ(later.account(url(), {})->grant()->refresh_token, "rotated");
+}
+
+TEST_F(AccountTest, NobodyHasToLogInForWhatIsOfNoImportance) {
+  Accounts accounts(house());
+  const auto account = accounts.account(url(), {});
+  Account::Refusal refusal;
+  refusal.aside = true;
+  EXPECT_FALSE(value_of(run(io, account->refused(refusal))));
+  EXPECT_FALSE(account->needs_login());
 }
 
 TEST_F(AccountTest, MoreRightsAreWantedOnceAndNotForEver) {
