@@ -44,6 +44,15 @@ Error wants_login(const std::string& agent, const std::string& server) {
                fmt::format("server '{}' wants a login: {}", server, login_command(agent, server)));
 }
 
+using Owners = std::set<std::pair<std::string, std::string>>;  // agent, name
+
+void tell(const Owners& owners, const std::function<void(const std::string&)>& told) {
+  if (!told) return;
+  std::set<std::string> agents;
+  for (const auto& [agent, name] : owners) agents.insert(agent);
+  for (const auto& agent : agents) told(agent);
+}
+
 }  // namespace
 
 std::string login_command(const std::string& agent, const std::string& server) {
@@ -55,7 +64,7 @@ struct Pool::Entry {
       : spec(std::move(what)), changed(loop), connecting(loop, "mcp connect") {}
 
   const Spec spec;  // of whoever came first; the name is only for the log
-  std::set<std::pair<std::string, std::string>> owners = {};  // agent, name
+  Owners owners = {};
   State state = State::unknown;
   std::string error = {}, last_failure = {};
   std::shared_ptr<Peer> peer = {};
@@ -369,10 +378,7 @@ void Pool::take_tools(Entry& entry, std::vector<Tool> tools) {
   const bool unchanged =
       std::equal(tools.begin(), tools.end(), entry.tools.begin(), entry.tools.end(), same);
   entry.tools = std::move(tools);
-  if (unchanged || !told_) return;
-  std::set<std::string> agents;
-  for (const auto& [agent, name] : entry.owners) agents.insert(agent);
-  for (const auto& agent : agents) told_(agent);
+  if (!unchanged) tell(entry.owners, told_);
 }
 
 // ---- use ----
@@ -461,7 +467,7 @@ Task<Result<std::shared_ptr<Peer>>> Pool::connect_alone(Spec spec) {
 // ---- events ----
 
 void Pool::set_state(Entry& entry, State state, std::string error) {
-  entry.state = state;
+  const bool wanted_login = std::exchange(entry.state, state) == State::needs_login;
   entry.error = std::move(error);
   entry.changed.notify_all();
   Event event{state, {}, {}, {}, entry.error, house_.clock.now()};
@@ -474,6 +480,8 @@ void Pool::set_state(Entry& entry, State state, std::string error) {
     publish(event);
   }
   log::debug("mcp {}: {}", entry.spec.name, word_for(state));
+  // Agents know of it.
+  if (wanted_login != (state == State::needs_login)) tell(entry.owners, told_);
 }
 
 void Pool::publish(const Event& event) {

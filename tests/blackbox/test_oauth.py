@@ -11,6 +11,7 @@ import urllib.parse
 
 from fake_oauth import Town, get
 from reefbox import *
+from test_providers import Backend
 
 LIST_MCPS, SUBSCRIBE_MCP_EVENTS, LOGIN_MCP, FINISH_MCP_LOGIN, LOGOUT_MCP = 13, 52, 303, 304, 305
 MCP_LOGIN = 303
@@ -104,6 +105,21 @@ class Oauth(unittest.TestCase):
         event = self.first_event(home)
         self.assertEqual((event.int(1), event.int(200), event.str(4)), (FAILED, 1, COMMAND))
         self.assertEqual(self.town.requests("oauth", "/register"), [], "nothing is begun before somebody wants it")
+
+    def test_the_agent_knows_so_that_it_can_tell_its_user(self):
+        backend = self.enterContext(Backend())
+        home = Home(config=f'[providers.b]\nkind = "openai"\nkey = "k"\nbase_url = "{backend.url}"\nmodels = ["m"]\n',
+                    files={"agents/scripted.toml": f'model = "b/m"\n[mcps.town]\nurl = "{self.town.url}"\n'})
+        self.addCleanup(home.cleanup)
+        home.start()
+
+        def told():
+            home.say("hello", agent="scripted")
+            asked = [body for path, _, body in backend.requests if path.endswith("/chat/completions")]
+            return COMMAND in json.dumps(asked[-1])
+        wait_for(told, "the command in the prompt")
+        self.log_in(home)
+        wait_for(lambda: not told(), "it is gone")
 
     def test_login_use_and_restart(self):
         home = self.home()
