@@ -22,7 +22,8 @@ ALLOWED = {
     "skills": "base",
     "http": "base",
     "component": "base",
-    "mcp": "http process base",
+    "oauth": "http base",
+    "mcp": "oauth http process base",
     "context": "session base",
     "model": "http search session base",
     "runtime": "context model http mcp memory search session base",
@@ -30,10 +31,10 @@ ALLOWED = {
     "hooks": "bus skills runtime model mcp http memory recall search session process shell base",
     "protocol": "base",
     "transport": "protocol base",
-    "server": "bus skills context process hooks runtime model mcp http memory recall search exchange organise session protocol base",
+    "server": "bus skills context process hooks runtime model mcp oauth http memory recall search exchange organise session protocol base",
     "client": "transport protocol base",
     "policy": "client protocol base",
-    "daemon": "bus skills policy client server transport protocol hooks runtime model mcp http memory recall search exchange organise "
+    "daemon": "bus skills policy client server transport protocol hooks runtime model mcp oauth http memory recall search exchange organise "
     "process shell store session base",
 }
 

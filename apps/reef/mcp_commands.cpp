@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "command_group.h"
+#include "mcp_login.h"
 
 namespace reef::cli {
 
@@ -19,8 +20,9 @@ class McpCommands final : public CommandGroup {
   struct Options {
     CLI::App* group = nullptr;
     CLI::App *ls = nullptr, *add = nullptr, *rm = nullptr, *test = nullptr, *watch = nullptr;
+    CLI::App *login = nullptr, *logout = nullptr;
     std::string agent, name, url, auth, cwd;
-    std::vector<std::string> command, env, headers;
+    std::vector<std::string> command, env, headers, oauth;
     int timeout = 0;
   };
   Result<json::object> server() const;
@@ -38,8 +40,9 @@ std::string shown(std::string_view text) {
   return utf8::single_line(utf8::printable(text));
 }
 
-std::string_view word_for(protocol::McpStatus status) {
-  switch (status) {
+std::string_view word_for(const protocol::McpInfo& info) {
+  if (info.needs_login()) return "needs login";
+  switch (info.status()) {
     case protocol::MCP_STATUS_CONNECTED:
       return "connected";
     case protocol::MCP_STATUS_DISCONNECTED:
@@ -53,8 +56,9 @@ std::string_view word_for(protocol::McpStatus status) {
   }
 }
 
-std::string_view word_for(protocol::McpEventKind kind) {
-  switch (kind) {
+std::string_view word_for(const protocol::McpEvent& event) {
+  if (event.needs_login()) return "needs login";
+  switch (event.kind()) {
     case protocol::MCP_EVENT_KIND_CONNECTING:
       return "connecting";
     case protocol::MCP_EVENT_KIND_CONNECTED:
@@ -80,9 +84,11 @@ json::object to_json(const protocol::McpInfo& info) {
   for (const auto& arg : info.args()) args.push_back(json::value(arg));
   json::object env;
   for (const auto& [name, value] : info.env()) env[name] = value;
+  json::object oauth;
+  for (const auto& [name, value] : info.oauth()) oauth[name] = value;
   return {{"name", info.name()},
           {"agent", info.source()},
-          {"status", word_for(info.status())},
+          {"status", word_for(info)},
           {"error", info.error()},
           {"tools", info.tool_count()},
           {"command", info.command()},
@@ -90,14 +96,17 @@ json::object to_json(const protocol::McpInfo& info) {
           {"env", std::move(env)},
           {"url", info.url()},
           {"auth", info.auth()},
+          {"oauth", std::move(oauth)},
+          {"login", info.login()},
           {"autoRestart", info.auto_restart()}};
 }
 
 void print(const protocol::McpInfo& info) {
   print_line(fmt::format("{:<12} {:<16} {:<12} {:>3} tools  {}", shown(info.source()),
-                         shown(info.name()), word_for(info.status()), info.tool_count(),
+                         shown(info.name()), word_for(info), info.tool_count(),
                          shown(place_of(info))));
   if (!info.error().empty()) print_line("             " + shown(info.error()));
+  if (!info.login().empty()) print_line("             logged in with " + shown(info.login()));
 }
 
 Task<Status> ls(const Context& context, Client& client, std::string agent) {
@@ -170,6 +179,7 @@ Task<Status> test(const Context& context, Client& client, protocol::ClientMessag
                             {"tools", std::move(tools)},
                             {"resources", std::move(resources)},
                             {"prompts", std::move(prompts)},
+                            {"needsLogin", verdict.needs_login()},
                             {"error", verdict.error()}});
   } else if (verdict.ok()) {
     print_line(fmt::format("{} speaks MCP {} over {}; connected in {} ms", shown(verdict.server()),
@@ -181,7 +191,9 @@ Task<Status> test(const Context& context, Client& client, protocol::ClientMessag
     for (const auto& one : verdict.resources()) print_line("  resource  " + shown(one));
     for (const auto& one : verdict.prompts()) print_line("  prompt    " + shown(one));
   }
-  if (!verdict.ok()) co_return Error(Errc::unavailable, shown(verdict.error()));
+  if (!verdict.ok())
+    co_return Error(verdict.needs_login() ? Errc::unauthorized : Errc::unavailable,
+                    shown(verdict.error()));
   co_return Ok{};
 }
 
@@ -197,14 +209,14 @@ Task<Status> watch(const Context& context, Client& client) {
       json::array tools;
       for (const auto& tool : event.tools()) tools.push_back(json::value(tool));
       print_line(json::write(json::object{{"time", event.timestamp()},
-                                          {"kind", word_for(event.kind())},
+                                          {"kind", word_for(event)},
                                           {"agent", event.agent()},
                                           {"name", event.name()},
                                           {"tools", std::move(tools)},
                                           {"error", event.error()}}));
     } else {
       auto line = fmt::format("{}  {} {} {}", event.timestamp(), shown(event.agent()),
-                              shown(event.name()), word_for(event.kind()));
+                              shown(event.name()), word_for(event));
       if (event.tools_size() > 0) line += fmt::format(", {} tools", event.tools_size());
       if (!event.error().empty()) line += ": " + shown(event.error());
       print_line(line);
@@ -225,6 +237,25 @@ Result<json::object> pairs_from(const std::vector<std::string>& texts, char sepa
     const auto first = value.find_first_not_of(' ');
     out[text.substr(0, at)] = first == std::string::npos ? std::string() : value.substr(first);
   }
+  return out;
+}
+
+// KEY=VALUE of an `oauth` table; the daemon says what is wrong with it.
+Result<json::object> oauth_from(const std::vector<std::string>& texts) {
+  REEF_TRY(auto out, pairs_from(texts, '=', "--oauth"));
+  if (const auto scopes = json::find_string(out, "scopes")) {
+    json::array list;
+    auto rest = *scopes;
+    while (!rest.empty()) {
+      const auto end = std::min(rest.find_first_of(" ,"), rest.size());
+      if (end > 0) list.push_back(json::value(rest.substr(0, end)));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    out["scopes"] = std::move(list);
+  }
+  if (const auto port = json::find_string(out, "redirect_port"))
+    if (auto number = json::parse(*port); number && number->is_number())
+      out["redirect_port"] = *std::move(number);
   return out;
 }
 
@@ -252,6 +283,12 @@ McpCommands::McpCommands(CLI::App& app, bool& json) {
     command->add_option("--url", o.url, "Address of a server that speaks HTTP")->type_name("URL");
     command->add_option("--auth", o.auth, "Its bearer token: env:NAME, cmd:COMMAND, or the words")
         ->type_name("SOURCE");
+    command
+        ->add_option("--oauth", o.oauth,
+                     "How to log in to it, where it needs to be said (docs/mcp.md: client_id, "
+                     "scopes, ...); may be given several times")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
     command->add_option("--header", o.headers, "A header for it; may be given several times")
         ->type_name("NAME:VALUE")
         ->allow_extra_args(false);
@@ -279,6 +316,16 @@ McpCommands::McpCommands(CLI::App& app, bool& json) {
       with_name(add("test", "Connect to a server, list what it has, and let go",
                     "reef mcp test files -a reef\n  reef mcp test new -- my-server --stdio")),
       "Agent (default: the daemon's)"));
+  o.login = with_agent(
+      with_name(
+          add("login",
+              "Log in to a server: prints the page to visit and waits for the browser, or for "
+              "the address it ended at on stdin",
+              "reef mcp login issues -a reef")),
+      "Agent (default: the daemon's)");
+  o.logout = with_agent(
+      with_name(add("logout", "Forget the login to a server", "reef mcp logout issues -a reef")),
+      "Agent (default: the daemon's)");
   o.watch = add("watch", "Print what happens to servers, until interrupted", "reef mcp watch");
 }
 
@@ -291,6 +338,8 @@ Result<json::object> McpCommands::server() const {
   if (o.timeout > 0) out["timeout"] = o.timeout;
   REEF_TRY(auto env, pairs_from(o.env, '=', "--env"));
   if (!env.empty()) out["env"] = std::move(env);
+  REEF_TRY(auto oauth, oauth_from(o.oauth));
+  if (!oauth.empty()) out["oauth"] = std::move(oauth);
   REEF_TRY(auto headers, pairs_from(o.headers, ':', "--header"));
   if (!headers.empty()) out["headers"] = std::move(headers);
   if (!o.command.empty()) {
@@ -311,6 +360,13 @@ int McpCommands::run(const Context& context) const {
   if (o.watch->parsed())
     return with_client(context, "mcp watch", Start::if_needed,
                        [&](Client& client) { return watch(context, client); });
+  if (o.login->parsed())
+    return with_client(context, "mcp login", Start::if_needed,
+                       [&](Client& client) { return mcp_login(context, client, o.agent, o.name); });
+  if (o.logout->parsed())
+    return with_client(context, "mcp logout", Start::if_needed, [&](Client& client) {
+      return mcp_logout(context, client, o.agent, o.name);
+    });
   if (o.rm->parsed())
     return with_client(context, "mcp rm", Start::if_needed,
                        [&](Client& client) { return rm(context, client, owner, o.name); });

@@ -13,6 +13,7 @@
 //   utf8.h        valid, sanitize, prefix, printable      text that is safe to store and show
 //   overload.h    Overload                                one lambda per variant alternative
 //   clock.h       Clock, TimePoint, format_iso            time tests can own
+//   secrets.h     Secrets, mask                           what must not be shown
 //   random.h      Random                                  randomness tests can replay
 //   log.h         log::info ...                           stderr and logs/reefd.log
 #pragma once

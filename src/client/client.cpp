@@ -18,6 +18,8 @@ bool is_last(const protocol::ServerMessage& message) {
       return message.session_list().last();
     case M::kSessionData:
       return message.session_data().last();
+    case M::kMcpLogin:
+      return message.mcp_login().done();
     case M::kImportEvent:
       return message.import_event().last();
     case M::kCheckReport:

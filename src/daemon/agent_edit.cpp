@@ -106,7 +106,11 @@ std::string without_section(std::string_view text, std::string_view key) {
 
 bool is_secret_name(std::string_view name) {
   const auto lower = utf8::lower_ascii(name);
-  for (const std::string_view word : {"key", "token", "secret", "password", "auth", "credential"})
+  // Tables and settings about secrets that are none.
+  for (const std::string_view word : {"oauth", "auth_method", "key_id", "private_key_file"})
+    if (lower == word) return false;
+  for (const std::string_view word :
+       {"key", "token", "secret", "password", "auth", "credential", "assertion"})
     if (lower.find(word) != std::string::npos) return true;
   return false;
 }

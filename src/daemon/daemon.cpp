@@ -38,6 +38,7 @@
 #include "mcp/mcp.h"
 #include "model/local/local.h"
 #include "model/scripted/scripted.h"
+#include "oauth/oauth.h"
 #include "organise/organise.h"
 #include "policy/policy.h"
 #include "server/server.h"
@@ -92,11 +93,15 @@ class Daemon {
         memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
         definitions_(io.get_executor(), files_, pool_, home_.root),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
+        accounts_(
+            oauth::House{io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
+                         [this](std::string source) { return fetch_secret(std::move(source)); },
+                         files_, pool_, home_.logins()}),
         mcps_(mcp::Pool::House{
             io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
             [this](std::string source) { return fetch_secret(std::move(source)); },
             [this](const std::string& name) { return components_.address_of(name); },
-            [this] { return random_.next(); }}),
+            [this] { return random_.next(); }, &accounts_}),
         components_(io.get_executor(), home_.run(),
                     [this](const std::string& name) { mcps_.component_changed(name); }),
         skills_(files_, pool_, home_.skills()),
@@ -195,6 +200,10 @@ class Daemon {
     static_cast<void>(co_await definitions_.look());
     sessions_.set_on_change(
         [this](const session::SessionId& id, bool rewritten) { recall_.changed(id, rewritten); });
+    // Who was logged in has to log in again then; the rest works.
+    if (const auto loaded = co_await accounts_.load(); !loaded)
+      log::error("logins: {}", loaded.error().what);
+    accounts_.on_change([this](const oauth::Account& account) { mcps_.account_changed(account); });
     mcps_.set_idle(config.mcp_idle);
     components_.start();
     REEF_CO_TRY(auto setup, make_setup(config));
@@ -243,6 +252,7 @@ class Daemon {
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     for (const auto& listener : listeners_) co_await listener->settle(deadline);
     for (const auto& listener : listeners_) co_await listener->stop();
+    co_await accounts_.stop();
     co_await importer_.stop();
     co_await changes_.stop();
     co_await sessions_.stop();
@@ -260,6 +270,7 @@ class Daemon {
     for (const auto& listener : listeners_) co_await listener->stop();
     co_await components_.stop();
     co_await mcps_.stop();
+    co_await accounts_.stop();
     co_await sessions_.stop();
     co_await recall_.stop();
     tasks_.cancel();
@@ -456,6 +467,7 @@ class Daemon {
   server::Mcps mcps() {
     server::Mcps out;
     out.pool = &mcps_;
+    out.accounts = &accounts_;
     out.read = [](const std::string& config) { return mcp_spec_from(config); };
     out.save = [this](std::string agent, std::string config) {
       return shielded(alone(save_mcp(std::move(agent), std::move(config))));
@@ -677,6 +689,7 @@ class Daemon {
   organise::Definitions definitions_;
   organise::Changes changes_;
   std::unique_ptr<http::Client> http_;  // once somebody needs it
+  oauth::Accounts accounts_;
   mcp::Pool mcps_;
   Components components_;
   skills::Library skills_;

@@ -19,6 +19,7 @@ struct Home {
   std::string index() const { return root + "/index"; }
   std::string skills() const { return root + "/skills"; }
   std::string subscriptions() const { return root + "/events/subscriptions.toml"; }
+  std::string logins() const { return root + "/logins.json"; }
   std::string run() const { return root + "/run"; }
   std::string logs() const { return root + "/logs"; }
   std::string log_file() const { return logs() + "/reefd.log"; }

@@ -61,6 +61,9 @@ Result<mcp::Spec> mcp_spec_from(const json::object& fields) {
       REEF_CHECK(read_text(value, key, spec.url));
     } else if (key == "auth") {
       REEF_CHECK(read_text(value, key, spec.auth));
+    } else if (key == "oauth") {
+      if (!value.is_object()) return wrong(key, "must be a table");
+      REEF_TRY(spec.oauth, oauth::settings_from(value.get_object()));
     } else if (key == "env") {
       REEF_CHECK(read_texts(value, key, spec.env));
     } else if (key == "headers") {

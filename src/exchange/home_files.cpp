@@ -46,7 +46,9 @@ Result<std::uint64_t> whole_lines(Files& files, int fd, std::uint64_t size) {
 }  // namespace
 
 bool is_kept(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kLeft = {"run", "logs", "catalog", "index", "staging"};
+  // A login that is renewed in two places ends in both.
+  constexpr std::array<std::string_view, 7> kLeft = {
+      "run", "logs", "catalog", "index", "staging", "logins.json", "logins.json.broken"};
   return std::find(kLeft.begin(), kLeft.end(), name) == kLeft.end() && !is_half_done(name);
 }
 

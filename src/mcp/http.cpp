@@ -69,7 +69,7 @@ class Http final : public Transport {
 };
 
 http::Headers Http::headers(const http::Headers& more) const {
-  auto out = standing_headers(server_);
+  http::Headers out;
   if (!session_.empty()) out.emplace_back("Mcp-Session-Id", session_);
   for (const auto& header : more) out.push_back(header);
   // A request may name its own, when it asks for another one.
@@ -96,7 +96,7 @@ Task<Status> Http::send(Outgoing out) {
   request.headers.emplace_back("Accept", "application/json, text/event-stream");
   request.body = json::write(out.message);
   const bool had_session = !session_.empty();
-  auto sent = co_await client_.send(std::move(request), kHttpTimeouts);
+  auto sent = co_await send_to(client_, server_, std::move(request), kHttpTimeouts);
   if (!sent) co_return std::move(sent).error();
   auto answer = *std::move(sent);
   if (const auto* session = http::find_header(answer.headers(), "mcp-session-id");
@@ -107,7 +107,7 @@ Task<Status> Http::send(Outgoing out) {
   if (!out.id) {
     // The body of what is only taken note of means nothing.
     Status done = Ok{};
-    if (!good) done = status_error(status, had_session, server_.secrets, {});
+    if (!good) done = status_error(status, had_session, server_, {});
     client_.drain(std::move(answer));
     co_return done;
   }
@@ -125,15 +125,15 @@ Task<Status> Http::send(Outgoing out) {
     co_return Error(Errc::too_large,
                     fmt::format("the server's answer has more than {} bytes", kMessageBytesMax));
   if (had_session && tells_of_a_lost_session(status, body))
-    co_return Error(Errc::gone, status_error(status, true, server_.secrets, body).what);
+    co_return Error(Errc::gone, status_error(status, true, server_, body).what);
   auto message = message_from(body);
   const bool is_answer = message && message->kind == Message::Kind::answer;
-  if (!is_answer && !good) co_return status_error(status, had_session, server_.secrets, body);
+  if (!is_answer && !good) co_return status_error(status, had_session, server_, body);
   if (!is_answer)
     co_return Error(Errc::invalid, message ? "the server answered with something else than a result"
                                            : message.error().what);
   if (status == 401 || status == 403 || status >= 500)
-    co_return status_error(status, had_session, server_.secrets, body);
+    co_return status_error(status, had_session, server_, body);
   // Refusals of what could not be read name no request.
   if (message->id.is_null() || !good) message->id = *out.id;
   if (message->id != json::value(*out.id))
@@ -196,9 +196,10 @@ Task<Result<http::Answer>> Http::get(const std::string& last_id) {
   request.headers.emplace_back("Accept", "text/event-stream");
   if (!last_id.empty()) request.headers.emplace_back("Last-Event-ID", last_id);
   const bool had_session = !session_.empty();
-  REEF_CO_TRY(auto answer, co_await client_.send(std::move(request), kHttpTimeouts));
+  REEF_CO_TRY(auto answer,
+              co_await send_to(client_, server_, std::move(request), kHttpTimeouts, Weight::aside));
   if (answer.status() == 200 && is_event_stream(answer)) co_return std::move(answer);
-  auto error = status_error(answer.status(), had_session, server_.secrets, {});
+  auto error = status_error(answer.status(), had_session, server_, {});
   client_.drain(std::move(answer));
   co_return error;
 }
@@ -252,7 +253,7 @@ Task<void> Http::close() {
   auto timeouts = kHttpTimeouts;
   timeouts.connect = timeouts.first_byte = timeouts.idle = kGoodbyePatience;
   // Whether it takes leave of us changes nothing.
-  if (auto answer = co_await client_.send(std::move(request), timeouts))
+  if (auto answer = co_await send_to(client_, server_, std::move(request), timeouts, Weight::aside))
     client_.drain(*std::move(answer));
 }
 

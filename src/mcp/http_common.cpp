@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "oauth/account.h"
 
 namespace reef::mcp {
 namespace {
@@ -16,7 +17,8 @@ std::string_view origin_of(std::string_view url) {
   return url.substr(0, url.find_first_of("/?#", scheme + 3));
 }
 
-}  // namespace
+// Once for a token that was renewed, once for a proof that needs the server's word in it.
+constexpr int kAttemptsMax = 3;
 
 http::Headers standing_headers(const Resolved& server) {
   http::Headers out;
@@ -28,13 +30,46 @@ http::Headers standing_headers(const Resolved& server) {
   return out;
 }
 
+}  // namespace
+
+std::string Resolved::scrub(std::string text) const {
+  text = secrets.scrub(std::move(text));
+  return account ? account->scrub(std::move(text)) : text;
+}
+
+Task<Result<http::Answer>> send_to(http::Client& client, const Resolved& server,
+                                   http::Request request, http::Timeouts timeouts, Weight weight) {
+  for (auto& header : standing_headers(server)) request.headers.push_back(std::move(header));
+  const auto account = server.account;
+  if (!account) co_return co_await client.send(std::move(request), timeouts);
+  std::string first;
+  for (int attempt = 1;; ++attempt) {
+    auto shown = co_await account->credentials(request.method, request.url);
+    if (attempt == 1) first = shown.token;
+    auto carried = request;
+    for (auto& header : shown.headers) carried.headers.push_back(std::move(header));
+    REEF_CO_TRY(auto answer, co_await client.send(std::move(carried), timeouts));
+    const int status = answer.status();
+    if ((status != 401 && status != 403) || attempt == kAttemptsMax) co_return std::move(answer);
+    oauth::Account::Refusal refusal;
+    refusal.status = status;
+    refusal.headers = answer.headers();
+    refusal.token = shown.token;
+    refusal.renewed = shown.token != first;
+    refusal.aside = weight == Weight::aside;
+    REEF_CO_TRY(const bool retry, co_await account->refused(std::move(refusal)));
+    if (!retry) co_return std::move(answer);
+    client.drain(std::move(answer));
+  }
+}
+
 bool is_event_stream(const http::Answer& answer) {
   const auto* type = http::find_header(answer.headers(), "content-type");
   return type && utf8::lower_ascii(*type).starts_with("text/event-stream");
 }
 
-Error status_error(int status, bool had_session, const Secrets& secrets, std::string_view body) {
-  const auto said = utf8::excerpt(secrets.scrub(utf8::sanitize(body)), kShownBytesMax);
+Error status_error(int status, bool had_session, const Resolved& server, std::string_view body) {
+  const auto said = utf8::excerpt(server.scrub(utf8::sanitize(body)), kShownBytesMax);
   auto what = fmt::format("the server answered with HTTP status {}", status);
   if (!said.empty()) what += ": " + said;
   switch (status) {

@@ -127,7 +127,7 @@ Task<Result<std::shared_ptr<Peer>>> Peer::connect(House house, Resolved server, 
   peer->watch_ = {};
   co_await peer->close();
   auto error = std::move(opened).error();
-  error.what = peer->server_.secrets.scrub(std::move(error.what));
+  error.what = peer->server_.scrub(std::move(error.what));
   co_return error;
 }
 
@@ -325,7 +325,7 @@ Task<void> Peer::send_soon(std::shared_ptr<Peer> self, std::shared_ptr<Pending> 
   auto sent = co_await self->transport_->send(std::move(out));
   if (sent) co_return;
   auto error = std::move(sent).error();
-  error.what = self->server_.secrets.scrub(std::move(error.what));
+  error.what = self->server_.scrub(std::move(error.what));
   pending->settle({.failure = std::move(error)});
 }
 
@@ -431,11 +431,10 @@ Task<Peer::Answer> Peer::exchange(std::string method, json::object params, CallO
 Result<json::object> Peer::result_of(Answer answer) const {
   if (answer.failure) return *std::move(answer.failure);
   if (answer.refusal)
-    return Error(
-        code_of(*answer.refusal),
-        fmt::format("{} (code {})",
-                    utf8::excerpt(server_.secrets.scrub(answer.refusal->message), kSaidBytesMax),
-                    answer.refusal->code));
+    return Error(code_of(*answer.refusal),
+                 fmt::format("{} (code {})",
+                             utf8::excerpt(server_.scrub(answer.refusal->message), kSaidBytesMax),
+                             answer.refusal->code));
   return *std::move(answer.result);
 }
 
@@ -612,7 +611,7 @@ void Peer::take_notification(const Message& message) {
                                           : json::write(*data);
     log::info("mcp {}: {}: {}", server_.spec.name,
               utf8::excerpt(json::find_string(message.params, "level").value_or("info")),
-              utf8::excerpt(server_.secrets.scrub(text), kSaidBytesMax));
+              utf8::excerpt(server_.scrub(text), kSaidBytesMax));
   }
 }
 
@@ -727,7 +726,7 @@ Task<Result<json::object>> Peer::answer_to(std::string method, json::object para
 
 void Peer::end(Error why) {
   if (closed_) return;
-  why.what = server_.secrets.scrub(std::move(why.what));
+  why.what = server_.scrub(std::move(why.what));
   closed_ = why;
   for (const auto& [id, pending] : pending_) pending->settle({.failure = why});
   if (watch_.on_closed) watch_.on_closed(std::move(why));

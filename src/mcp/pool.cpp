@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "mcp/backoff.h"
+#include "oauth/accounts.h"
 
 namespace reef::mcp {
 namespace {
@@ -32,21 +34,42 @@ std::string_view word_for(State state) {
       return "disconnected";
     case State::failed:
       return "failed";
+    case State::needs_login:
+      return "needs login";
   }
   return "unknown";
 }
 
+Error wants_login(const std::string& agent, const std::string& server) {
+  return Error(Errc::unauthorized,
+               fmt::format("server '{}' wants a login: {}", server, login_command(agent, server)));
+}
+
+using Owners = std::set<std::pair<std::string, std::string>>;  // agent, name
+
+void tell(const Owners& owners, const std::function<void(const std::string&)>& told) {
+  if (!told) return;
+  std::set<std::string> agents;
+  for (const auto& [agent, name] : owners) agents.insert(agent);
+  for (const auto& agent : agents) told(agent);
+}
+
 }  // namespace
+
+std::string login_command(const std::string& agent, const std::string& server) {
+  return fmt::format("reef mcp login {} -a {}", server, agent);
+}
 
 struct Pool::Entry {
   Entry(const Executor& loop, Spec what, Backoff pauses)
       : spec(std::move(what)), backoff(pauses), changed(loop), connecting(loop, "mcp connect") {}
 
   const Spec spec;  // of whoever came first; the name is only for the log
-  std::set<std::pair<std::string, std::string>> owners = {};  // agent, name
+  Owners owners = {};
   State state = State::unknown;
   std::string error = {}, last_failure = {};
   std::shared_ptr<Peer> peer = {};
+  std::shared_ptr<oauth::Account> account = {};
   PeerInfo info = {};
   std::vector<Tool> tools = {};
   bool listing = false, list_stale = false;
@@ -106,9 +129,11 @@ void Pool::declare(const std::string& agent, const std::vector<Spec>& servers) {
   for (const auto& spec : servers) {
     auto key = fingerprint(spec);
     auto& entry = entries_[key];
-    if (!entry)
+    if (!entry) {
       entry = std::make_shared<Entry>(house_.loop, spec,
                                       Backoff{limits_.backoff_min, limits_.backoff_max});
+      entry->account = account_of(spec);
+    }
     entry->owners.insert({agent, spec.name});
     declared_[agent].emplace_back(spec, std::move(key));
   }
@@ -142,7 +167,10 @@ std::vector<Listing> Pool::list(const std::string& agent) const {
     if (!agent.empty() && name != agent) continue;
     for (const auto& [spec, key] : servers) {
       const auto& entry = *entries_.at(key);
-      out.push_back({name, spec, entry.state, entry.error, entry.info, entry.tools});
+      Listing one{name, spec, entry.state, entry.error, entry.info, entry.tools};
+      if (entry.state == State::needs_login) one.error = login_command(name, spec.name);
+      if (entry.account && entry.account->grant()) one.login = entry.account->grant()->issuer;
+      out.push_back(std::move(one));
     }
   }
   return out;
@@ -201,6 +229,7 @@ Task<Result<Resolved>> Pool::resolve(Spec spec) {
     if (spec.args[i] != shown.args[i])
       out.secrets.add(
           spec.args[i].substr(shown.args[i] == kMasked ? 0 : spec.args[i].find('=') + 1));
+  out.account = account_of(spec);
   out.spec = std::move(spec);
   co_return out;
 }
@@ -239,7 +268,46 @@ void Pool::fail(Entry& entry, Error why) {
   // Said once, however often it is tried.
   if (why.what != entry.last_failure) log::warn("mcp {}: {}", entry.spec.name, why.what);
   entry.last_failure = why.what;
-  set_state(entry, State::failed, std::move(why.what));
+  const bool login = why.code == Errc::unauthorized && entry.account;
+  set_state(entry, login && entry.account->needs_login() ? State::needs_login : State::failed,
+            std::move(why.what));
+}
+
+// ---- logins ----
+
+std::shared_ptr<oauth::Account> Pool::account_of(const Spec& spec) const {
+  const auto is_authorization = [](const auto& header) {
+    return utf8::lower_ascii(header.first) == "authorization";
+  };
+  if (!house_.accounts || spec.url.empty() || spec.component || !spec.auth.empty() ||
+      std::any_of(spec.headers.begin(), spec.headers.end(), is_authorization))
+    return nullptr;
+  return house_.accounts->account(spec.url, spec.oauth);
+}
+
+void Pool::account_changed(const oauth::Account& account) {
+  if (stopping_) return;
+  for (const auto& [key, entry] : entries_) {
+    // An attempt under way sees it for itself.
+    if (entry->account.get() != &account || entry->state == State::connecting ||
+        entry->state == State::unknown)
+      continue;
+    if (!account.needs_login()) {
+      if (entry->state == State::connected) continue;
+      forget_failures(*entry);
+      begin_connecting(entry);
+    } else if (entry->state == State::connected) {
+      if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
+      fail(*entry, Error(Errc::unauthorized, "the server wants a login"));
+    }
+  }
+}
+
+// It is another server now, or we are somebody else to it.
+void Pool::forget_failures(Entry& entry) {
+  entry.ended = false;
+  entry.backoff.succeed();
+  entry.next_attempt = steady_clock::now();
 }
 
 void Pool::component_changed(const std::string& name) {
@@ -247,9 +315,7 @@ void Pool::component_changed(const std::string& name) {
     if (!entry->spec.component || entry->spec.name != name) continue;
     entry->connecting.cancel();
     entry->listing = false;
-    entry->ended = false;
-    entry->backoff.succeed();
-    entry->next_attempt = steady_clock::now();
+    forget_failures(*entry);
     if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
     const bool here = house_.find_component && house_.find_component(name);
     set_state(*entry, State::disconnected, here ? "" : "the component is gone");
@@ -319,10 +385,7 @@ void Pool::take_tools(Entry& entry, std::vector<Tool> tools) {
   const bool unchanged =
       std::equal(tools.begin(), tools.end(), entry.tools.begin(), entry.tools.end(), same);
   entry.tools = std::move(tools);
-  if (unchanged || !told_) return;
-  std::set<std::string> agents;
-  for (const auto& [agent, name] : entry.owners) agents.insert(agent);
-  for (const auto& agent : agents) told_(agent);
+  if (!unchanged) tell(entry.owners, told_);
 }
 
 // ---- use ----
@@ -358,6 +421,8 @@ Task<Result<Pool::Lease>> Pool::use(std::string agent, std::string server) {
     if (entry->state == State::connected && entry->peer) co_return Lease(entry, entry->peer);
     if (entry->state != State::connecting) {
       if (tried || entry->owners.empty()) break;
+      if (entry->state == State::needs_login && steady_clock::now() < entry->next_attempt)
+        co_return wants_login(agent, server);
       if (entry->ended && !entry->spec.auto_restart)
         co_return Error(Errc::unavailable,
                         fmt::format("server '{}' has ended and is not started again "
@@ -382,6 +447,7 @@ Task<Result<Pool::Lease>> Pool::use(std::string agent, std::string server) {
       co_return Error(Errc::timeout, fmt::format("server '{}' is still being connected", server));
     static_cast<void>(co_await entry->changed.wait_until(deadline));
   }
+  if (entry->state == State::needs_login) co_return wants_login(agent, server);
   co_return Error(Errc::unavailable,
                   fmt::format("server '{}' cannot be reached: {}", server, entry->error));
 }
@@ -391,6 +457,8 @@ Task<Result<CallResult>> Pool::call(std::string agent, std::string server, std::
   for (int attempt = 0;; ++attempt) {
     REEF_CO_TRY(const auto lease, co_await use(agent, server));
     auto result = co_await lease->call_tool(tool, arguments, options);
+    if (!result && result.error().code == Errc::unauthorized && lease.entry_->account)
+      result.error().what += ": " + login_command(agent, server);
     if (result || result.error().code != Errc::gone || attempt > 0) co_return result;
     drop(lease);
   }
@@ -406,7 +474,7 @@ Task<Result<std::shared_ptr<Peer>>> Pool::connect_alone(Spec spec) {
 // ---- events ----
 
 void Pool::set_state(Entry& entry, State state, std::string error) {
-  entry.state = state;
+  const bool wanted_login = std::exchange(entry.state, state) == State::needs_login;
   entry.error = std::move(error);
   entry.changed.notify_all();
   Event event{state, {}, {}, {}, entry.error, house_.clock.now()};
@@ -415,9 +483,12 @@ void Pool::set_state(Entry& entry, State state, std::string error) {
   for (const auto& [agent, server] : entry.owners) {
     event.agent = agent;
     event.server = server;
+    if (state == State::needs_login) event.error = login_command(agent, server);
     publish(event);
   }
   log::debug("mcp {}: {}", entry.spec.name, word_for(state));
+  // Agents know of it.
+  if (wanted_login != (state == State::needs_login)) tell(entry.owners, told_);
 }
 
 void Pool::publish(const Event& event) {

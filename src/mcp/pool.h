@@ -17,9 +17,23 @@
 #include "base/task_group.h"
 #include "mcp/peer.h"
 
+namespace reef::oauth {
+class Accounts;
+}
+
 namespace reef::mcp {
 
-enum class State : std::uint8_t { unknown, connecting, connected, disconnected, failed };
+enum class State : std::uint8_t {
+  unknown,
+  connecting,
+  connected,
+  disconnected,
+  failed,
+  needs_login,  // by a user; the error says how
+};
+
+// What a user types to log in.
+std::string login_command(const std::string& agent, const std::string& server);
 
 // What is known of a declared server without asking it.
 struct Listing {
@@ -29,6 +43,7 @@ struct Listing {
   std::string error;
   PeerInfo info;
   std::vector<Tool> tools;  // also while it is not connected, once they were listed
+  std::string login = {};   // the issuer it is logged in with
 };
 
 struct Event {
@@ -69,6 +84,8 @@ class Pool {
     std::function<std::optional<std::string>(const std::string& name)> find_component = {};
     // Spreads attempts; not set: they come to the millisecond.
     std::function<std::uint64_t()> chance = {};
+    // Who logs in. nullptr: nobody can.
+    oauth::Accounts* accounts = nullptr;
   };
   struct Limits {
     std::chrono::milliseconds idle = std::chrono::minutes(30);
@@ -94,6 +111,11 @@ class Pool {
 
   // A component came, went or moved: those who have it are connected to where it is now.
   void component_changed(const std::string& name);
+
+  // What a server is shown, where that is not configured: nullptr for others.
+  std::shared_ptr<oauth::Account> account_of(const Spec& spec) const;
+  // Somebody has logged in or out, or has to: connections follow.
+  void account_changed(const oauth::Account& account);
 
   // In the order they were declared; of all agents when none is named.
   std::vector<Listing> list(const std::string& agent = {}) const;
@@ -150,6 +172,7 @@ class Pool {
   void fail(Entry& entry, Error why);
   // It is over, by us or by it: one that lasted was a success.
   static bool lasted(Entry& entry);
+  static void forget_failures(Entry& entry);
   void set_state(Entry& entry, State state, std::string error);
   void publish(const Event& event);
   void close_soon(std::shared_ptr<Peer> peer);

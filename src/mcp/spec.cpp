@@ -11,12 +11,7 @@ namespace reef::mcp {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 48;
-constexpr std::size_t kSecretBytesMin = 6;
 constexpr std::size_t kListMax = 1000;
-
-bool names_a_place(std::string_view value) {
-  return value.starts_with("env:") || value.starts_with("cmd:");
-}
 
 bool is_secret_name(std::string_view name) {
   const auto lower = utf8::lower_ascii(name);
@@ -24,10 +19,6 @@ bool is_secret_name(std::string_view name) {
        {"key", "token", "secret", "password", "passwd", "auth", "credential"})
     if (lower.find(word) != std::string::npos) return true;
   return false;
-}
-
-std::string mask(const std::string& value) {
-  return value.empty() || names_a_place(value) ? value : std::string(kMasked);
 }
 
 bool holds_nul(std::string_view text) {
@@ -92,7 +83,12 @@ Status check(const Spec& spec) {
                    fmt::format("headers: '{}' cannot be a header", utf8::excerpt(name)));
   if (!is_header_value(spec.auth))
     return Error(Errc::invalid, "auth: must not hold control characters");
-  return Ok{};
+  if (spec.oauth != oauth::Settings()) {
+    if (spec.url.empty()) return Error(Errc::invalid, "oauth is for servers with a url");
+    if (!spec.auth.empty())
+      return Error(Errc::invalid, "auth and oauth: a token is either given or got, not both");
+  }
+  return oauth::check(spec.oauth);
 }
 
 std::string fingerprint(const Spec& spec) {
@@ -100,9 +96,12 @@ std::string fingerprint(const Spec& spec) {
   for (const auto& [name, value] : spec.env) env[name] = value;
   for (const auto& [name, value] : spec.headers) headers[name] = value;
   json::array args(spec.args.begin(), spec.args.end());
+  json::object login;
+  for (const auto& [key, value] : oauth::words_of(spec.oauth)) login[key] = value;
   return json::write(json::array{spec.command, std::move(args), std::move(env), spec.cwd, spec.url,
-                                 std::move(headers), spec.auth, spec.timeout.count(),
-                                 spec.auto_restart, spec.component ? spec.name : std::string()});
+                                 std::move(headers), spec.auth, std::move(login),
+                                 spec.timeout.count(), spec.auto_restart,
+                                 spec.component ? spec.name : std::string()});
 }
 
 std::vector<std::string> masked_args(const std::vector<std::string>& args) {
@@ -149,24 +148,10 @@ Spec masked(const Spec& spec) {
   for (auto& [name, value] : out.env) value = mask(value);
   for (auto& [name, value] : out.headers) value = mask(value);
   out.auth = mask(out.auth);
+  out.oauth = oauth::masked(spec.oauth);
   out.args = masked_args(spec.args);
   out.url = masked_url(spec.url);
   return out;
-}
-
-void Secrets::add(std::string secret) {
-  if (secret.size() < kSecretBytesMin) return;
-  values_.push_back(std::move(secret));
-  std::sort(values_.begin(), values_.end(),
-            [](const auto& a, const auto& b) { return a.size() > b.size(); });
-}
-
-std::string Secrets::scrub(std::string text) const {
-  for (const auto& secret : values_)
-    for (auto at = text.find(secret); at != std::string::npos;
-         at = text.find(secret, at + kMasked.size()))
-      text.replace(at, secret.size(), kMasked);
-  return text;
 }
 
 }  // namespace reef::mcp

@@ -8,8 +8,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/secrets.h"
+#include "oauth/settings.h"
 
 namespace reef::mcp {
+
+using reef::kMasked;
+using reef::Secrets;
 
 struct Spec {
   std::string name;  // the agent's word for it
@@ -24,6 +29,8 @@ struct Spec {
   std::string url = {};
   std::map<std::string, std::string> headers = {};  // values as those of env
   std::string auth = {};  // a bearer token or whole Authorization value, env:NAME or cmd:COMMAND
+  // How a token is got when there is no auth; the defaults are for whoever answers 401.
+  oauth::Settings oauth = {};
 
   bool auto_restart = true;  // false: once it has ended or failed it is left alone until it changes
   std::chrono::milliseconds timeout{60'000};  // of a call that says nothing meanwhile
@@ -43,23 +50,10 @@ Status check(const Spec& spec);
 // included. Holds secrets; never shown.
 std::string fingerprint(const Spec& spec);
 
-// What people see in the place of a secret.
-inline constexpr std::string_view kMasked = "***";
 // For lists: values of env and headers, auth, and what looks like a secret in arguments and
 // addresses are masked, unless they only name where the secret is (env:NAME, cmd:COMMAND).
 Spec masked(const Spec& spec);
 std::vector<std::string> masked_args(const std::vector<std::string>& args);
 std::string masked_url(const std::string& url);
-
-// Texts that must not be shown, in the words of others (errors, logs).
-class Secrets {
- public:
-  // Short ones are left out: they would be found everywhere.
-  void add(std::string secret);
-  std::string scrub(std::string text) const;
-
- private:
-  std::vector<std::string> values_;  // the longest first
-};
 
 }  // namespace reef::mcp

@@ -30,13 +30,12 @@ class Sse final : public Transport {
     http::Request request;
     request.method = "GET";
     request.url = server_.spec.url;
-    request.headers = standing_headers(server_);
     request.headers.emplace_back("Accept", "text/event-stream");
     auto timeouts = kHttpTimeouts;
     timeouts.first_byte = kEndpointPatience;
-    REEF_CO_TRY(auto answer, co_await client_.send(std::move(request), timeouts));
+    REEF_CO_TRY(auto answer, co_await send_to(client_, server_, std::move(request), timeouts));
     if (answer.status() != 200 || !is_event_stream(answer)) {
-      auto error = status_error(answer.status(), false, server_.secrets, {});
+      auto error = status_error(answer.status(), false, server_, {});
       client_.drain(std::move(answer));
       co_return error;
     }
@@ -55,13 +54,12 @@ class Sse final : public Transport {
     if (closing_ || failed_) co_return Error(Errc::unavailable, "the connection is closed");
     http::Request request;
     request.url = endpoint_;
-    request.headers = standing_headers(server_);
     request.headers.emplace_back("Content-Type", "application/json");
     request.body = json::write(out.message);
-    REEF_CO_TRY(auto answer, co_await client_.send(std::move(request), kHttpTimeouts));
+    REEF_CO_TRY(auto answer, co_await send_to(client_, server_, std::move(request), kHttpTimeouts));
     const int status = answer.status();
     Status done = Ok{};
-    if (status < 200 || status >= 300) done = status_error(status, true, server_.secrets, {});
+    if (status < 200 || status >= 300) done = status_error(status, true, server_, {});
     client_.drain(std::move(answer));
     co_return done;
   }

@@ -14,6 +14,10 @@
 #include "mcp/json_rpc.h"
 #include "mcp/spec.h"
 
+namespace reef::oauth {
+class Account;
+}
+
 namespace reef::mcp {
 
 struct Outgoing {
@@ -59,7 +63,12 @@ class Transport {
 // A spec whose secrets have been fetched.
 struct Resolved {
   Spec spec;
-  Secrets secrets;
+  Secrets secrets = {};
+  // Whose tokens are shown; none where the credential is configured.
+  std::shared_ptr<oauth::Account> account = {};
+
+  // Takes everything secret out of the words of others.
+  std::string scrub(std::string text) const;
 };
 
 // Starts the program, in a group of its own.

@@ -179,6 +179,12 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
       return answer_delete_mcp(node, message.delete_mcp());
     case M::kTestMcp:
       return answer_test_mcp(node, message.test_mcp());
+    case M::kLoginMcp:
+      return answer_login_mcp(node, message.login_mcp());
+    case M::kFinishMcpLogin:
+      return answer_finish_mcp_login(node, message.finish_mcp_login());
+    case M::kLogoutMcp:
+      return answer_logout_mcp(node, message.logout_mcp());
     case M::kSubscribeMcpEvents:
       return answer_subscribe_mcp_events(node);
     case M::kListSkills:

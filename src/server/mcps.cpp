@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "oauth/accounts.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -33,6 +34,7 @@ protocol::McpStatus status_of(mcp::State state) {
     case mcp::State::disconnected:
       return protocol::MCP_STATUS_DISCONNECTED;
     case mcp::State::failed:
+    case mcp::State::needs_login:
       return protocol::MCP_STATUS_FAILED;
   }
   return protocol::MCP_STATUS_UNKNOWN;
@@ -49,6 +51,7 @@ protocol::McpEventKind kind_of(mcp::State state) {
     case mcp::State::disconnected:
       return protocol::MCP_EVENT_KIND_DISCONNECTED;
     case mcp::State::failed:
+    case mcp::State::needs_login:
       return protocol::MCP_EVENT_KIND_FAILED;
   }
   return protocol::MCP_EVENT_KIND_UNKNOWN;
@@ -71,6 +74,10 @@ void fill(protocol::McpInfo& out, const mcp::Listing& listing) {
   out.set_status(status_of(listing.state));
   out.set_error(utf8::sanitize(listing.error));
   out.set_tool_count(static_cast<std::uint32_t>(listing.tools.size()));
+  out.set_needs_login(listing.state == mcp::State::needs_login);
+  out.set_login(utf8::sanitize(listing.login));
+  for (const auto& [key, value] : oauth::words_of(shown.oauth))
+    (*out.mutable_oauth())[key] = utf8::sanitize(value);
 }
 
 ServerMessage info_of(const mcp::Pool& pool, const std::string& agent, const std::string& name) {
@@ -125,16 +132,24 @@ Task<void> look_at(mcp::Peer& peer, protocol::McpVerdict& verdict) {
   verdict.set_ok(true);
 }
 
-Task<ServerMessage> test(mcp::Pool& pool, mcp::Spec spec) {
+// `agent`: whose server it is; empty when it is nobody's yet.
+Task<ServerMessage> test(mcp::Pool& pool, mcp::Spec spec, std::string agent) {
   ServerMessage message;
   auto& verdict = *message.mutable_mcp_verdict();
+  const auto account = pool.account_of(spec);
+  const auto name = spec.name;
   const auto begin = steady_clock::now();
   const auto peer = co_await pool.connect_alone(std::move(spec));
   const auto took = steady_clock::now() - begin;
   verdict.set_connect_ms(static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
   if (!peer) {
-    verdict.set_error(utf8::sanitize(peer.error().what));
+    const bool login = peer.error().code == Errc::unauthorized && account && account->needs_login();
+    verdict.set_needs_login(login);
+    auto why = peer.error().what;
+    if (login && !agent.empty()) why += ": " + mcp::login_command(agent, name);
+    if (login && agent.empty()) why += ": `reef mcp add` it, then `reef mcp login`";
+    verdict.set_error(utf8::sanitize(why));
     co_return message;
   }
   const auto& info = (*peer)->info();
@@ -158,6 +173,7 @@ class McpEvents final : public protocol::MessageStream {
     out.set_name(event.server);
     out.set_agent(event.agent);
     out.set_error(utf8::sanitize(event.error));
+    out.set_needs_login(event.state == mcp::State::needs_login);
     out.set_timestamp(format_iso(event.time));
     for (const auto& tool : event.tools) out.add_tools(shown(tool));
     co_return message;
@@ -206,15 +222,20 @@ protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request) {
   if (!request.config().empty()) {
     auto spec = node.mcps.read(request.config());
     if (!spec) return protocol::answer_with(spec.error());
-    return protocol::answer_with(test(*node.mcps.pool, *std::move(spec)));
+    return protocol::answer_with(test(*node.mcps.pool, *std::move(spec), {}));
   }
-  auto agent = node.runtime.setup().find(request.agent());
-  if (!agent) return protocol::answer_with(agent.error());
-  for (const auto& spec : agent->servers)
-    if (spec.name == request.name()) return protocol::answer_with(test(*node.mcps.pool, spec));
-  return protocol::answer_with(Error(
-      Errc::not_found,
-      fmt::format("agent '{}' has no server '{}'", agent->name, utf8::excerpt(request.name()))));
+  auto spec = find_mcp(node, request.agent(), request.name());
+  if (!spec) return protocol::answer_with(spec.error());
+  const auto agent = node.runtime.setup().find(request.agent());
+  return protocol::answer_with(test(*node.mcps.pool, *std::move(spec), agent->name));
+}
+
+Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std::string& name) {
+  REEF_TRY(const auto found, node.runtime.setup().find(agent));
+  for (const auto& spec : found.servers)
+    if (spec.name == name) return spec;
+  return Error(Errc::not_found,
+               fmt::format("agent '{}' has no server '{}'", found.name, utf8::excerpt(name)));
 }
 
 protocol::Answer answer_subscribe_mcp_events(Node& node) {

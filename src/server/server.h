@@ -52,6 +52,10 @@
 #include "session/session.h"
 #include "skills/library.h"
 
+namespace reef::oauth {
+class Accounts;
+}
+
 namespace reef::server {
 
 // What the operations on models need of the daemon. Each `Status` is of a change that is written
@@ -80,6 +84,7 @@ struct Agents {
 // durable and in force.
 struct Mcps {
   mcp::Pool* pool = nullptr;
+  oauth::Accounts* accounts = nullptr;
   std::function<Result<mcp::Spec>(const std::string& config)> read;
   std::function<Task<Status>(std::string agent, std::string config)> save;
   std::function<Task<Status>(std::string agent, std::string name)> remove;
@@ -208,8 +213,13 @@ protocol::Answer answer_upsert_mcp(Node& node, const protocol::UpsertMcp& reques
 protocol::Answer answer_delete_mcp(Node& node, const protocol::DeleteMcp& request);
 protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request);
 protocol::Answer answer_subscribe_mcp_events(Node& node);
+protocol::Answer answer_login_mcp(Node& node, const protocol::LoginMcp& request);
+protocol::Answer answer_finish_mcp_login(Node& node, const protocol::FinishMcpLogin& request);
+protocol::Answer answer_logout_mcp(Node& node, const protocol::LogoutMcp& request);
 
 // What the groups share.
+// A server of an agent, or of the default one.
+Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std::string& name);
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);
 Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defined,
                                   const protocol::ListSessions& in);

@@ -251,19 +251,23 @@ TEST(AgentSecrets, S5_AreMaskedAndSurviveARoundTrip) {
       "model = \"local\"\n"
       "[parameters]\napi_key = \"sk-1\"\nuser_token = \"env:TOKEN\"\nmax_tokens = 5\n"
       "[[mcps]]\nname = \"files\"\nauth = \"Bearer 1\"\nenv = { HOMEISH = \"x\", PIN = \"1234\" "
-      "}\n";
+      "}\n"
+      "[[mcps]]\nname = \"wiki\"\nurl = \"https://h/\"\noauth = { client_id = \"me-77\", "
+      "client_secret = \"cs-88\", assertion = \"as-99\" }\n";
   std::vector<std::string> warnings;
   const auto agent = test::value_of(parse_agent("scout", text, "f", warnings));
   const auto shown = json::write(*agent.config);
-  for (const auto* secret : {"sk-1", "Bearer 1", "1234"})
+  for (const auto* secret : {"sk-1", "Bearer 1", "1234", "cs-88", "as-99"})
     EXPECT_EQ(shown.find(secret), std::string::npos) << shown;
   EXPECT_NE(shown.find("env:TOKEN"), std::string::npos) << "only says where";
+  EXPECT_NE(shown.find("me-77"), std::string::npos) << "who we are is no secret";
   // A client that sends back what it saw changes nothing.
   const auto back = patched(text, shown);
   const auto again = test::value_of(parse_agent("scout", back, "f", warnings));
   EXPECT_NE(back.find("sk-1"), std::string::npos) << back;
   EXPECT_NE(back.find("Bearer 1"), std::string::npos);
   EXPECT_NE(back.find("1234"), std::string::npos);
+  EXPECT_NE(back.find("cs-88"), std::string::npos);
   EXPECT_EQ(again.parameters, agent.parameters);
 }
 

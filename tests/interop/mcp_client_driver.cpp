@@ -1,8 +1,11 @@
 // A client for others' conformance tests: connects to the server named by its last argument, looks
 // at everything it has and uses it once. What is to be called may be said by the suite
-// (MCP_CONFORMANCE_CONTEXT: toolCalls). Exit code 0 when nothing failed.
+// (MCP_CONFORMANCE_CONTEXT: toolCalls, and what an `oauth` table would hold). Where a login is
+// wanted it plays the user and the browser: it visits the page and goes where that sends it. Exit
+// code 0 when nothing failed.
 #include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -10,6 +13,7 @@
 
 #include "http/http.h"
 #include "mcp/mcp.h"
+#include "oauth/oauth.h"
 
 namespace reef::mcp {
 namespace {
@@ -47,8 +51,84 @@ Task<Elicited> say_yes(Elicitation question) {
   co_return out;
 }
 
+// Of what the suite says, what a user would have written into the configuration.
+oauth::Settings settings_from(const json::object& context, const std::string& key_file) {
+  const auto text = [&](std::string_view key) {
+    return std::string(json::find_string(context, key).value_or(""));
+  };
+  const char* name = std::getenv("MCP_CONFORMANCE_SCENARIO");
+  const std::string scenario = name ? name : "";
+  oauth::Settings out;
+  out.client_id = text("client_id");
+  out.client_secret = text("client_secret");
+  out.issuer = text("issuer");
+  if (scenario == "auth/basic-cimd")
+    out.client_metadata_url = "https://conformance-test.local/client-metadata.json";
+  if (scenario.starts_with("auth/client-credentials"))
+    out.grant = oauth::GrantKind::client_credentials;
+  if (scenario == "auth/wif-jwt-bearer") {
+    out.grant = oauth::GrantKind::jwt_bearer;
+    out.assertion = text("valid_jwt");
+  }
+  if (scenario == "auth/enterprise-managed-authorization") {
+    out.grant = oauth::GrantKind::enterprise;
+    out.idp_issuer = text("idp_issuer");
+    out.idp_client_id = text("idp_client_id");
+    out.id_token = text("idp_id_token");
+  }
+  if (const auto pem = text("private_key_pem"); !pem.empty()) {
+    if (std::FILE* file = std::fopen(key_file.c_str(), "w")) {
+      std::fwrite(pem.data(), 1, pem.size(), file);
+      std::fclose(file);
+    }
+    out.private_key_file = key_file;
+  }
+  return out;
+}
+
+// The user, and the browser.
+struct Visitor {
+  static constexpr int kLoginsMax = 5;
+
+  http::Client& http;
+  oauth::Accounts& accounts;
+  std::shared_ptr<oauth::Account> account;
+  int logins = 0;
+
+  Task<Result<std::string>> visit(std::string url) {
+    http::Request request;
+    request.method = "GET";
+    request.url = std::move(url);
+    REEF_CO_TRY(auto answer, co_await http.send(std::move(request), {}));
+    const auto* to = http::find_header(answer.headers(), "location");
+    std::string out = to ? *to : "";
+    http.drain(std::move(answer));
+    co_return out;
+  }
+
+  // Whether what failed is worth another attempt.
+  Task<bool> log_in_after(Error why) {
+    std::printf("refused: %s\n", why.what.c_str());
+    if (why.code != Errc::unauthorized || is_unattended(account->settings()) ||
+        ++logins > kLoginsMax)
+      co_return false;
+    const auto login = accounts.login(account);
+    const auto page = co_await login->begin();
+    if (!page) {
+      std::printf("login: %s\n", page.error().what.c_str());
+      co_return false;
+    }
+    const auto back = co_await visit(page->url);
+    if (back && !back->empty()) static_cast<void>(co_await visit(*back));
+    const auto grant = co_await login->finish();
+    std::printf("login: %s\n", grant ? "ok" : grant.error().what.c_str());
+    co_return grant.ok();
+  }
+};
+
 struct Driver {
   Peer& peer;
+  Visitor& visitor;
   bool failed = false;
 
   void note(const std::string& what, const Status& how) {
@@ -66,13 +146,17 @@ struct Driver {
     CallOptions options;
     options.elicit = say_yes;
     options.progress = [](const Progress&) {};
-    const auto result = co_await peer.call_tool(name, std::move(arguments), options);
+    auto result = co_await peer.call_tool(name, arguments, options);
+    while (!result && co_await visitor.log_in_after(result.error()))
+      result = co_await peer.call_tool(name, arguments, options);
     // A refusal is an answer, too.
     std::printf("tools/call %s: %s\n", name.c_str(), result ? "ok" : result.error().what.c_str());
   }
 
   Task<void> use_everything(const json::object& context) {
-    const auto tools = co_await peer.list_tools();
+    auto tools = co_await peer.list_tools();
+    while (!tools && co_await visitor.log_in_after(tools.error()))
+      tools = co_await peer.list_tools();
     note("tools/list", status_of(tools));
     if (const auto* calls = json::find_array(context, "toolCalls")) {
       for (const auto& one : *calls) {
@@ -119,20 +203,33 @@ Task<void> drive(Executor loop, std::string url, int& exit_code) {
   json::object context;
   if (const char* text = std::getenv("MCP_CONFORMANCE_CONTEXT"))
     if (auto value = json::parse(text); value && value->is_object()) context = value->get_object();
+  PosixFiles files;
+  SystemClock clock;
+  reef::Pool threads(1);
+  const auto as_it_is = [](std::string words) -> Task<Result<std::string>> { co_return words; };
+  oauth::Accounts accounts(oauth::House{loop, clock, [&]() -> http::Client& { return client; },
+                                        as_it_is, files, threads});
+  const auto key_file = "/tmp/mcp_client_driver." + std::to_string(::getpid()) + ".pem";
+  server.spec.oauth = settings_from(context, key_file);
+  server.account = accounts.account(server.spec.url, server.spec.oauth);
+  Visitor visitor{client, accounts, server.account};
   const Peer::House house{loop, client};
-  Peer::Watch watch;
-  auto peer = co_await Peer::connect(house, std::move(server), std::move(watch));
+  auto peer = co_await Peer::connect(house, server, {});
+  while (!peer && co_await visitor.log_in_after(peer.error()))
+    peer = co_await Peer::connect(house, server, {});
+  ::unlink(key_file.c_str());
   if (!peer) {
     std::printf("connect: %s\n", peer.error().what.c_str());
   } else {
     const auto& info = (*peer)->info();
     std::printf("connected: %s, %s, %s\n", info.server.c_str(), info.version.c_str(),
                 info.transport.c_str());
-    Driver driver{**peer};
+    Driver driver{**peer, visitor};
     co_await driver.use_everything(context);
     co_await (*peer)->close();
     exit_code = driver.failed ? 1 : 0;
   }
+  co_await accounts.stop();
   co_await client.stop();
 }
 

@@ -32,7 +32,11 @@ TEST(McpSpec, S5EverythingThatMattersIsInTheFingerprint) {
   others[4].command = "other";
   others[5].auto_restart = false;
   auto web = address();
-  auto with_auth = web, with_header = web;
+  auto with_auth = web, with_header = web, with_client = web, with_secret = web;
+  with_client.oauth.client_id = with_secret.oauth.client_id = "me";
+  with_secret.oauth.client_secret = "secret";
+  EXPECT_NE(fingerprint(web), fingerprint(with_client));
+  EXPECT_NE(fingerprint(with_secret), fingerprint(with_client));
   with_auth.auth = "secret-token";
   with_header.headers["X-Key"] = "secret";
   EXPECT_NE(fingerprint(web), fingerprint(with_auth));
@@ -51,6 +55,8 @@ TEST(McpSpec, SecretsAreMaskedWhereverTheyStand) {
   web.url = "https://user:pw@example.org/mcp?token=abc&x=y#f";
   web.headers["Authorization"] = "Bearer abcdef";
   web.auth = "tok-123456";
+  web.oauth.client_secret = "hunter2";
+  web.oauth.assertion = "cmd:fetch-it";
   const auto a = masked(spec), b = masked(web);
   EXPECT_EQ(a.args, (std::vector<std::string>{"--api-key", "***", "--token=***", "--verbose",
                                               "https://***@h/x?key=***"}));
@@ -58,6 +64,8 @@ TEST(McpSpec, SecretsAreMaskedWhereverTheyStand) {
   EXPECT_EQ(a.env.at("FROM"), "env:NAME");
   EXPECT_EQ(b.url, "https://***@example.org/mcp?token=***&x=***#f");
   EXPECT_EQ(b.headers.at("Authorization"), "***");
+  EXPECT_EQ(b.oauth.client_secret, "***");
+  EXPECT_EQ(b.oauth.assertion, "cmd:fetch-it");
   EXPECT_EQ(b.auth, "***");
 }
 

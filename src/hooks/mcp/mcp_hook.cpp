@@ -150,10 +150,15 @@ std::string McpHook::prompt(const runtime::Agent& agent) const {
   std::string out;
   if (agent.servers.empty()) return out;
   for (const auto& server : pool_.list(agent.name)) {
-    if (server.info.instructions.empty()) continue;
-    out += fmt::format(
-        "{}<mcp_server name=\"{}\">\n{}\n</mcp_server>", out.empty() ? "" : "\n", server.spec.name,
+    std::string words(
         utf8::prefix(utf8::printable(server.info.instructions), kInstructionsBytesMax));
+    // Only the user can do something about it, and may not know.
+    if (server.state == mcp::State::needs_login)
+      words =
+          "It cannot be used before the user has logged in to it, by this command: " + server.error;
+    if (words.empty()) continue;
+    out += fmt::format("{}<mcp_server name=\"{}\">\n{}\n</mcp_server>", out.empty() ? "" : "\n",
+                       server.spec.name, words);
   }
   return out;
 }

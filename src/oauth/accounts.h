@@ -1,0 +1,33 @@
+// All accounts, and the logins that are under way. Loop thread.
+#pragma once
+
+#include <map>
+
+#include "oauth/login.h"
+
+namespace reef::oauth {
+
+class Accounts {
+ public:
+  explicit Accounts(House house) : office_(std::move(house)) {}
+
+  Task<Status> load() { return office_.store.load(); }
+  void on_change(std::function<void(const Account&)> told) { office_.changed = std::move(told); }
+
+  // The one for this server and these settings, whoever has it.
+  std::shared_ptr<Account> account(const std::string& server, const Settings& settings);
+
+  // Lives as long as it is held.
+  std::shared_ptr<Login> login(std::shared_ptr<Account> account);
+  // nullptr when it is over.
+  std::shared_ptr<Login> find_login(const std::string& id) const;
+
+  Task<void> stop();
+
+ private:
+  Office office_;
+  std::map<std::string, std::weak_ptr<Account>> accounts_;
+  std::map<std::string, std::weak_ptr<Login>> logins_;
+};
+
+}  // namespace reef::oauth

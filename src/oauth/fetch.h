@@ -1,0 +1,57 @@
+// Small documents from servers that are not trusted: only from where we may be sent, of bounded
+// size and in bounded time; redirects are not followed. Loop thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/pool.h"
+#include "http/http.h"
+#include "oauth/address.h"
+
+namespace reef::oauth {
+
+// What logging in needs of the daemon; everything must outlive it.
+struct House {
+  Executor loop;
+  Clock& clock;
+  std::function<http::Client&()> http;
+  // A secret from where it is (env:NAME, cmd:COMMAND) or the words themselves.
+  std::function<Task<Result<std::string>>(std::string source)> fetch;
+  Files& files;
+  reef::Pool& pool;
+  std::string file = {};                       // where tokens are kept; empty: nowhere
+  std::chrono::milliseconds patience{20'000};  // with one answer
+};
+
+std::int64_t seconds_now(const Clock& clock);
+
+struct Fetched {
+  int status = 0;
+  std::optional<json::object> document = {};  // where the answer is one
+  std::string nonce = {};                     // for the next proof (DPoP)
+  bool good() const { return status >= 200 && status < 300; }
+};
+
+class Fetcher {
+ public:
+  Fetcher(const House& house, Trust trust) : house_(house), trust_(std::move(trust)) {}
+
+  const House& house() const { return house_; }
+  const Trust& trust() const { return trust_; }
+  Task<Result<Fetched>> get(std::string url);
+  Task<Result<Fetched>> post(std::string url, std::string type, std::string body,
+                             http::Headers headers = {});
+
+ private:
+  Task<Result<Fetched>> ask(http::Request request);
+
+  const House& house_;
+  Trust trust_;
+};
+
+}  // namespace reef::oauth

@@ -1,0 +1,115 @@
+// Logging in to MCP servers and out of them (OAuth). What is secret stays in oauth/.
+#include <fmt/format.h>
+
+#include "base/shield.h"
+#include "base/utf8.h"
+#include "oauth/accounts.h"
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+using protocol::ServerMessage;
+
+Result<std::shared_ptr<oauth::Account>> find_account(Node& node, const std::string& agent,
+                                                     const std::string& name) {
+  if (!node.mcps.pool || !node.mcps.accounts)
+    return Error(Errc::unavailable, "nobody can log in to MCP servers in this daemon");
+  REEF_TRY(const auto spec, find_mcp(node, agent, name));
+  if (spec.url.empty())
+    return Error(Errc::invalid, fmt::format("server '{}' is a program of this machine or a "
+                                            "component: there is no login",
+                                            spec.name));
+  auto account = node.mcps.pool->account_of(spec);
+  if (!account)
+    return Error(
+        Errc::invalid,
+        fmt::format("server '{}' has its credential from the configuration (auth)", spec.name));
+  return account;
+}
+
+// The page to visit, then how it ended.
+class LoginStream final : public protocol::MessageStream {
+ public:
+  explicit LoginStream(std::shared_ptr<oauth::Login> login) : login_(std::move(login)) {}
+
+  Task<std::optional<ServerMessage>> next() override {
+    switch (std::exchange(step_, step_ == Step::begin ? Step::finish : Step::over)) {
+      case Step::begin:
+        co_return co_await begin();
+      case Step::finish:
+        co_return co_await finish();
+      case Step::over:
+        break;
+    }
+    co_return std::nullopt;
+  }
+
+ private:
+  enum class Step : std::uint8_t { begin, finish, over };
+
+  Task<ServerMessage> begin() {
+    const auto visit = co_await login_->begin();
+    if (!visit) {
+      step_ = Step::over;
+      co_return protocol::make_error(visit.error());
+    }
+    ServerMessage message;
+    auto& out = *message.mutable_mcp_login();
+    out.set_id(login_->id());
+    out.set_url(utf8::sanitize(visit->url));
+    out.set_redirect_uri(visit->redirect_uri);
+    co_return message;
+  }
+
+  Task<ServerMessage> finish() {
+    const auto grant = co_await login_->finish();
+    if (!grant) co_return protocol::make_error(grant.error());
+    ServerMessage message;
+    auto& out = *message.mutable_mcp_login();
+    out.set_id(login_->id());
+    out.set_done(true);
+    out.set_issuer(utf8::sanitize(grant->issuer));
+    for (const auto& scope : grant->granted) out.add_scopes(utf8::sanitize(scope));
+    if (grant->expires != TimePoint()) out.set_expires(format_iso(grant->expires));
+    out.set_renewable(login_->is_renewable(*grant));
+    co_return message;
+  }
+
+  std::shared_ptr<oauth::Login> login_;
+  Step step_ = Step::begin;
+};
+
+Task<ServerMessage> log_out(std::shared_ptr<oauth::Account> account) {
+  const auto left = co_await shielded(account->forget());
+  if (!left) co_return protocol::make_error(left.error());
+  ServerMessage message;
+  message.mutable_mcp_logout()->set_was_logged_in(left->was_there);
+  message.mutable_mcp_logout()->set_revoked(left->revoked);
+  co_return message;
+}
+
+}  // namespace
+
+protocol::Answer answer_login_mcp(Node& node, const protocol::LoginMcp& request) {
+  auto account = find_account(node, request.agent(), request.name());
+  if (!account) return protocol::answer_with(account.error());
+  return std::make_unique<LoginStream>(node.mcps.accounts->login(*std::move(account)));
+}
+
+protocol::Answer answer_finish_mcp_login(Node& node, const protocol::FinishMcpLogin& request) {
+  const auto login = node.mcps.accounts ? node.mcps.accounts->find_login(request.id()) : nullptr;
+  if (!login)
+    return protocol::answer_with(Error(Errc::not_found, "there is no such login under way"));
+  const auto taken = login->take(request.redirect_url());
+  if (!taken) return protocol::answer_with(taken.error());
+  return protocol::answer_with(protocol::make_pong());
+}
+
+protocol::Answer answer_logout_mcp(Node& node, const protocol::LogoutMcp& request) {
+  auto account = find_account(node, request.agent(), request.name());
+  if (!account) return protocol::answer_with(account.error());
+  return protocol::answer_with(log_out(*std::move(account)));
+}
+
+}  // namespace reef::server
