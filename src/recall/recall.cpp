@@ -1,6 +1,8 @@
 #include "recall/recall.h"
 
 #include <algorithm>
+#include <fstream>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -27,6 +29,9 @@ constexpr std::size_t kAddAtOnce = 32;
 constexpr std::uint64_t kManyBytes = 256U << 10;
 constexpr std::uint64_t kBatchBytes = 1U << 20;
 constexpr std::size_t kBulkBytes = 24U << 20;
+// Of files that are mapped, ours and the program's own, stays so much in memory.
+constexpr std::size_t kMappedBytesMax = 112U << 20;
+constexpr std::size_t kSearchesBetweenLooks = 16;
 // How long what is only in memory may stay there: after a crash it is read again.
 constexpr std::chrono::seconds kTidyDelay{10};
 constexpr std::chrono::seconds kTidyPause{60};
@@ -406,6 +411,15 @@ Task<Status> Recall::run(search::Job job) {
 
 // ---- search ----
 
+void Recall::bound_memory() {
+  if (++searches_done_ % kSearchesBetweenLooks != 0) return;
+  std::ifstream in("/proc/self/statm");
+  std::size_t all = 0, resident = 0, mapped = 0;
+  if (in >> all >> resident >> mapped &&
+      mapped * static_cast<std::size_t>(::getpagesize()) > kMappedBytesMax)
+    index_->release_files();
+}
+
 Task<Status> Recall::wait_until_caught_up() {
   while (!loaded_ && !stopping_) co_await progress_.wait();
   if (!index_) co_return Error(Errc::unavailable, "the index could not be opened; see the log");
@@ -491,6 +505,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
   const auto limit = std::clamp<std::size_t>(ask.limit, 1, kHitsMax);
   const auto wanted = ask.offset + limit;
   const auto ranking = rank(*index_, searcher, question, filter, wanted);
+  bound_memory();
   if (index_->damaged())
     for (const auto& name : index_->drop_damaged()) {
       log::warn("index: session {} is read again: a file of the index was damaged", name);

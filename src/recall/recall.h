@@ -118,6 +118,8 @@ class Recall {
   Task<void> tidy();
   Task<Status> run(search::Job job);
   Task<void> compare();
+  // Files of the index that were read stay in memory only as far as that is little.
+  void bound_memory();
   // For what was acknowledged before the call.
   Task<Status> wait_until_caught_up();
 
@@ -133,6 +135,7 @@ class Recall {
   std::size_t readers_ = 0;
   std::size_t holds_ = 0;
   std::size_t searches_waiting_ = 0;
+  std::size_t searches_done_ = 0;
   bool loaded_ = false;  // or given up
   bool tidying_ = false;
   bool stopping_ = false;

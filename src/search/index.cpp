@@ -732,4 +732,11 @@ std::uint64_t Index::file_bytes() const {
   return out;
 }
 
+void Index::release_files() const {
+  for (const auto& part : files_parts_) {
+    const auto& file = part.source.file->file();
+    file.release(file.content());
+  }
+}
+
 }  // namespace reef::search

@@ -178,6 +178,9 @@ class Index {
   bool damaged() const;
 
   std::uint64_t file_bytes() const;
+  // Gives back the memory in which files are mapped; what is needed comes again from the system's
+  // cache.
+  void release_files() const;
   std::size_t file_count() const { return files_parts_.size(); }
 
  private:
