@@ -258,6 +258,15 @@ Task<Result<Discovered>> Account::look_up() {
   }
   auto ask = fetcher();
   auto found = co_await discover(ask, server_, *challenge_, settings_);
+  // A secret is for the issuer it was first used with; a server cannot send it to another.
+  const bool has_secret = !settings_.client_secret.empty() || is_unattended(settings_);
+  if (found && has_secret && grant_ && settings_.issuer.empty() &&
+      grant_->issuer != found->server.issuer)
+    found = Error(Errc::denied,
+                  fmt::format("the server wants logins of {} now, not of {}; set oauth.issuer if "
+                              "that is right",
+                              utf8::excerpt(utf8::printable(found->server.issuer)),
+                              utf8::excerpt(utf8::printable(grant_->issuer))));
   if (found) co_return found;
   // What it says may be put right: it is asked again the next time.
   challenge_.reset();

@@ -93,7 +93,9 @@ Task<Status> Login::choose_client() {
   }
   REEF_CO_CHECK(listen(settings.redirect_port));
   auto ask = account_->fetcher();
-  REEF_CO_TRY(registration_, co_await register_client(ask, server, redirect_uri(), scopes_));
+  // Also what may be wanted later: a client is often held to the scopes it named.
+  REEF_CO_TRY(registration_, co_await register_client(ask, server, redirect_uri(),
+                                                      united(scopes_, discovered_.scopes)));
   client_ = client_of(*registration_);
   static_cast<void>(co_await store.put(*registration_));
   co_return Ok{};

@@ -121,6 +121,24 @@ TEST_F(AccountTest, OneThatNamesAnAuthorizationServerIsNotGuessed) {
       << "the client of one issuer is shown to no other";
 }
 
+TEST_F(AccountTest, ASecretIsNotShownToAnotherIssuer) {
+  says_everything();
+  Settings settings;
+  settings.client_id = "me";
+  settings.client_secret = "hunter2-hunter2";
+  Accounts accounts(house());
+  const auto account = accounts.account(url(), settings);
+  log_in(accounts, account);
+  const auto other = server.url() + "/other";
+  says("/.well-known/oauth-protected-resource/mcp",
+       {{"resource", url()}, {"authorization_servers", json::array{other}}});
+  says("/.well-known/oauth-authorization-server/other",
+       {{"issuer", other}, {"token_endpoint", other + "/token"}});
+  EXPECT_EQ(run(io, account->look_up()).error().code, Errc::denied);
+  settings.issuer = other;
+  EXPECT_TRUE(run(io, accounts.account(url(), settings)->look_up()).ok()) << "the user said so";
+}
+
 TEST_F(AccountTest, SlowAndHugeAnswersEnd) {
   Accounts accounts(house());
   const auto account = accounts.account(url(), {});
