@@ -282,10 +282,7 @@ std::vector<std::string> Account::scopes_for(const Discovered& discovered) const
   return out;
 }
 
-Task<Result<Grant>> Account::obtain() {
-  REEF_CO_TRY(const auto discovered, co_await look_up());
-  auto ask = fetcher();
-  const auto& house = office_.house;
+Result<Grant> Account::begin_grant(const Discovered& discovered) const {
   Grant grant;
   grant.server = server_;
   grant.identity = identity_;
@@ -293,11 +290,19 @@ Task<Result<Grant>> Account::obtain() {
   grant.resource = discovered.resource;
   grant.token_endpoint = discovered.server.token_endpoint;
   grant.revocation_endpoint = discovered.server.revocation_endpoint;
-  grant.requested = scopes_for(discovered);
   if (discovered.dpop) {
-    REEF_CO_TRY(const auto key, SigningKey::make());
+    REEF_TRY(const auto key, SigningKey::make());
     grant.dpop_key = key.pem();
   }
+  return grant;
+}
+
+Task<Result<Grant>> Account::obtain() {
+  REEF_CO_TRY(const auto discovered, co_await look_up());
+  auto ask = fetcher();
+  const auto& house = office_.house;
+  REEF_CO_TRY(auto grant, begin_grant(discovered));
+  grant.requested = scopes_for(discovered);
   TokenRequest request;
   request.endpoint = grant.token_endpoint;
   request.issuer = grant.issuer;

@@ -62,6 +62,8 @@ class Account : public std::enable_shared_from_this<Account> {
   // What is asked for: what the settings say, the server wants, or it knows, in this order; and
   // what was had before where more is wanted.
   std::vector<std::string> scopes_for(const Discovered& discovered) const;
+  // What is known of a grant before it is asked for.
+  Result<Grant> begin_grant(const Discovered& discovered) const;
   // Where nobody has to be asked.
   Task<Result<Grant>> obtain();
   Task<Status> adopt(Grant grant);

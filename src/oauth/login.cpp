@@ -152,10 +152,7 @@ Status Login::take(std::string_view redirect_url) {
 }
 
 Task<Result<Grant>> Login::finish() {
-  if (grant_) {
-    static_cast<void>(co_await account_->adopt(*grant_));
-    co_return *grant_;
-  }
+  if (grant_) co_return co_await adopted(*grant_);
   const auto deadline = steady_clock::now() + kVisitPatience;
   while (!came_ && steady_clock::now() < deadline)
     static_cast<void>(co_await changed_.wait_until(deadline));
@@ -176,22 +173,12 @@ Task<Result<Grant>> Login::finish() {
   }
   const auto code = find_parameter(*came_, "code");
   if (!code || code->empty()) co_return Error(Errc::invalid, "the answer to the login is empty");
-  Grant grant;
-  grant.server = account_->server();
-  grant.identity = identity_of(account_->settings());
-  grant.issuer = server.issuer;
-  grant.resource = discovered_.resource;
-  grant.token_endpoint = server.token_endpoint;
-  grant.revocation_endpoint = server.revocation_endpoint;
+  REEF_CO_TRY(auto grant, account_->begin_grant(discovered_));
   grant.client.issuer = server.issuer;
   grant.client.id = client_.id;
   grant.client.method = client_.method;
   if (registration_) grant.client = *registration_;
   grant.requested = scopes_;
-  if (discovered_.dpop) {
-    REEF_CO_TRY(const auto key, SigningKey::make());
-    grant.dpop_key = key.pem();
-  }
   TokenRequest request;
   request.endpoint = grant.token_endpoint;
   request.issuer = grant.issuer;
@@ -211,7 +198,14 @@ Task<Result<Grant>> Login::finish() {
     co_return std::move(answer).error();
   }
   REEF_CO_CHECK(take_tokens(*answer, account_->office().house.clock.now(), grant));
-  static_cast<void>(co_await account_->adopt(grant));
+  co_return co_await adopted(std::move(grant));
+}
+
+// What could not be kept works as long as the daemon runs, and whoever logged in must know.
+Task<Result<Grant>> Login::adopted(Grant grant) {
+  if (auto kept = co_await account_->adopt(grant); !kept)
+    co_return std::move(kept).error().with(
+        "logged in, but only until the daemon stops: the login could not be kept");
   co_return grant;
 }
 

@@ -31,6 +31,7 @@ class Login {
   bool is_renewable(const Grant& grant) const;
 
  private:
+  Task<Result<Grant>> adopted(Grant grant);
   Task<Status> choose_client();
   Status listen(std::uint16_t port);
   std::string redirect_uri() const;

@@ -389,12 +389,18 @@ Task<void> Recall::tidy() {
 }
 
 Task<Status> Recall::run(search::Job job) {
-  for (;;) {
+  std::optional<Error> failed;
+  for (bool over = false; !over && !failed;) {
     auto step = [&job] { return job.step(); };
-    const auto over = co_await pool_.run(step);
-    if (!over || *over) break;
+    const auto done = co_await pool_.run(step);
+    if (done)
+      over = *done;
+    else
+      failed = done.error();
   }
-  REEF_CO_CHECK(index_->put_in_place(std::move(job)));
+  const auto placed = index_->put_in_place(std::move(job));
+  if (failed) co_return *std::move(failed);
+  if (!placed) co_return placed;
   // Others may be at it; what they write may have ours in it.
   for (;;) {
     if (auto manifest = index_->begin_manifest()) {

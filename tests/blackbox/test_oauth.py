@@ -428,6 +428,18 @@ class Oauth(unittest.TestCase):
         self.log_in(home)
         self.assertEqual(self.use(home), [("look done", 0)])
 
+    def test_who_logs_in_is_told_when_it_cannot_be_kept(self):
+        home = self.home()
+        os.makedirs(os.path.join(home.path, "logins.json", "in the way"))
+        run, page = self.begin(home)
+        _, back = get(page["url"])
+        get(back)
+        code, _, err = self.finish(run)
+        self.assertNotEqual(code, 0)
+        self.assertIn("only until the daemon stops", err)
+        self.assertIn("logins.json", err)
+        self.assertEqual(self.use(home), [("look done", 0)])
+
 
 if __name__ == "__main__":
     unittest.main()

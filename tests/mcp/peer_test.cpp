@@ -471,6 +471,21 @@ class Listening : public PeerOverHttp {
         out.push_back(request);
     return out;
   }
+  // Connects and returns when the server has the call, which it never answers.
+  void begin_endless_call(TaskGroup& calls) {
+    replies["tools/call"] = [](const SeenRequest&) {
+      auto reply = reef::test::event_stream({": working\n\n"});
+      reply.then = FakeReply::Then::hang;
+      return reply;
+    };
+    connect(spec());
+    const auto forever = [](Peer& to) -> Task<void> {
+      co_await yield_to_loop();
+      static_cast<void>(co_await to.call_tool("x", {}, {}));
+    };
+    calls.spawn(forever(*peer));
+    wait_until([this] { return seen("tools/call").size() == 1; });
+  }
   template <class Condition>
   void wait_until(Condition done) {
     const auto wait = [](PeerOverHttp&, Condition& over) -> Task<void> {
@@ -553,19 +568,8 @@ TEST_F(Listening, AServerThatRefusesItIsNotAskedAgain) {
 
 TEST_F(Listening, ACallThatIsNotWantedAnyMoreIsHungUpOn) {
   replies["subscriptions/listen"] = [](const SeenRequest&) { return json_reply(405, ""); };
-  replies["tools/call"] = [](const SeenRequest&) {
-    auto reply = reef::test::event_stream({": working\n\n"});
-    reply.then = FakeReply::Then::hang;
-    return reply;
-  };
-  connect(spec());
   TaskGroup calls(io.get_executor(), "calls");
-  const auto forever = [](Peer& to) -> Task<void> {
-    co_await yield_to_loop();
-    static_cast<void>(co_await to.call_tool("x", {}, {}));
-  };
-  calls.spawn(forever(*peer));
-  wait_until([this] { return seen("tools/call").size() == 1; });
+  begin_endless_call(calls);
   const auto held = seen("tools/call")[0].connection;
   EXPECT_FALSE(server.closed().contains(held));
   calls.cancel();
@@ -578,19 +582,8 @@ TEST_F(Listening, ACallThatIsNotWantedAnyMoreIsHungUpOn) {
 
 TEST_F(Listening, OfTheHandshakesEraTheServerIsToldInWords) {
   replies.erase("server/discover");
-  replies["tools/call"] = [](const SeenRequest&) {
-    auto reply = reef::test::event_stream({": working\n\n"});
-    reply.then = FakeReply::Then::hang;
-    return reply;
-  };
-  connect(spec());
   TaskGroup calls(io.get_executor(), "calls");
-  const auto forever = [](Peer& to) -> Task<void> {
-    co_await yield_to_loop();
-    static_cast<void>(co_await to.call_tool("x", {}, {}));
-  };
-  calls.spawn(forever(*peer));
-  wait_until([this] { return seen("tools/call").size() == 1; });
+  begin_endless_call(calls);
   const auto id = json::parse(seen("tools/call")[0].body)->at("id");
   calls.cancel();
   run(io, calls.join());
