@@ -147,7 +147,7 @@ class Os(unittest.TestCase):
                 self.assertEqual(other.call(KILL, {1: "scripted", 2: "user"}).tag, PONG)
             link.events()
             wait_for(lambda: not os.path.exists(f"/proc/{pid}"), "end of the command")
-            self.assertLess(time.monotonic() - began, 2)
+            self.assertLess(time.monotonic() - began, 10)
 
     def test_nothing_outlives_the_daemon(self):
         home = self.home(("bash", {"command": "sleep 1000 & setsid sleep 1000 & echo $$; sleep 1000"}))

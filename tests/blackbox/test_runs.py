@@ -285,7 +285,7 @@ class Stopping(Case):
         began = time.monotonic()
         self.assertEqual(home.connect().call(KILL, {1: "scripted"}).tag, PONG)
         self.assertEqual(connection.events()[-1].detail.str(2), "cancelled")
-        self.assertLess(time.monotonic() - began, 0.5)
+        self.assertLess(time.monotonic() - began, 5, "the command takes a minute")
         wait_for(lambda: not running(mark), "all of its processes to end")
         self.assertEqual(self.said(home)[-1], "toolResult:interrupted")
 
@@ -304,7 +304,7 @@ class Stopping(Case):
         reply = home.connect().call(LIST_ACTIVE)
         self.assertEqual(reply.tag, ACTIVE_LIST)
         self.assertEqual(len(reply.body.fields[1]), 1)
-        self.assertLess(time.monotonic() - began, 1)
+        self.assertLess(time.monotonic() - began, 5)
 
     def test_C5_disconnecting_does_not_kill(self):
         home = self.home({"text": "one two three four", "delay_ms": 30}, {"text": "again"})

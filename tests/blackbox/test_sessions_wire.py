@@ -243,7 +243,7 @@ class Running(Wire):
         self.expect(SESSION_INFO, PATCH_SESSION, {1: session, 2: '{"isFlagged":true}'})
         self.expect(SESSION_INFO, FORK_SESSION, {1: session})
         self.assertEqual(self.check()[0], [])
-        self.assertLess(time.monotonic() - before, 3)
+        self.assertLess(time.monotonic() - before, 10, "nothing of it waits for the turn")
         self.expect(PONG, KILL, {1: "scripted", 2: "bob"})
         self.assertEqual(hanging.events()[-1].event, "end")
         self.assertEqual(texts(entries_of(self.home, session), "assistant"), ["said so far"])

@@ -78,7 +78,7 @@ TEST(Load, AThousandStreamsCompleteBesideAReaderThatStalls) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 
   const test::TempDir home;
-  test::write_file(home / "config.toml", "[limits]\nstall_ms_max = 1000\n");
+  test::write_file(home / "config.toml", "[limits]\nstall_ms_max = 5000\n");
   test::add_scripted_agent(home.path(), "chatty",
                            R"({"replies":[{"text":"word ","repeat":200,"delay_ms":1}]})");
   test::add_scripted_agent(home.path(), "flood",
