@@ -19,12 +19,6 @@ constexpr std::string_view kTornSuffix = ".torn";
 // When it came into the trash: one line, ISO 8601.
 constexpr std::string_view kTrashedAt = "/trashed-at";
 constexpr std::string_view kGoing = ".going-";
-// More appends at once than this share a sync of the file system: measured, it is cheaper from
-// here.
-constexpr std::size_t kDirectMax = 4;
-// While one batch waits for the disk, another is written and a third is made ready.
-constexpr std::size_t kBatchesMax = 2;
-constexpr std::size_t kBatchMax = 32;
 // Pieces read one after the other, and on how many threads.
 constexpr std::size_t kRangesPerShare = 4;
 constexpr std::size_t kSharesMax = 2;
@@ -34,28 +28,6 @@ constexpr std::uint64_t kUnaskedBytesMax = 256U << 10;
 std::string parent_of(const std::string& path) {
   const auto slash = path.find_last_of('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
-// Puts the file back to `at` bytes after a failed write or sync of `count` bytes. What another
-// program has appended behind them is not ours to cut; the reader passes over the fragment in
-// between.
-void undo(Files& files, const std::string& file, int fd, std::uint64_t at, std::uint64_t count) {
-  const auto now = files.stat(fd);
-  if (now && now->size > at + count) {
-    log::error("{}: a failed append could not be undone: another program wrote behind it", file);
-    return;
-  }
-  auto undone = files.truncate(fd, at);
-  if (undone) undone = files.sync(fd);
-  if (!undone)
-    log::error("{}: could not undo a failed append ({}); it is repaired when next opened", file,
-               undone.error().what);
-}
-
-Error failed_append(Error error, const std::string& file) {
-  // Whatever the disk said, a retry at the same place is not what the caller should do.
-  if (error.code == Errc::conflict) error.code = Errc::io;
-  return std::move(error).with("append to " + file);
 }
 
 // Keeps a torn tail beside the transcript; appends, so that a second one does not replace the
@@ -125,7 +97,7 @@ Result<std::uint64_t> mend_end(Files& files, const std::string& file, int fd, st
     auto done = write_all(files, fd, "\n");
     if (done) done = files.sync(fd);
     if (!done) {
-      undo(files, file, fd, size, 1);
+      undo_append(files, file, fd, size, 1);
       return std::move(done).error().with("mend the last line of " + file);
     }
     log::warn("{}: the last line had no newline; added", file);
@@ -159,33 +131,6 @@ Result<session::Tail> open_transcript(Files& files, const std::string& file) {
   auto tail = session::read_tail(source_of(files, fd.get(), size));
   if (!tail) return std::move(tail).error().with("read " + file);
   return tail;
-}
-
-namespace {
-
-// Opens the file when it is `at` bytes long and writes behind its end; not yet durable.
-Result<Fd> write_behind(Files& files, const std::string& file, std::uint64_t at,
-                        std::string_view bytes) {
-  REEF_TRY(Fd fd, files.open(file, Files::Open::append));
-  REEF_TRY(const auto stat, files.stat(fd.get()));
-  if (stat.size != at)
-    return Error(Errc::conflict,
-                 fmt::format("{} is {} bytes long, expected {}", file, stat.size, at));
-  auto done = write_all(files, fd.get(), bytes);
-  if (done) return fd;
-  undo(files, file, fd.get(), at, bytes.size());
-  return failed_append(std::move(done).error(), file);
-}
-
-}  // namespace
-
-Status append_transcript(Files& files, const std::string& file, std::uint64_t at,
-                         std::string_view bytes) {
-  REEF_TRY(const Fd fd, write_behind(files, file, at, bytes));
-  auto done = files.sync(fd.get());
-  if (done) return done;
-  undo(files, file, fd.get(), at, bytes.size());
-  return failed_append(std::move(done).error(), file);
 }
 
 namespace {
@@ -240,30 +185,8 @@ std::vector<Status> take_in_folders(Files& files, const std::string& directory,
   return out;
 }
 
-void append_transcripts(Files& files, std::vector<PendingAppend>& batch) {
-  std::vector<std::pair<PendingAppend*, Fd>> written;
-  for (auto& append : batch) {
-    auto fd = write_behind(files, append.file, append.at, append.bytes);
-    if (fd) {
-      written.emplace_back(&append, *std::move(fd));
-    } else {
-      append.outcome = std::move(fd).error();
-    }
-  }
-  if (written.empty()) return;
-  const auto done = files.sync_filesystem(written.front().second.get());
-  for (auto& [append, fd] : written) {
-    if (done) {
-      append->outcome = Ok{};
-    } else {
-      undo(files, append->file, fd.get(), append->at, append->bytes.size());
-      append->outcome = failed_append(done.error(), append->file);
-    }
-  }
-}
-
 FsStore::FsStore(Files& files, Pool& pool, std::string home)
-    : files_(files), pool_(pool), home_(std::move(home)) {}
+    : files_(files), pool_(pool), home_(std::move(home)), appends_(files, pool) {}
 
 std::string FsStore::folder(const session::SessionId& id) const {
   return home_ + "/sessions/" + id.text();
@@ -413,57 +336,7 @@ Task<Result<session::Tail>> FsStore::open(session::SessionId id) {
 }
 
 Task<Status> FsStore::append(session::SessionId id, std::uint64_t at, std::string bytes) {
-  // The lone writer never waits for others. Many do not mix with it: a sync of one file makes the
-  // batches wait for the disk once more.
-  if (direct_ >= kDirectMax || batches_running_ > 0)
-    co_return co_await append_in_batch(std::move(id), at, std::move(bytes));
-  struct Counted {
-    std::size_t& count;
-    explicit Counted(std::size_t& c) : count(c) { ++count; }
-    ~Counted() { --count; }
-  } counted(direct_);
-  auto work = [&] { return append_transcript(files_, file(id), at, bytes); };
-  co_return co_await pool_.run(work);
-}
-
-struct FsStore::Batch {
-  explicit Batch(Executor loop) : done(std::move(loop)) {}
-  std::vector<PendingAppend> appends;
-  Notify done;
-};
-
-Task<Status> FsStore::append_in_batch(session::SessionId id, std::uint64_t at, std::string bytes) {
-  const bool first = !filling_ || filling_->appends.size() == kBatchMax;
-  if (first) filling_ = std::make_shared<Batch>(co_await boost::asio::this_coro::executor);
-  const auto batch = filling_;
-  const auto place = batch->appends.size();
-  batch->appends.push_back(PendingAppend{file(id), at, std::move(bytes)});
-  // The first one does it for all that have come until there is room for one more batch.
-  if (first) co_await run_batch(batch);
-  while (!batch->appends[place].outcome) co_await batch->done.wait();
-  co_return *std::move(batch->appends[place].outcome);
-}
-
-Task<void> FsStore::run_batch(std::shared_ptr<Batch> batch) {
-  if (!batch_left_) batch_left_.emplace(co_await boost::asio::this_coro::executor);
-  while (batches_running_ == kBatchesMax) co_await batch_left_->wait();
-  ++batches_running_;
-  if (filling_ == batch) filling_.reset();
-  auto work = [&] {
-    append_transcripts(files_, batch->appends);
-    return true;
-  };
-  std::string failure = "the append was not done";
-  try {
-    static_cast<void>(co_await pool_.run(work));
-  } catch (const std::exception& error) {
-    failure = error.what();
-  }
-  for (auto& append : batch->appends)
-    if (!append.outcome) append.outcome = Error(Errc::internal, failure);
-  --batches_running_;
-  batch->done.notify_all();
-  batch_left_->notify_all();
+  co_return co_await appends_.append(file(id), at, std::move(bytes));
 }
 
 Result<session::Row> FsStore::refresh_one(session::Refresh request) {

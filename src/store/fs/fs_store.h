@@ -3,19 +3,11 @@
 #pragma once
 
 #include "base/files.h"
-#include "base/notify.h"
 #include "base/pool.h"
 #include "session/store.h"
+#include "store/fs/appends.h"
 
 namespace reef::store {
-
-// One append of a batch.
-struct PendingAppend {
-  std::string file;
-  std::uint64_t at = 0;
-  std::string bytes;
-  std::optional<Status> outcome = std::nullopt;
-};
 
 class FsStore final : public session::Store {
  public:
@@ -60,32 +52,19 @@ class FsStore final : public session::Store {
   Result<std::string_view> read_piece(const session::Range& range, std::string& buffer);
   // nullopt: a disk might have to be waited for.
   std::optional<std::string_view> cached_piece(const session::Range& range, std::string& buffer);
-  struct Batch;
-  Task<Status> append_in_batch(session::SessionId id, std::uint64_t at, std::string bytes);
-  Task<void> run_batch(std::shared_ptr<Batch> batch);
 
   Files& files_;
   Pool& pool_;
   std::string home_;
   bool listed_ = false;
-
-  // Appends under way, each with a sync of its own. When there are many, the next ones wait for
-  // each other and share one sync of the file system.
-  std::size_t direct_ = 0;
-  std::shared_ptr<Batch> filling_;  // appends may still join it
-  std::size_t batches_running_ = 0;
-  std::optional<Notify> batch_left_;
+  Appends appends_;
 };
 
 // The blocking halves, for the pool and for tests that count system calls.
 Status create_transcript(Files& files, const std::string& folder, std::string_view bytes);
 Result<session::Tail> open_transcript(Files& files, const std::string& file);
-Status append_transcript(Files& files, const std::string& file, std::uint64_t at,
-                         std::string_view bytes);
 // Syncs everything in the folders, then moves them to `directory`.
 std::vector<Status> take_in_folders(Files& files, const std::string& directory,
                                     const std::vector<session::Incoming>& sessions);
-// The same for several files with one sync; every one gets its outcome.
-void append_transcripts(Files& files, std::vector<PendingAppend>& batch);
 
 }  // namespace reef::store
