@@ -229,35 +229,54 @@ Task<void> Recall::read_new() {
       }
     }
     if (!last && bulk->memory_bytes() < kBulkBytes) continue;
-    if (stopping_) co_return;
-    if (!groups.empty()) {
-      const auto written = co_await shielded(run(index_->begin_bulk(*bulk, groups)));
-      if (!written) {
-        log::warn("index: {}", written.error().what);
-        for (const auto& range : taken.ranges) failed.push_back(range.id);
-      }
-      for (std::size_t i = 0; written && i < groups.size(); ++i)
-        if (!index_->group_name(groups[i].group).empty())
-          next_ordinals_[groups[i].group] = counts[i];
-      bulk.reset();
-      groups.clear();
-      counts.clear();
-    }
     for (const auto& id : failed) {
       const auto read = co_await catch_up(id);
       if (!read && sessions_.find(id))
         log::warn("index: session {}: {}", id.text(), read.error().what);
     }
     failed.clear();
+    if (!groups.empty()) {
+      auto freeze = [&bulk] {
+        bulk->freeze();
+        return true;
+      };
+      static_cast<void>(co_await pool_.run(freeze));
+      if (stopping_) co_return;
+      // Found from here on, also while it is written down.
+      auto job = index_->begin_bulk(*bulk, groups);
+      bulk.reset();
+      for (std::size_t i = 0; i < groups.size(); ++i)
+        if (!index_->group_name(groups[i].group).empty())
+          next_ordinals_[groups[i].group] = counts[i];
+      taken.release();
+      co_await write_bulk(std::move(job), std::exchange(groups, {}));
+      counts.clear();
+    }
     taken.release();
     if (last) co_return;
+  }
+}
+
+Task<void> Recall::write_bulk(search::Job job, std::vector<search::Index::BulkGroup> groups) {
+  std::vector<std::string> names;
+  for (const auto& group : groups) names.emplace_back(index_->group_name(group.group));
+  const auto written = co_await shielded(run(std::move(job)));
+  if (written) co_return;
+  log::warn("index: {}", written.error().what);
+  // Into memory, one after the other, until the disk takes something again.
+  no_bulks_ = true;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (!index_->group_name(groups[i].group).empty())
+      continue;  // kept: only the manifest is behind
+    next_ordinals_.erase(groups[i].group);
+    if (const auto id = session::SessionId::parse(names[i])) changed(*id, false);
   }
 }
 
 // Some megabytes of them, marked as busy; nothing when they are few.
 std::vector<session::Range> Recall::take_new() {
   std::vector<session::Range> out;
-  if (!may_read()) return out;
+  if (!may_read() || no_bulks_) return out;
   std::uint64_t bytes = 0;
   for (const auto& id : behind_) {
     if (busy_.contains(id)) continue;
@@ -382,6 +401,8 @@ Task<void> Recall::tidy() {
     if (!done) {
       log::warn("index: {}; tried again later", done.error().what);
       co_await sleep_for(kTidyPause);
+    } else {
+      no_bulks_ = false;
     }
   }
   // A merge, or many new sessions, took memory that is not needed soon.

@@ -109,6 +109,7 @@ class Recall {
   // Held by every reader while there is much to read.
   std::shared_ptr<void> reading_token();
   Task<void> read_new();
+  Task<void> write_bulk(search::Job job, std::vector<search::Index::BulkGroup> groups);
   std::vector<session::Range> take_new();
   Task<Status> catch_up(session::SessionId id);
   void add(std::uint32_t group, const Read& read);
@@ -138,6 +139,7 @@ class Recall {
   std::size_t searches_done_ = 0;
   bool loaded_ = false;  // or given up
   bool tidying_ = false;
+  bool no_bulks_ = false;  // the last one could not be written
   bool stopping_ = false;
   OnWork on_work_;
   std::weak_ptr<void> reading_;  // while many sessions are read

@@ -30,7 +30,7 @@ class Build::Terms {
     if (source.file)
       walk_ = source.file->vocabulary().walk();
     else
-      sorted_ = source.memory->sort_terms();
+      sorted_ = source.memory->frozen() ? source.memory->sorted() : source.memory->sort_terms();
     // Damage found here is found again by the first read, and at the end.
     static_cast<void>(advance().ok());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -107,6 +108,11 @@ Status Index::load(std::vector<std::string>& problems) {
     manifest_stale_ = true;
   }
   for (const auto group : lost) remove_group(group);
+  // Written down before the bulk their group began with, which never was.
+  std::size_t orphans = 0;
+  for (auto& part : files_parts_)
+    for (const auto group : part.groups)
+      if (groups_[group].name.empty()) remove_documents(part, group, nullptr, orphans);
   for (const auto& name : names)
     if (std::find(kept.begin(), kept.end(), name) == kept.end())
       REEF_CHECK(files_.remove(directory_ + "/" + name));
@@ -179,6 +185,7 @@ void Index::add(const DocumentRow& row, std::span<const FieldText> fields) {
 std::vector<Index::Part*> Index::parts() {
   std::vector<Part*> out;
   for (auto& part : files_parts_) out.push_back(&part);
+  for (auto& part : bulks_) out.push_back(&part);
   if (frozen_) out.push_back(&*frozen_);
   out.push_back(&memory_);
   return out;
@@ -186,6 +193,7 @@ std::vector<Index::Part*> Index::parts() {
 
 void Index::for_parts(const std::function<void(const Part&)>& f) const {
   for (const auto& part : files_parts_) f(part);
+  for (const auto& part : bulks_) f(part);
   if (frozen_) f(*frozen_);
   f(memory_);
 }
@@ -303,7 +311,9 @@ std::vector<Hit> Index::documents_of(std::uint32_t group) const {
 
 const Index::Part& Index::part(std::uint32_t unit) const {
   if (unit < files_parts_.size()) return files_parts_[unit];
-  return frozen_ && unit == files_parts_.size() ? *frozen_ : memory_;
+  unit -= static_cast<std::uint32_t>(files_parts_.size());
+  if (unit < bulks_.size()) return bulks_[unit];
+  return frozen_ && unit == bulks_.size() ? *frozen_ : memory_;
 }
 
 bool Index::alone(const Hit& hit) const {
@@ -312,7 +322,7 @@ bool Index::alone(const Hit& hit) const {
     return std::binary_search(part.groups.begin(), part.groups.end(), hit.row.group);
   };
   if (frozen_ && has(*frozen_)) return false;
-  if (has(memory_)) return false;
+  if (has(memory_) || std::any_of(bulks_.begin(), bulks_.end(), has)) return false;
   for (std::uint32_t unit = 0; unit < files_parts_.size(); ++unit)
     if (unit != hit.unit && has(files_parts_[unit])) return false;
   return true;
@@ -464,10 +474,24 @@ std::optional<Job> Index::begin_flush() {
 Job Index::begin_bulk(const Bulk& bulk, std::span<const BulkGroup> groups) {
   Job job;
   job.kind_ = Job::Kind::bulk;
-  for (const auto& group : groups) job.covered_.push_back({group.group, group.covered});
-  std::vector<Build::Input> inputs(1);
-  inputs[0].source.memory = bulk.segment_;
   job.number_ = next_segment_++;
+  auto& part = bulks_.emplace_back();
+  part.bulk = job.number_;
+  part.source.memory = bulk.segment_;
+  for (const auto& group : groups) {
+    auto& known = groups_[group.group];
+    if (known.name.empty()) {
+      // Removed while it was taken in.
+      std::size_t gone = 0;
+      remove_documents(part, group.group, nullptr, gone);
+      continue;
+    }
+    known.covered = group.covered;
+    known.in_bulk = true;
+    job.covered_.push_back({group.group, group.covered});
+  }
+  std::vector<Build::Input> inputs(1);
+  inputs[0] = {part.source, part.deleted};
   job.build_ =
       std::make_unique<Build>(files_, path_of(job.number_), std::move(inputs), options_.weights);
   return job;
@@ -587,6 +611,9 @@ Status Index::install(Job& job) {
     }
   } else if (flush && frozen_) {
     sources.push_back(&*frozen_);
+  } else if (!flush) {
+    for (auto& part : bulks_)
+      if (part.bulk == job.number_) sources.push_back(&part);
   }
   if (made.number != 0) carry_deletes(job, sources, made);
   made.fresh =
@@ -599,22 +626,35 @@ Status Index::install(Job& job) {
       return std::find(job.sources_.begin(), job.sources_.end(), part.number) != job.sources_.end();
     });
   } else {
-    if (flush) frozen_.reset();
-    for (const auto& [group, covered] : job.covered_) {
-      std::size_t gone = 0;
-      if (groups_[group].name.empty()) {
-        // Removed while its bulk was written.
-        if (!flush && made.number != 0) remove_documents(made, group, nullptr, gone);
-        continue;
-      }
-      if (!flush) groups_[group].covered = covered;
-      groups_[group].stored = true;
-      groups_[group].stored_covered = covered;
-    }
+    if (flush)
+      frozen_.reset();
+    else
+      std::erase_if(bulks_, [&](const Part& part) { return part.bulk == job.number_; });
+    cover(job);
   }
   if (made.number != 0) files_parts_.push_back(std::move(made));
   manifest_stale_ = true;
   return Ok{};
+}
+
+// What a finished flush or bulk makes durable of its groups.
+void Index::cover(const Job& job) {
+  for (const auto& [number, covered] : job.covered_) {
+    auto& group = groups_[number];
+    if (group.name.empty()) continue;
+    if (job.kind_ == Job::Kind::flush && group.in_bulk) {
+      group.behind_bulk = covered;
+      continue;
+    }
+    group.stored = true;
+    group.stored_covered = std::max(covered, std::exchange(group.behind_bulk, 0));
+    group.in_bulk = false;
+  }
+}
+
+void Index::drop_bulk(const Job& job) {
+  std::erase_if(bulks_, [&](const Part& part) { return part.bulk == job.number_; });
+  for (const auto& one : job.covered_) remove_group(one.group);
 }
 
 Status Index::put_in_place(Job job) {
@@ -631,6 +671,7 @@ Status Index::put_in_place(Job job) {
       for (auto& part : files_parts_)
         if (std::find(job.sources_.begin(), job.sources_.end(), part.number) != job.sources_.end())
           part.merging = false;
+    if (job.kind_ == Job::Kind::bulk) drop_bulk(job);
     if (job.done_) obsolete_.push_back(job.build_->path());
   }
   return installed;
@@ -678,7 +719,7 @@ Status Index::write_manifest_now() {
 }
 
 Status Index::flush() {
-  if (flushing_ || manifest_under_way_)
+  if (flushing_ || manifest_under_way_ || !bulks_.empty())
     return Error(Errc::busy, "the index is being written already");
   while (dirty()) {
     auto job = begin_flush();

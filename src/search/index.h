@@ -73,7 +73,7 @@ class ManifestWrite {
 };
 
 // Many documents at once, taken in beside the index: any thread, one at a time. Nothing is found
-// before its job is finished.
+// before the index has it.
 class Bulk {
  public:
   // About so much memory will be used.
@@ -81,6 +81,8 @@ class Bulk {
   void add(const DocumentRow& row, std::span<const FieldText> fields) {
     segment_->add(row, fields, tokenizer_);
   }
+  // Nothing is added any more. Done here it spares the index the time.
+  void freeze() { segment_->freeze(); }
   std::size_t memory_bytes() const { return segment_->memory_bytes(); }
   std::uint32_t size() const { return segment_->size(); }
 
@@ -149,8 +151,9 @@ class Index {
   bool dirty() const;
   // Plans writing down what is in memory; nothing while one is under way.
   std::optional<Job> begin_flush();
-  // Plans writing down a bulk, which holds all documents of these groups; `covered` is set when it
-  // is finished. Any number may be under way. What a failed one held is as if it had never been.
+  // Takes in a frozen bulk, which holds all documents of these groups so far: they are found from
+  // now on. Plans writing it down; any number may be under way. When that fails the groups are
+  // removed, with what was added to them since.
   struct BulkGroup {
     std::uint32_t group = 0;
     std::uint64_t covered = 0;
@@ -186,6 +189,7 @@ class Index {
  private:
   struct Part {
     std::uint64_t number = 0;  // 0: in memory
+    std::uint64_t bulk = 0;    // in memory: the number it will have
     std::uint64_t bytes = 0;
     Source source;
     Tombstones deleted;
@@ -199,6 +203,9 @@ class Index {
     std::uint64_t covered = 0;
     bool stored = false;  // in a finished flush
     std::uint64_t stored_covered = 0;
+    // In a bulk that is being written down; and what finished flushes cover if that succeeds.
+    bool in_bulk = false;
+    std::uint64_t behind_bulk = 0;
   };
 
   Index(Files& files, std::string directory, IndexOptions options);
@@ -218,6 +225,8 @@ class Index {
   std::vector<Part*> too_alike();
   std::vector<Part*> all_if_fresh();
   Status install(Job& job);
+  void cover(const Job& job);
+  void drop_bulk(const Job& job);
   void carry_deletes(const Job& job, std::span<Part* const> sources, Part& into) const;
   Status write_manifest_now();
   std::vector<std::string> drop(const std::vector<std::uint64_t>& numbers);
@@ -229,6 +238,7 @@ class Index {
   Stemmer stemmer_;
 
   std::vector<Part> files_parts_;
+  std::vector<Part> bulks_;     // being written down
   std::optional<Part> frozen_;  // being written down
   Part memory_;
   std::shared_ptr<MemorySegment> memory_segment_;  // of memory_

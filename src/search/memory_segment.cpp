@@ -96,8 +96,28 @@ void MemorySegment::grow_slots() {
   slots_ = std::move(larger);
 }
 
+void MemorySegment::freeze() {
+  sorted_ = sort_terms();
+  Stemmer stemmer;
+  frozen_stems_.reserve(terms_.size());
+  for (const auto id : sorted_)
+    if (Stemmer::applies(text(id))) frozen_stems_.push_back({hash_of(stemmer.stem(text(id))), id});
+  std::stable_sort(frozen_stems_.begin(), frozen_stems_.end(),
+                   [](const Stemmed& a, const Stemmed& b) { return a.hash < b.hash; });
+  frozen_ = true;
+}
+
 std::span<const std::uint32_t> MemorySegment::with_stem(std::string_view stem,
                                                         Stemmer& stemmer) const {
+  if (frozen_) {
+    same_stem_.clear();
+    const auto hash = hash_of(stem);
+    auto at = std::lower_bound(frozen_stems_.begin(), frozen_stems_.end(), hash,
+                               [](const Stemmed& a, std::uint32_t h) { return a.hash < h; });
+    for (; at != frozen_stems_.end() && at->hash == hash; ++at)
+      if (stemmer.stem(text(at->term)) == stem) same_stem_.push_back(at->term);
+    return same_stem_;
+  }
   for (; stemmed_ < terms_.size(); ++stemmed_) {
     const auto id = static_cast<std::uint32_t>(stemmed_);
     if (Stemmer::applies(text(id))) stems_[std::string(stemmer.stem(text(id)))].push_back(id);
@@ -150,7 +170,7 @@ std::span<const std::uint32_t> MemorySegment::of_group(std::uint32_t group) cons
 
 std::uint32_t MemorySegment::add(const DocumentRow& row, std::span<const FieldText> fields,
                                  Tokenizer& tokenizer) {
-  REEF_ASSERT(!fields.empty() && fields.size() <= kFieldsPerDocumentMax);
+  REEF_ASSERT(!frozen_ && !fields.empty() && fields.size() <= kFieldsPerDocumentMax);
   const auto document = size();
   std::array<const FieldText*, kFieldsPerDocumentMax> order{};
   for (std::size_t i = 0; i < fields.size(); ++i) order[i] = &fields[i];

@@ -93,6 +93,7 @@ class MemorySegment {
   Lengths lengths() const { return {lengths_, table_}; }
   const Statistics& statistics() const { return statistics_; }
   std::size_t memory_bytes() const;
+  bool frozen() const { return frozen_; }
 
   std::size_t term_count() const { return terms_.size(); }
   std::string_view text(std::uint32_t term) const {
@@ -102,10 +103,14 @@ class MemorySegment {
   }
   const Term& term(std::uint32_t term) const { return terms_[term]; }
   std::uint32_t find(std::string_view text) const;
-  // All terms with this stem. For the owner: stems are taken when somebody asks.
+  // Nothing is added any more. Any thread, before the others read it; what they ask for costs them
+  // less then.
+  void freeze();
+  // All terms with this stem, good until the next call. For the owner: stems are taken when
+  // somebody asks.
   std::span<const std::uint32_t> with_stem(std::string_view stem, Stemmer& stemmer) const;
-  // All terms in byte order. The first keeps what it sorted and is for the owner; the second is for
-  // any thread.
+  // All terms in byte order. The first keeps what it sorted and is for the owner, or for any thread
+  // once frozen; the second is for any thread.
   const std::vector<std::uint32_t>& sorted() const;
   std::vector<std::uint32_t> sort_terms() const;
 
@@ -142,6 +147,14 @@ class MemorySegment {
   std::vector<Slot> slots_;  // open addressing
   mutable std::unordered_map<std::string, std::vector<std::uint32_t>> stems_;
   mutable std::size_t stemmed_ = 0;  // terms
+  // Of a frozen one, by the hash of the stem, instead.
+  struct Stemmed {
+    std::uint32_t hash;
+    std::uint32_t term;
+  };
+  std::vector<Stemmed> frozen_stems_;
+  mutable std::vector<std::uint32_t> same_stem_;
+  bool frozen_ = false;
   mutable std::vector<std::uint32_t> sorted_;
 
   std::vector<std::uint8_t> pool_;  // pieces of chains

@@ -115,10 +115,38 @@ class Randomised {
   }
 
   void add(std::size_t words_max) {
+    const auto name = fmt::format("group {}", corpus_.random().below(12));
+    const auto group = index_->group(name);
+    say(group, words_max, [&](const auto& row, const auto& fields) { index_->add(row, fields); });
+    index_->set_covered(group, last_key_);
+    if (index_->wants_flush()) run_job(*index_, index_->begin_flush());
+  }
+
+  // Searched and added to while it is written down.
+  void take_in_bulk() {
+    Bulk bulk;
+    std::vector<Index::BulkGroup> groups;
+    for (int g = 0; g < 3; ++g) {
+      const auto group = index_->group(fmt::format("group {}", 100 + ++bulk_groups_));
+      for (int i = 0; i < 15; ++i)
+        say(group, 20, [&](const auto& row, const auto& fields) { bulk.add(row, fields); });
+      groups.push_back({group, last_key_});
+    }
+    bulk.freeze();
+    auto job = index_->begin_bulk(bulk, groups);
+    compare(2);
+    for (int i = 0; i < 10; ++i) add(20);
+    if (corpus_.random().below(2) == 0) run_job(*index_, index_->begin_flush());
+    remove_some();
+    compare(2);
+    run_job(*index_, std::move(job));
+  }
+
+  template <class Add>
+  void say(std::uint32_t group, std::size_t words_max, const Add& to) {
     auto& random = corpus_.random();
-    const auto name = fmt::format("group {}", random.below(12));
     StoredText text;
-    text.row = {.group = index_->group(name),
+    text.row = {.group = group,
                 .key = ++last_key_,
                 .time_ms = static_cast<std::int64_t>(random.below(1000)) - 100,
                 .facets = static_cast<std::uint32_t>(random.below(4))};
@@ -128,10 +156,8 @@ class Randomised {
     for (std::uint64_t i = 0; i < count; ++i)
       text.fields.emplace_back(field++, corpus_.text(words_max));
     for (const auto& [number, words] : text.fields) fields.push_back({number, words});
-    index_->add(text.row, fields);
-    index_->set_covered(text.row.group, last_key_);
+    to(text.row, fields);
     reference_.add(std::move(text));
-    if (index_->wants_flush()) flush();
   }
 
   void flush() { ASSERT_TRUE(index_->flush().ok()); }
@@ -214,6 +240,7 @@ class Randomised {
   IndexOptions options_;
   std::unique_ptr<Index> index_;
   std::uint64_t last_key_ = 0;
+  int bulk_groups_ = 0;
 };
 
 TEST(Index, AgreesWithTheReferenceThroughEveryKindOfChange) {
@@ -222,7 +249,7 @@ TEST(Index, AgreesWithTheReferenceThroughEveryKindOfChange) {
     Randomised run(seed() * 1000 + round, 80);
     for (int step = 0; step < 25; ++step) {
       for (auto n = run.corpus().random().below(40); n > 0; --n) run.add(25);
-      switch (run.corpus().random().below(5)) {
+      switch (run.corpus().random().below(6)) {
         case 0:
           run.remove_some();
           break;
@@ -234,6 +261,9 @@ TEST(Index, AgreesWithTheReferenceThroughEveryKindOfChange) {
           break;
         case 3:
           run.reopen();
+          break;
+        case 4:
+          run.take_in_bulk();
           break;
         default:
           break;
@@ -295,6 +325,106 @@ TEST(Index, RemembersHowFarGroupsAreCovered) {
   ASSERT_TRUE(index->find_group("empty"));
   EXPECT_EQ(index->covered(*index->find_group("empty")), 7U);
   EXPECT_FALSE(index->find_group("late"));
+}
+
+// Group "g" in a bulk of two documents, covered up to 2.
+Job begin_bulk(Index& index) {
+  Bulk bulk;
+  const auto group = index.group("g");
+  for (const std::uint64_t key : {1U, 2U}) {
+    const FieldText field{0, "common"};
+    bulk.add({.group = group, .key = key}, {&field, 1});
+  }
+  bulk.freeze();
+  const Index::BulkGroup covered{group, 2};
+  return index.begin_bulk(bulk, {&covered, 1});
+}
+
+void add_third(Index& index) {
+  const FieldText field{0, "common"};
+  index.add({.group = index.group("g"), .key = 3}, {&field, 1});
+  index.set_covered(index.group("g"), 3);
+}
+
+TEST(Index, ABulkIsFoundBeforeItIsWritten) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  auto job = begin_bulk(*index);
+  EXPECT_EQ(keys(find(*index, "common")), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(index->covered(index->group("g")), 2U);
+  EXPECT_EQ(index->flush().error().code, Errc::busy);
+  const auto first = find(*index, "common").front();
+  EXPECT_EQ(keys(index->neighbours(first, 4, 4)), (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(keys(index->around({&first, 1}, 2)), (std::vector<std::uint64_t>{2}));
+  run_job(*index, std::move(job));
+  EXPECT_EQ(index->file_count(), 1U);
+  index = open_index(files, dir.path());
+  EXPECT_EQ(keys(find(*index, "common")), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(index->covered(index->group("g")), 2U);
+}
+
+TEST(Index, WhatWasAddedBehindABulkIsNoPartOfACrashBeforeIt) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  {
+    const auto job = begin_bulk(*index);
+    add_third(*index);
+    run_job(*index, index->begin_flush());
+    EXPECT_EQ(keys(find(*index, "common")), (std::vector<std::uint64_t>{1, 2, 3}));
+  }
+  index = open_index(files, dir.path());
+  EXPECT_FALSE(index->find_group("g"));
+  EXPECT_TRUE(find(*index, "common").empty());
+  EXPECT_EQ(index->documents(), 0U);
+}
+
+TEST(Index, WhatWasAddedBehindABulkIsCoveredOnce) {
+  for (const bool flush_ends_first : {true, false}) {
+    TempDir dir;
+    PosixFiles files;
+    auto index = open_index(files, dir.path());
+    auto bulk = begin_bulk(*index);
+    add_third(*index);
+    auto flush = index->begin_flush();
+    run_job(*index, flush_ends_first ? std::move(flush) : std::move(bulk));
+    run_job(*index, flush_ends_first ? std::move(bulk) : std::move(flush));
+    index = open_index(files, dir.path());
+    EXPECT_EQ(index->covered(index->group("g")), 3U);
+    EXPECT_EQ(keys(find(*index, "common")), (std::vector<std::uint64_t>{1, 2, 3}));
+  }
+}
+
+TEST(Index, GroupsOfABulkThatCannotBeWrittenAreUnknown) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  auto job = begin_bulk(*index);
+  add_third(*index);
+  run_job(*index, index->begin_flush());
+  EXPECT_FALSE(index->finish(std::move(job)).ok()) << "no step of it was done";
+  EXPECT_FALSE(index->find_group("g"));
+  EXPECT_TRUE(find(*index, "common").empty());
+  // And come again.
+  run_job(*index, begin_bulk(*index));
+  EXPECT_EQ(keys(find(*index, "common")), (std::vector<std::uint64_t>{1, 2}));
+  ASSERT_TRUE(index->flush().ok());
+  index = open_index(files, dir.path());
+  EXPECT_EQ(keys(find(*index, "common")), (std::vector<std::uint64_t>{1, 2}));
+}
+
+TEST(Index, AGroupRemovedWhileItsBulkIsWrittenStaysAway) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  auto job = begin_bulk(*index);
+  index->remove_group(index->group("g"));
+  EXPECT_TRUE(find(*index, "common").empty());
+  run_job(*index, std::move(job));
+  EXPECT_TRUE(find(*index, "common").empty());
+  index = open_index(files, dir.path());
+  EXPECT_TRUE(find(*index, "common").empty());
 }
 
 TEST(Index, FindsNeighboursAcrossSegmentsInOrder) {
