@@ -44,14 +44,7 @@ class Build::Terms {
   Status read(Postings& out) {
     out.clear();
     if (source_->memory) {
-      const auto id = sorted_[at_ - 1];
-      MemorySegment::Reader reader(*source_->memory, id);
-      while (reader.next()) {
-        out.documents.push_back(reader.document());
-        out.payloads.push_back(reader.payload());
-        reader.take_positions(out.positions);
-        out.position_ends.push_back(static_cast<std::uint32_t>(out.positions.size()));
-      }
+      source_->memory->read(sorted_[at_ - 1], out, scratch_);
       return Ok{};
     }
     const auto& file = *source_->file;
@@ -85,6 +78,7 @@ class Build::Terms {
   Dictionary::Walk walk_;
   std::vector<std::uint32_t> sorted_;  // terms of a memory segment
   std::size_t at_ = 0;                 // behind the current one
+  std::vector<std::uint8_t> scratch_;
   const char* released_ = nullptr;
   bool done_ = false;
 };

@@ -77,7 +77,7 @@ class ManifestWrite {
 class Bulk {
  public:
   // About so much memory will be used.
-  explicit Bulk(std::size_t bytes = 0) { segment_->expect(bytes / 2); }
+  explicit Bulk(std::size_t bytes = 0) { segment_->expect(bytes); }
   void add(const DocumentRow& row, std::span<const FieldText> fields) {
     segment_->add(row, fields, tokenizer_);
   }

@@ -26,15 +26,24 @@ std::uint32_t hash_of(std::string_view text) {
 
 }  // namespace
 
+void Postings::clear() {
+  documents.clear();
+  payloads.clear();
+  position_ends.clear();
+  positions.clear();
+}
+
 MemorySegment::MemorySegment() : slots_(1024) {}
 
+// Memory that is not used yet costs nothing.
 void MemorySegment::expect(std::size_t bytes) {
   pool_.reserve(bytes);
+  terms_.reserve(bytes / sizeof(Term));
 }
 
 std::size_t MemorySegment::memory_bytes() const {
   return rows_.capacity() * sizeof(DocumentRow) + lengths_.capacity() * 8 + vocabulary_.capacity() +
-         terms_.capacity() * (sizeof(Term) + 4) + slots_.capacity() * 4 + stems_.size() * 96 +
+         terms_.size() * (sizeof(Term) + 4) + slots_.size() * sizeof(Slot) + stems_.size() * 96 +
          pool_.size();
 }
 
@@ -98,24 +107,25 @@ void MemorySegment::grow_slots() {
 
 void MemorySegment::freeze() {
   sorted_ = sort_terms();
-  Stemmer stemmer;
-  frozen_stems_.reserve(terms_.size());
-  for (const auto id : sorted_)
-    if (Stemmer::applies(text(id))) frozen_stems_.push_back({hash_of(stemmer.stem(text(id))), id});
-  std::stable_sort(frozen_stems_.begin(), frozen_stems_.end(),
-                   [](const Stemmed& a, const Stemmed& b) { return a.hash < b.hash; });
   frozen_ = true;
 }
 
 std::span<const std::uint32_t> MemorySegment::with_stem(std::string_view stem,
                                                         Stemmer& stemmer) const {
   if (frozen_) {
+    // It will soon be gone: not worth the stems of all.
     same_stem_.clear();
-    const auto hash = hash_of(stem);
-    auto at = std::lower_bound(frozen_stems_.begin(), frozen_stems_.end(), hash,
-                               [](const Stemmed& a, std::uint32_t h) { return a.hash < h; });
-    for (; at != frozen_stems_.end() && at->hash == hash; ++at)
-      if (stemmer.stem(text(at->term)) == stem) same_stem_.push_back(at->term);
+    for (const auto& beginning : beginnings_of(stem)) {
+      auto at = std::lower_bound(
+          sorted_.begin(), sorted_.end(), beginning,
+          [this](std::uint32_t id, std::string_view wanted) { return text(id) < wanted; });
+      for (; at != sorted_.end() && text(*at).starts_with(beginning); ++at)
+        if (Stemmer::applies(text(*at)) && stemmer.stem(text(*at)) == stem)
+          same_stem_.push_back(*at);
+    }
+    // Two beginnings may be the same.
+    std::sort(same_stem_.begin(), same_stem_.end());
+    same_stem_.erase(std::unique(same_stem_.begin(), same_stem_.end()), same_stem_.end());
     return same_stem_;
   }
   for (; stemmed_ < terms_.size(); ++stemmed_) {
@@ -304,6 +314,51 @@ void MemorySegment::append(Term& term, std::string_view bytes) {
   }
 }
 
+void MemorySegment::read(std::uint32_t id, Postings& out,
+                         std::vector<std::uint8_t>& scratch) const {
+  const auto& term = terms_[id];
+  // In one piece first: then nothing has to look for its end.
+  scratch.clear();
+  std::uint32_t size = kPieceBytesMin;
+  for (auto at = term.first;;) {
+    const auto end = at + size - kLinkBytes;
+    const bool last = end == term.end;
+    scratch.insert(scratch.end(), pool_.data() + at, pool_.data() + (last ? term.at : end));
+    if (last) break;
+    std::memcpy(&at, pool_.data() + end, kLinkBytes);
+    size = std::min(size * 2, kPieceBytesMax);
+  }
+  const auto* from = scratch.data();
+  const auto varint = [&from] {
+    std::uint32_t value = *from++;
+    if (value < 0x80) return value;
+    value &= 0x7F;
+    for (unsigned shift = 7;; shift += 7) {
+      const std::uint32_t next = *from++;
+      value |= (next & 0x7F) << shift;
+      if (next < 0x80) return value;
+    }
+  };
+  out.documents.resize(term.df);
+  out.payloads.resize(term.df);
+  out.position_ends.resize(term.df);
+  out.positions.resize(scratch.size());  // at least a byte each
+  auto* position = out.positions.data();
+  std::uint32_t document = UINT32_MAX;
+  for (std::uint32_t n = 0; n < term.df; ++n) {
+    document += varint() + 1;
+    const auto payload = varint();
+    out.documents[n] = document;
+    out.payloads[n] = payload;
+    std::uint32_t place = 0;
+    for (auto left = term.positions ? positions_of(lengths(), document, payload) : 0; left > 0;
+         --left)
+      *position++ = place += varint();
+    out.position_ends[n] = static_cast<std::uint32_t>(position - out.positions.data());
+  }
+  out.positions.resize(static_cast<std::size_t>(position - out.positions.data()));
+}
+
 MemorySegment::Reader::Reader(const MemorySegment& segment, std::uint32_t term)
     : segment_(&segment) {
   const auto& entry = segment.terms_[term];
@@ -350,16 +405,7 @@ bool MemorySegment::Reader::next() {
   --left_;
   document_ += varint() + 1;  // starts at the largest number, so that the first one wraps to 0
   payload_ = varint();
-  if (!has_positions_) return true;
-  if ((segment_->lengths_[document_] & kManyFields) == 0) {
-    positions_ = payload_;
-  } else {
-    const auto of = segment_->lengths().of(document_);
-    std::array<std::uint32_t, kFieldsPerDocumentMax> counts{};
-    decode_counts(payload_, std::span(counts).first(of.fields));
-    positions_ = 0;
-    for (const auto count : counts) positions_ += count;
-  }
+  if (has_positions_) positions_ = positions_of(segment_->lengths(), document_, payload_);
   return true;
 }
 

@@ -33,6 +33,15 @@ struct FieldText {
 // Phrases do not reach from one field of a document into the next.
 inline constexpr std::uint32_t kFieldGap = 64;
 
+struct Postings {
+  std::vector<std::uint32_t> documents;
+  std::vector<std::uint32_t> payloads;
+  std::vector<std::uint32_t> position_ends;  // in `positions`, per document
+  std::vector<std::uint32_t> positions;      // ascending in each document
+
+  void clear();
+};
+
 class MemorySegment {
  public:
   static constexpr std::uint32_t kNoTerm = UINT32_MAX;
@@ -102,9 +111,10 @@ class MemorySegment {
             entry.size};
   }
   const Term& term(std::uint32_t term) const { return terms_[term]; }
+  // All postings of a term. `scratch` is used on the way.
+  void read(std::uint32_t term, Postings& out, std::vector<std::uint8_t>& scratch) const;
   std::uint32_t find(std::string_view text) const;
-  // Nothing is added any more. Any thread, before the others read it; what they ask for costs them
-  // less then.
+  // Nothing is added any more. Any thread, before the others read it.
   void freeze();
   // All terms with this stem, good until the next call. For the owner: stems are taken when
   // somebody asks.
@@ -147,12 +157,6 @@ class MemorySegment {
   std::vector<Slot> slots_;  // open addressing
   mutable std::unordered_map<std::string, std::vector<std::uint32_t>> stems_;
   mutable std::size_t stemmed_ = 0;  // terms
-  // Of a frozen one, by the hash of the stem, instead.
-  struct Stemmed {
-    std::uint32_t hash;
-    std::uint32_t term;
-  };
-  std::vector<Stemmed> frozen_stems_;
   mutable std::vector<std::uint32_t> same_stem_;
   bool frozen_ = false;
   mutable std::vector<std::uint32_t> sorted_;

@@ -72,6 +72,16 @@ FieldScales::FieldScales(std::span<const float> weights, const Statistics& stati
   for (std::size_t f = 0; f < kFieldsPerDocumentMax; ++f) impact_max_ += gains[f];
 }
 
+std::uint32_t positions_of(const Lengths& lengths, std::uint32_t document, std::uint32_t payload) {
+  if ((lengths.documents[document] & kManyFields) == 0) return payload;
+  const auto of = lengths.of(document);
+  std::array<std::uint32_t, kFieldsPerDocumentMax> counts{};
+  decode_counts(payload, std::span(counts).first(of.fields));
+  std::uint32_t sum = 0;
+  for (const auto count : counts) sum += count;
+  return sum;
+}
+
 float FieldScales::impact(const Lengths::Of& of, std::span<const std::uint32_t> counts) const {
   float sum = 0;
   for (std::size_t i = 0; i < of.fields; ++i)

@@ -75,6 +75,9 @@ struct Lengths {
   Of of(std::uint32_t document) const;
 };
 
+// How many positions a posting has.
+std::uint32_t positions_of(const Lengths& lengths, std::uint32_t document, std::uint32_t payload);
+
 class FieldScales {
  public:
   FieldScales() = default;

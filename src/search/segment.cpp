@@ -63,23 +63,6 @@ Error nonsense(std::string_view what) {
 
 }  // namespace
 
-void Postings::clear() {
-  documents.clear();
-  payloads.clear();
-  position_ends.clear();
-  positions.clear();
-}
-
-std::uint32_t positions_of(const Lengths& lengths, std::uint32_t document, std::uint32_t payload) {
-  if ((lengths.documents[document] & kManyFields) == 0) return payload;
-  const auto of = lengths.of(document);
-  std::array<std::uint32_t, kFieldsPerDocumentMax> counts{};
-  decode_counts(payload, std::span(counts).first(of.fields));
-  std::uint32_t sum = 0;
-  for (const auto count : counts) sum += count;
-  return sum;
-}
-
 std::uint32_t span_of(const Lengths& lengths, std::uint32_t document) {
   const auto length = lengths.documents[document];
   if ((length & kManyFields) == 0) return std::max(length & 0xFFFF, 1U);

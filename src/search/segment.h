@@ -37,15 +37,6 @@ struct BlockInfo {
 static_assert(sizeof(BlockInfo) == 16);
 inline constexpr float kImpactStep = 1.0F / 512;
 
-struct Postings {
-  std::vector<std::uint32_t> documents;
-  std::vector<std::uint32_t> payloads;
-  std::vector<std::uint32_t> position_ends;  // in `positions`, per document
-  std::vector<std::uint32_t> positions;      // ascending in each document
-
-  void clear();
-};
-
 class Segment {
  public:
   // corrupt when the file is not what it should be.
@@ -115,9 +106,6 @@ void put_positions(BitWriter& out, std::uint32_t span, std::span<const std::uint
 // Behind what is in `out`.
 void get_positions(BitReader& in, std::uint32_t span, std::uint32_t count,
                    std::vector<std::uint32_t>& out);
-
-// How many positions a posting has.
-std::uint32_t positions_of(const Lengths& lengths, std::uint32_t document, std::uint32_t payload);
 
 // Writes a segment: documents first, then terms in order.
 class SegmentWriter {

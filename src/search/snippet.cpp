@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <tuple>
 
 #include "search/stemmer.h"
@@ -83,19 +82,6 @@ class Beginnings {
   std::size_t shortest_ = kLetters;
 };
 
-// Forms no rule finds, by the stem of the word they are forms of.
-const std::multimap<std::string, std::string_view, std::less<>>& irregular_forms() {
-  static const auto all = [] {
-    std::multimap<std::string, std::string_view, std::less<>> out;
-    Stemmer stemmer;
-    for (const auto& irregular : irregulars())
-      if (irregular.form.front() == irregular.base.front())
-        out.emplace(std::string(stemmer.stem(irregular.base)), irregular.form);
-    return out;
-  }();
-  return all;
-}
-
 bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -139,14 +125,10 @@ Snippets::Snippets(const Query& query) {
       wanted->beginnings.add(text);
       if (!clause.forms || term.prefix || !Stemmer::applies(text)) continue;
       term.stem = stemmer.stem(text);
-      // Stemming leaves the letters of long stems alone; of short ones two, but for "dying" and its
-      // like, and what no rule finds.
-      const std::size_t sure = term.stem.size() > 3 ? 3 : 2;
-      wanted->beginnings.add(term.stem, sure);
-      if (term.stem.size() > 1 && term.stem[1] == 'i')
-        wanted->beginnings.add(std::string{term.stem[0], 'y'});
-      const auto [first, last] = irregular_forms().equal_range(term.stem);
-      for (auto form = first; form != last; ++form) wanted->beginnings.add(form->second);
+      for (const auto& beginning : beginnings_of(term.stem))
+        // Words that begin differently are not looked at.
+        if (beginning.front() == term.stem.front())
+          wanted->beginnings.add(beginning, beginning.size());
     }
   }
   wanted_ = std::move(wanted);

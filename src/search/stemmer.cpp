@@ -1,6 +1,7 @@
 #include "search/stemmer.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <libstemmer.h>
@@ -28,6 +29,10 @@ constexpr std::string_view kStopWords[] = {
 };
 
 // Sorted.
+// Forms no rule finds, and the word they are forms of; sorted.
+struct Irregular {
+  std::string_view form, base;
+};
 constexpr Irregular kIrregulars[] = {
     {"analyses", "analysis"},
     {"ate", "eat"},
@@ -235,8 +240,31 @@ std::string_view Stemmer::stem(std::string_view term) {
           static_cast<std::size_t>(sb_stemmer_length(stemmer_))};
 }
 
-std::span<const Irregular> irregulars() {
-  return kIrregulars;
+namespace {
+
+// Forms no rule finds, by the stem of the word they are forms of.
+const std::multimap<std::string, std::string_view, std::less<>>& irregular_forms() {
+  static const auto all = [] {
+    std::multimap<std::string, std::string_view, std::less<>> out;
+    Stemmer stemmer;
+    for (const auto& irregular : kIrregulars)
+      out.emplace(std::string(stemmer.stem(irregular.base)), irregular.form);
+    return out;
+  }();
+  return all;
+}
+
+}  // namespace
+
+// Stemming leaves the letters of long stems alone; of short ones two, but for "dying" and its like,
+// and what no rule finds.
+std::vector<std::string> beginnings_of(std::string_view stem) {
+  std::vector<std::string> out;
+  out.emplace_back(stem.substr(0, stem.size() > 3 ? 3 : 2));
+  if (stem.size() > 1 && stem[1] == 'i') out.push_back({stem[0], 'y'});
+  const auto [first, last] = irregular_forms().equal_range(stem);
+  for (auto form = first; form != last; ++form) out.emplace_back(form->second);
+  return out;
 }
 
 bool is_stop_word(std::string_view term) {

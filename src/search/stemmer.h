@@ -5,8 +5,9 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 struct sb_stemmer;
 
@@ -29,13 +30,10 @@ class Stemmer {
   sb_stemmer* stemmer_ = nullptr;
 };
 
-// Words that carry no meaning of their own in a question, folded as the tokenizer folds.
-// Forms no rule finds, and the word they are forms of.
-struct Irregular {
-  std::string_view form, base;
-};
-std::span<const Irregular> irregulars();
+// With what the words begin that may have this stem; those that do not have another one.
+std::vector<std::string> beginnings_of(std::string_view stem);
 
+// Words that carry no meaning of their own in a question, folded as the tokenizer folds.
 bool is_stop_word(std::string_view term);
 
 }  // namespace reef::search

@@ -414,6 +414,50 @@ TEST(Index, GroupsOfABulkThatCannotBeWrittenAreUnknown) {
   EXPECT_EQ(keys(find(*index, "common")), (std::vector<std::uint64_t>{1, 2}));
 }
 
+TEST(Index, AFrozenSegmentKnowsTheSameFormsAndPostings) {
+  MemorySegment live;
+  MemorySegment frozen;
+  Tokenizer tokenizer;
+  Corpus corpus(3);
+  const std::string words =
+      "die dying died lie lying tie tying go went gone going sky skies ski skis happy happier cry "
+      "cries agreed age aging be was were run ran running singly single ugly uglier by buy bought "
+      "abate abates eat ate eaten news new child children mouse mice";
+  for (std::uint32_t n = 0; n < 200; ++n) {
+    const auto text = corpus.text(30) + (n % 7 == 0 ? words : "");
+    const FieldText fields[]{{0, text}, {1, "common words of a title"}};
+    const auto used = std::span(fields).first(n % 3 == 0 ? 2 : 1);
+    for (auto* segment : {&live, &frozen}) segment->add({.key = n}, used, tokenizer);
+  }
+  frozen.freeze();
+  Stemmer stemmer;
+  Postings read;
+  std::vector<std::uint8_t> scratch;
+  for (std::uint32_t id = 0; id < live.term_count(); ++id) {
+    const auto term = live.text(id);
+    SCOPED_TRACE(std::string(term));
+    if (Stemmer::applies(term)) {
+      const std::string stem(stemmer.stem(term));
+      const auto expected = live.with_stem(stem, stemmer);
+      const auto got = frozen.with_stem(stem, stemmer);
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), got.begin(), got.end()));
+    }
+    frozen.read(id, read, scratch);
+    MemorySegment::Reader reader(frozen, id);
+    std::vector<std::uint32_t> positions;
+    std::size_t n = 0;
+    for (; reader.next(); ++n) {
+      ASSERT_LT(n, read.documents.size());
+      EXPECT_EQ(reader.document(), read.documents[n]);
+      EXPECT_EQ(reader.payload(), read.payloads[n]);
+      reader.take_positions(positions);
+      EXPECT_EQ(positions.size(), read.position_ends[n]);
+    }
+    EXPECT_EQ(n, read.documents.size());
+    EXPECT_EQ(positions, read.positions);
+  }
+}
+
 TEST(Index, AGroupRemovedWhileItsBulkIsWrittenStaysAway) {
   TempDir dir;
   PosixFiles files;
