@@ -187,6 +187,7 @@ class Daemon {
     sessions_.use_folders(folders_);
     attachments_.set_bytes_max(config.attachment_bytes_max);
     configure_hooks(config);
+    recall_.begin_load();
     REEF_CO_CHECK(co_await sessions_.load());
     co_await agent_changes_.load_names();
     sessions_.set_name_now([this](const std::string& agent, TimePoint then) {

@@ -58,13 +58,28 @@ Recall::Recall(Executor loop, session::Sessions& sessions, session::Store& store
 
 // ---- keeping up ----
 
+void Recall::begin_load() {
+  if (std::exchange(opening_, true)) return;
+  tasks_.spawn(open());
+}
+
+Task<void> Recall::open() {
+  auto work = [this] { return search::Index::open(files_, directory_, index_options()); };
+  opened_ = co_await pool_.run(work);
+  progress_.notify_all();
+}
+
 Task<Status> Recall::load() {
-  auto open = [this] { return search::Index::open(files_, directory_, index_options()); };
-  auto opened = co_await pool_.run(open);
+  begin_load();
+  while (!opened_ && !stopping_) co_await progress_.wait();
+  auto opened = opened_ ? *std::move(opened_) : Error(Errc::cancelled, "the daemon stops");
+  opened_.reset();
   if (opened) {
     for (const auto& problem : opened->problems) log::warn("index: {}; it is made again", problem);
     index_ = std::move(opened->index);
     co_await compare();
+    // A merge that was interrupted.
+    plan_tidy();
   }
   loaded_ = true;
   progress_.notify_all();
@@ -75,15 +90,21 @@ Task<Status> Recall::load() {
 // What came, grew or went while nobody looked. A hundred thousand take a while: others go between.
 Task<void> Recall::compare() {
   constexpr std::size_t kAtOnce = 1000;
+  std::vector<session::SessionId> different;
+  std::size_t known = 0;
+  sessions_.visit([&](const session::Row& row) {
+    const auto group = index_->find_group(row.id.text());
+    if (group) ++known;
+    if (!group || index_->covered(*group) != row.bytes) different.push_back(row.id);
+  });
   std::size_t count = 0;
-  for (const auto group : index_->groups()) {
-    const auto id = session::SessionId::parse(index_->group_name(group));
-    if (!id || !sessions_.find(*id)) index_->remove_group(group);
+  const auto groups = index_->groups();
+  for (std::size_t i = 0; known < groups.size() && i < groups.size(); ++i) {
+    const auto id = session::SessionId::parse(index_->group_name(groups[i]));
+    if (!id || !sessions_.find(*id)) index_->remove_group(groups[i]);
     if (++count % kAtOnce == 0) co_await yield_to_loop();
   }
-  std::vector<session::SessionId> ids;
-  sessions_.visit([&](const session::Row& row) { ids.push_back(row.id); });
-  for (const auto& id : ids) {
+  for (const auto& id : different) {
     changed(id, false);
     if (++count % kAtOnce == 0) co_await yield_to_loop();
   }

@@ -76,8 +76,10 @@ class Recall {
   Recall(Executor loop, session::Sessions& sessions, session::Store& store, Pool& pool,
          Files& files, std::string directory);
 
-  // Opens the index; what it does not cover is read in the background. A damaged one is made again.
-  // Searches wait for it; nothing else needs to.
+  // Opens the files of the index in the background; sessions need not be there yet.
+  void begin_load();
+  // When sessions are there: what the index does not cover is read in the background. A damaged one
+  // is made again. Searches wait for it; nothing else needs to.
   Task<Status> load();
   // Writes down what is only in memory.
   Task<void> stop();
@@ -118,6 +120,7 @@ class Recall {
   // Writes and merges files of the index while there is something to do.
   Task<void> tidy();
   Task<Status> run(search::Job job);
+  Task<void> open();
   Task<void> compare();
   // Files of the index that were read stay in memory only as far as that is little.
   void bound_memory();
@@ -129,6 +132,8 @@ class Recall {
   Pool& pool_;
   Files& files_;
   std::string directory_;
+  std::optional<Result<search::Index::Opened>> opened_;  // until it is compared
+  bool opening_ = false;
   std::unique_ptr<search::Index> index_;
   std::set<session::SessionId> behind_;                             // grew since they were read
   std::set<session::SessionId> busy_;                               // being read

@@ -88,6 +88,7 @@ Status Index::load(std::vector<std::string>& problems) {
   }
   next_segment_ = manifest->next_segment;
   groups_.resize(manifest->next_group);
+  by_name_.reserve(manifest->groups.size());
   for (auto& group : manifest->groups) {
     by_name_.emplace(group.name, group.number);
     groups_[group.number] = {std::move(group.name), group.covered, true, group.covered};
@@ -149,7 +150,7 @@ std::uint32_t Index::group(std::string_view name) {
 }
 
 std::optional<std::uint32_t> Index::find_group(std::string_view name) const {
-  const auto found = by_name_.find(std::string(name));
+  const auto found = by_name_.find(name);
   if (found == by_name_.end()) return std::nullopt;
   return found->second;
 }

@@ -249,7 +249,13 @@ class Index {
   std::vector<std::string> obsolete_;  // files the next manifest does not need any more
 
   std::vector<Group> groups_;
-  std::unordered_map<std::string, std::uint32_t> by_name_;
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const {
+      return std::hash<std::string_view>()(name);
+    }
+  };
+  std::unordered_map<std::string, std::uint32_t, NameHash, std::equal_to<>> by_name_;
   std::uint64_t next_segment_ = 1;
 };
 

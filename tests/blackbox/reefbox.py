@@ -261,8 +261,8 @@ class Connection:
             data += piece
         return bytes(data)
 
-    def recv(self):
-        """The next Reply, or None when the daemon closed the connection."""
+    def recv_payload(self):
+        """The next frame's bytes, or None when the other side closed the connection."""
         header = self.read_exactly(4)
         if header is None:
             return None
@@ -272,7 +272,12 @@ class Connection:
         payload = self.read_exactly(size) if size else b""
         if payload is None:
             raise AssertionError("the daemon closed between header and payload")
-        return Reply(payload)
+        return payload
+
+    def recv(self):
+        """The next Reply, or None when the daemon closed the connection."""
+        payload = self.recv_payload()
+        return None if payload is None else Reply(payload)
 
     def call(self, tag, fields=None, request_id=None):
         """Send one request, return the first answer."""

@@ -2,9 +2,13 @@
 
 import json
 import os
+import socket
+import threading
 import unittest
 
-from reefbox import Home
+from reefbox import Connection, Home, Message, REQUEST_ID, field, message
+
+SEARCH_SESSIONS, LIST_TASKS, TASK_LIST = 250, 292, 292
 
 
 def line(**fields):
@@ -112,6 +116,71 @@ class Search(unittest.TestCase):
         self.assertIn("reef show 260302-old-pump", shown)
         self.assertIn("nothing found", self.home.reef("search", "quuxquux").out)
         self.assertEqual(self.home.reef("search").code, 2)
+
+
+class BusyDaemon:
+    """Between `reef` and the daemon: lets the first search wait for ever and says that the index is read."""
+
+    def __init__(self, home):
+        self.path = home.file("run/reefd.sock")
+        self.real = home.file("run/real.sock")
+        os.rename(self.path, self.real)
+        self.server = socket.socket(socket.AF_UNIX)
+        directory = os.open(os.path.dirname(self.path), os.O_PATH)
+        self.server.bind(f"/proc/self/fd/{directory}/reefd.sock")
+        os.close(directory)
+        self.server.listen()
+        self.asked = 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                sock, _ = self.server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.relay, args=(Connection(sock),), daemon=True).start()
+
+    def relay(self, client):
+        real = Connection.unix(self.real)
+
+        def answers():
+            while (frame := real.recv_payload()) is not None:
+                client.send(frame)
+            client.close()
+            real.close()
+
+        threading.Thread(target=answers, daemon=True).start()
+        while (frame := client.recv_payload()) is not None:
+            asked = Message(frame)
+            if asked.has(SEARCH_SESSIONS):
+                self.asked += 1
+                if self.asked == 1:
+                    continue
+            if asked.has(LIST_TASKS):
+                task = message({1: "i1", 2: "index", 3: "reads 7 sessions into the index", 12: "running"})
+                client.send(field(TASK_LIST, message({1: task})) + field(REQUEST_ID, asked.int(REQUEST_ID)))
+                continue
+            real.send(frame)
+        real.half_close()
+
+    def close(self):
+        self.server.close()
+        os.rename(self.real, self.path)
+
+
+class Waiting(unittest.TestCase):
+    def test_who_waits_is_told_why_and_gets_the_answer(self):
+        with Home(files={"sessions/260302-old-pump/session.jsonl": PUMPS}) as home:
+            busy = BusyDaemon(home)
+            done = home.reef("search", "--json", "greenhouse")
+            self.assertEqual(done.code, 0, done.err)
+            self.assertEqual(done.json["hits"][0]["session"], "260302-old-pump")
+            self.assertEqual(done.err, "reef: search: waiting, the daemon reads 7 sessions into the index\n")
+            self.assertEqual(busy.asked, 2)
+            quick = home.reef("search", "--json", "greenhouse")
+            self.assertEqual((quick.code, quick.err), (0, ""))
+            busy.close()
 
 
 if __name__ == "__main__":
