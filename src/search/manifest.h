@@ -12,6 +12,8 @@
 
 namespace reef::search {
 
+inline constexpr std::string_view kManifestName = "manifest";
+
 struct ManifestSegment {
   std::uint64_t number = 0;  // names the file
   std::uint64_t bytes = 0;

@@ -396,6 +396,19 @@ TEST(Index, WhatWasAddedBehindABulkIsCoveredOnce) {
   }
 }
 
+TEST(Index, AFlushThatBeganBeforeABulkTakesNothingFromIt) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  index->group("g");
+  auto flush = index->begin_flush();
+  run_job(*index, begin_bulk(*index));
+  run_job(*index, std::move(flush));
+  index = open_index(files, dir.path());
+  EXPECT_EQ(index->covered(index->group("g")), 2U);
+  EXPECT_EQ(keys(find(*index, "common")), (std::vector<std::uint64_t>{1, 2}));
+}
+
 TEST(Index, GroupsOfABulkThatCannotBeWrittenAreUnknown) {
   TempDir dir;
   PosixFiles files;

@@ -1,0 +1,195 @@
+// Index: what is asked of it.
+
+#include <algorithm>
+#include <tuple>
+
+#include "search/index.h"
+#include "search/spelling.h"
+
+namespace reef::search {
+namespace {
+
+// A word that was mended may not be the one that was meant.
+constexpr float kMendedWeight = 0.8F;
+
+}  // namespace
+
+Searcher Index::prepare(const Query& query) {
+  return {units(), query, options_.weights, stemmer_};
+}
+
+std::vector<Unit> Index::units() {
+  std::vector<Unit> units;
+  for (auto* part : parts()) {
+    if (part->source.file && !part->norms)
+      part->norms = std::make_unique<Norms>(part->source.lengths());
+    units.push_back({&part->source, &part->deleted, part->norms.get()});
+  }
+  return units;
+}
+
+Searcher Index::prepare_mended(Query& query) {
+  auto searcher = prepare(query);
+  bool mended = false;
+  for (std::size_t c = 0; c < query.clauses.size(); ++c) {
+    auto& clause = query.clauses[c];
+    if (clause.kind != Clause::Kind::word || clause.occur != Clause::Occur::optional ||
+        !clause.forms || !Stemmer::applies(clause.terms[0]) ||
+        mistakes_allowed(clause.terms[0]) == 0 || searcher.knows(c))
+      continue;
+    if (auto nearest = nearest_word(units(), clause.terms[0]); !nearest.empty()) {
+      clause.terms[0] = std::move(nearest);
+      clause.weight *= kMendedWeight;
+      mended = true;
+    }
+  }
+  if (mended) searcher = prepare(query);
+  return searcher;
+}
+
+std::vector<Hit> Index::documents_of(std::uint32_t group) const {
+  std::vector<Hit> out;
+  std::uint32_t unit = 0;
+  for_parts([&](const Part& part) {
+    const auto add = [&](std::uint32_t document) {
+      if (!part.deleted.has(document))
+        out.push_back({.unit = unit, .document = document, .row = part.source.row(document)});
+    };
+    if (part.source.memory) {
+      for (const auto document : part.source.memory->of_group(group)) add(document);
+    } else {
+      const auto [begin, end] = part.source.file->of_group(group);
+      for (auto document = begin; document < end; ++document) add(document);
+    }
+    ++unit;
+  });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Hit& a, const Hit& b) { return a.row.key < b.row.key; });
+  return out;
+}
+
+const Index::Part& Index::part(std::uint32_t unit) const {
+  if (unit < files_parts_.size()) return files_parts_[unit];
+  unit -= static_cast<std::uint32_t>(files_parts_.size());
+  if (unit < bulks_.size()) return bulks_[unit];
+  return frozen_ && unit == bulks_.size() ? *frozen_ : memory_;
+}
+
+bool Index::alone(const Hit& hit) const {
+  const auto has = [&](const Part& part) {
+    if (part.source.memory) return !part.source.memory->of_group(hit.row.group).empty();
+    return std::binary_search(part.groups.begin(), part.groups.end(), hit.row.group);
+  };
+  if (frozen_ && has(*frozen_)) return false;
+  if (has(memory_) || std::any_of(bulks_.begin(), bulks_.end(), has)) return false;
+  for (std::uint32_t unit = 0; unit < files_parts_.size(); ++unit)
+    if (unit != hit.unit && has(files_parts_[unit])) return false;
+  return true;
+}
+
+std::vector<Hit> Index::around(std::span<const Hit> hits, std::size_t reach) const {
+  // Documents of a segment are in the order of groups and keys, so their numbers say who stands
+  // where.
+  const auto code = [](const Hit& hit) { return std::uint64_t{hit.unit} << 32 | hit.document; };
+  std::vector<std::uint64_t> near;
+  std::vector<std::uint64_t> given;
+  near.reserve(hits.size() * reach * 2);
+  given.reserve(hits.size());
+  for (const auto& hit : hits) {
+    given.push_back(code(hit));
+    if (hit.unit >= files_parts_.size() || !alone(hit)) {
+      for (const auto& one : neighbours(hit, reach, reach)) near.push_back(code(one));
+      continue;
+    }
+    const auto& own = part(hit.unit);
+    const auto& file = *own.source.file;
+    const auto take = [&](std::uint32_t document, std::size_t& taken) {
+      if (file.group(document) != hit.row.group) return false;
+      if (own.deleted.has(document) || file.key(document) == hit.row.key) return true;
+      near.push_back(std::uint64_t{hit.unit} << 32 | document);
+      return ++taken < reach;
+    };
+    std::size_t taken = 0;
+    for (auto d = hit.document; d > 0 && take(d - 1, taken); --d) {
+    }
+    taken = 0;
+    for (auto d = hit.document + 1; d < file.size() && take(d, taken); ++d) {
+    }
+  }
+  std::sort(near.begin(), near.end());
+  near.erase(std::unique(near.begin(), near.end()), near.end());
+  std::sort(given.begin(), given.end());
+  std::vector<Hit> out;
+  out.reserve(near.size());
+  auto skip = given.begin();
+  for (const auto one : near) {
+    while (skip != given.end() && *skip < one) ++skip;
+    if (skip != given.end() && *skip == one) continue;
+    const auto unit = static_cast<std::uint32_t>(one >> 32);
+    const auto document = static_cast<std::uint32_t>(one);
+    out.push_back({.unit = unit, .document = document, .row = part(unit).source.row(document)});
+  }
+  const auto by_place = [](const Hit& a, const Hit& b) {
+    return std::tie(a.row.group, a.row.key) < std::tie(b.row.group, b.row.key);
+  };
+  if (!std::is_sorted(out.begin(), out.end(), by_place))
+    std::sort(out.begin(), out.end(), by_place);
+  return out;
+}
+
+std::vector<Hit> Index::neighbours(const Hit& hit, std::size_t before, std::size_t after) const {
+  std::vector<Hit> lower;
+  std::vector<Hit> higher;
+  if (hit.unit < files_parts_.size() && alone(hit)) {
+    const auto& own = files_parts_[hit.unit];
+    const auto& file = *own.source.file;
+    const auto take = [&](std::uint32_t document, std::vector<Hit>& to, std::size_t most) {
+      if (to.size() == most || file.group(document) != hit.row.group) return false;
+      if (!own.deleted.has(document) && file.key(document) != hit.row.key)
+        to.push_back({.unit = hit.unit, .document = document, .row = file.row(document)});
+      return true;
+    };
+    for (auto d = hit.document; d > 0 && take(d - 1, lower, before); --d) {
+    }
+    for (auto d = hit.document + 1; d < file.size() && take(d, higher, after); ++d) {
+    }
+    std::reverse(lower.begin(), lower.end());
+    lower.insert(lower.end(), higher.begin(), higher.end());
+    return lower;
+  }
+  std::uint32_t unit = 0;
+  const auto wanted = hit.row.key;
+  for_parts([&](const Part& part) {
+    const auto add = [&](std::vector<Hit>& to, std::uint32_t document) {
+      if (part.deleted.has(document)) return false;
+      to.push_back({.unit = unit, .document = document, .row = part.source.row(document)});
+      return true;
+    };
+    if (part.source.memory) {
+      for (const auto document : part.source.memory->of_group(hit.row.group)) {
+        const auto key = part.source.memory->row(document).key;
+        if (key != wanted) add(key < wanted ? lower : higher, document);
+      }
+    } else {
+      const auto& file = *part.source.file;
+      const auto [begin, end] = file.of_group(hit.row.group);
+      const auto middle = file.lower_bound(begin, end, wanted);
+      std::size_t taken = 0;
+      for (auto d = middle; d > begin && taken < before; --d) taken += add(lower, d - 1) ? 1 : 0;
+      taken = 0;
+      for (auto d = middle; d < end && taken < after; ++d)
+        if (file.key(d) != wanted) taken += add(higher, d) ? 1 : 0;
+    }
+    ++unit;
+  });
+  const auto by_key = [](const Hit& a, const Hit& b) { return a.row.key < b.row.key; };
+  std::stable_sort(lower.begin(), lower.end(), by_key);
+  std::stable_sort(higher.begin(), higher.end(), by_key);
+  if (lower.size() > before)
+    lower.erase(lower.begin(), lower.end() - static_cast<std::ptrdiff_t>(before));
+  if (higher.size() > after) higher.resize(after);
+  lower.insert(lower.end(), higher.begin(), higher.end());
+  return lower;
+}
+
+}  // namespace reef::search
