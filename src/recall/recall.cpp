@@ -538,6 +538,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     }
   }
   auto searcher = index_->prepare_mended(question.words);
+  searcher.use(pool_);
   const auto groups = groups_for(sessions_, *index_, ask, question, test);
   search::Filter filter;
   if (groups) filter.groups = &*groups;

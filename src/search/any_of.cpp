@@ -46,28 +46,30 @@ std::uint64_t Searcher::AnyOf::per_window(std::size_t n) const {
 }
 
 void Searcher::AnyOf::run() {
-  for (const auto& [begin, end] : plan_.ranges) {
-    for (auto from = begin; from < end;) {
-      if (most_ * kSlackFactor < top_.threshold()) return;
-      const auto to = end - from > kWindow ? from + kWindow : end;
-      if (!weigh(from, to)) {
-        from = after(to, end);
-        continue;
-      }
-      std::uint64_t expected = 0;
-      for (auto k = asked_; k < count_; ++k) expected += per_window(order_[k]);
-      const bool dense = expected >= kDensePostings;
-      if (dense)
-        read_dense(from, to);
-      else
-        read_sparse(from, to);
-      judge(from);
-      if (dense)
-        clear_dense();
-      else
-        clear_sparse();
-      from = to;
+  for (const auto& [begin, end] : plan_.ranges) run(begin, end);
+}
+
+void Searcher::AnyOf::run(std::uint32_t begin, std::uint32_t end) {
+  for (auto from = begin; from < end;) {
+    if (most_ * kSlackFactor < top_.threshold()) return;
+    const auto to = end - from > kWindow ? from + kWindow : end;
+    if (!weigh(from, to)) {
+      from = after(to, end);
+      continue;
     }
+    std::uint64_t expected = 0;
+    for (auto k = asked_; k < count_; ++k) expected += per_window(order_[k]);
+    const bool dense = expected >= kDensePostings;
+    if (dense)
+      read_dense(from, to);
+    else
+      read_sparse(from, to);
+    judge(from);
+    if (dense)
+      clear_dense();
+    else
+      clear_sparse();
+    from = to;
   }
 }
 

@@ -15,6 +15,8 @@ class Searcher::AnyOf {
  public:
   AnyOf(const Searcher& searcher, Plan& plan, Top& top);
   void run();
+  // Documents of [begin, end); not before those of an earlier call.
+  void run(std::uint32_t begin, std::uint32_t end);
 
  private:
   static constexpr auto kWindow = Norms::kWindow;

@@ -1,29 +1,41 @@
 #include "search/norms.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace reef::search {
 
 void Norms::use(const FieldScales& scales) {
   if (gains_ && scales == scales_) return;
   scales_ = scales;
-  std::fill(filled_.begin(), filled_.end(), std::uint8_t{0});
+  if (gains_) {
+    for (auto& state : states_) state.store(State::empty, std::memory_order_relaxed);
+    return;
+  }
+  const auto chunks = lengths_.documents.size() / kWindow + 1;
+  states_ = std::vector<std::atomic<State>>(chunks);
+  some_have_many_.assign(chunks, 0);
+  // Not written before they are needed: memory nobody touches costs nothing.
+  gains_ = std::make_unique_for_overwrite<float[]>((chunks + 1) * kWindow);
+  norms_ = std::make_unique_for_overwrite<float[]>((chunks + 1) * kWindow);
+  std::fill_n(gains_.get() + chunks * kWindow, kWindow, 0.0F);
+  std::fill_n(norms_.get() + chunks * kWindow, kWindow, 1.0F);
 }
 
 void Norms::fill(std::uint32_t from) {
-  if (!gains_) {
-    const auto chunks = lengths_.documents.size() / kWindow + 1;
-    filled_.assign(chunks, 0);
-    some_have_many_.assign(chunks, 0);
-    // Not written before they are needed: memory nobody touches costs nothing.
-    gains_ = std::make_unique_for_overwrite<float[]>((chunks + 1) * kWindow);
-    norms_ = std::make_unique_for_overwrite<float[]>((chunks + 1) * kWindow);
-    std::fill_n(gains_.get() + chunks * kWindow, kWindow, 0.0F);
-    std::fill_n(norms_.get() + chunks * kWindow, kWindow, 1.0F);
+  for (auto chunk = from / kWindow; chunk < states_.size() && chunk * kWindow < from + kWindow;
+       ++chunk) {
+    auto& state = states_[chunk];
+    auto seen = state.load(std::memory_order_acquire);
+    if (seen == State::filled) continue;
+    if (seen == State::empty && state.compare_exchange_strong(seen, State::being_filled)) {
+      fill_chunk(chunk);
+      state.store(State::filled, std::memory_order_release);
+      continue;
+    }
+    // Another thread is at it: half a microsecond.
+    while (state.load(std::memory_order_acquire) != State::filled) std::this_thread::yield();
   }
-  for (auto chunk = from / kWindow; chunk < filled_.size() && chunk * kWindow < from + kWindow;
-       ++chunk)
-    if (filled_[chunk] == 0) fill_chunk(chunk);
 }
 
 void Norms::fill_chunk(std::uint32_t chunk) {
@@ -42,7 +54,6 @@ void Norms::fill_chunk(std::uint32_t chunk) {
   }
   std::fill(gains + count, gains + kWindow, 0.0F);
   std::fill(norms + count, norms + kWindow, 1.0F);
-  filled_[chunk] = 1;
   some_have_many_[chunk] = some ? 1 : 0;
 }
 
@@ -56,7 +67,7 @@ void Norms::raise(std::uint32_t from, const Payloads& payloads, float weight, fl
     scores[i] = scores[i] < score ? score : scores[i];
   }
   const auto first = from / kWindow;
-  const auto last = std::min<std::size_t>((from + kWindow - 1) / kWindow, filled_.size() - 1);
+  const auto last = std::min<std::size_t>((from + kWindow - 1) / kWindow, states_.size() - 1);
   if (some_have_many_[first] == 0 && some_have_many_[last] == 0) return;
   for (std::uint32_t i = 0; i < kWindow; ++i) {
     if (payloads[i] == 0 || gains[i] != 0) continue;

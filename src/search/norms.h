@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -11,7 +12,7 @@
 
 namespace reef::search {
 
-// For one search at a time.
+// For one search at a time; its threads may share it.
 class Norms {
  public:
   // Documents that are looked at together.
@@ -20,9 +21,9 @@ class Norms {
 
   explicit Norms(Lengths lengths) : lengths_(lengths) {}
 
-  // What was worked out for others is forgotten.
+  // First, by one thread. What was worked out for others is forgotten.
   void use(const FieldScales& scales);
-  // Before impacts of documents of the window from `from` on are asked for.
+  // Before impacts of documents of the window from `from` on are asked for. Any thread.
   void fill(std::uint32_t from);
   // All places of the window from `from` on: scores[i] becomes weight times the impact of
   // payloads[i], where that is more. 0: the place has no posting.
@@ -41,7 +42,8 @@ class Norms {
   Lengths lengths_;
   FieldScales scales_;
   // Of every kWindow documents.
-  std::vector<std::uint8_t> filled_;
+  enum class State : std::uint8_t { empty, being_filled, filled };
+  std::vector<std::atomic<State>> states_;
   std::vector<std::uint8_t> some_have_many_;
   // Per document, with room for a window behind the last. Gain 0: it has several fields, and is
   // worked out by itself.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -27,7 +28,29 @@ class Searcher::Top {
         room_(limit + std::max(limit / 2, kRoomMin)),
         per_group_max_(per_group_max) {}
 
-  float threshold() const { return threshold_; }
+  bool grouped() const { return per_group_max_ > 0; }
+  // For another thread, which looks at other documents: what is below the threshold of one is below
+  // that of both. Not of grouped ones.
+  Top helper(std::atomic<float>& shared) {
+    shared_ = &shared;
+    raise_shared();
+    Top out(units_, limit_, 0);
+    out.shared_ = &shared;
+    return out;
+  }
+  // Ends that.
+  void take_over(Top&& other) {
+    shared_ = nullptr;
+    for (const auto& one : other.hits_) {
+      if (one.score < threshold_) continue;
+      hits_.push_back(one);
+      if (hits_.size() >= room_) shrink();
+    }
+  }
+
+  float threshold() const {
+    return shared_ ? std::max(threshold_, shared_->load(std::memory_order_relaxed)) : threshold_;
+  }
 
   void offer(const Hit& hit) {
     if (hit.score < threshold_) return;
@@ -61,11 +84,20 @@ class Searcher::Top {
         .unit = one.unit, .document = one.document, .score = one.score, .matched = one.matched});
   }
 
+  void raise_shared() {
+    if (!shared_) return;
+    auto known = shared_->load(std::memory_order_relaxed);
+    while (known < threshold_ &&
+           !shared_->compare_exchange_weak(known, threshold_, std::memory_order_relaxed)) {
+    }
+  }
+
   void shrink() {
     const auto last = hits_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1);
     std::nth_element(hits_.begin(), last, hits_.end(),
                      [](const Light& a, const Light& b) { return a.score > b.score; });
     threshold_ = last->score;
+    raise_shared();
     std::erase_if(hits_, [this](const Light& one) { return one.score < threshold_; });
     if (hits_.size() < room_) return;
     // Many are worth the same.
@@ -107,6 +139,7 @@ class Searcher::Top {
   std::size_t room_;
   std::size_t per_group_max_;
   float threshold_ = 0;
+  std::atomic<float>* shared_ = nullptr;
   std::vector<Light> hits_;
   std::vector<Hit> grouped_;
   std::unordered_map<std::uint32_t, std::size_t> groups_;
@@ -123,6 +156,11 @@ struct Searcher::Plan {
   std::vector<std::size_t> required;                            //
   std::vector<std::size_t> excluded;                            //
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;  // of documents to look at
+
+  // The same for another thread.
+  Plan again(std::vector<Matcher> own) const {
+    return {unit, where, filter, filtered, std::move(own), optional, required, excluded, ranges};
+  }
 
   bool allowed(std::uint32_t document) const {
     if (where->deleted && where->deleted->has(document)) return false;

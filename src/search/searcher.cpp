@@ -1,11 +1,14 @@
 #include "search/searcher.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
+#include <exception>
 #include <map>
 #include <tuple>
 
+#include "base/pool.h"
 #include "search/any_of.h"
 #include "search/spelling.h"
 
@@ -21,6 +24,9 @@ constexpr std::size_t kPrefixTermsMax = 128;
 constexpr std::size_t kNearTermsRead = 100'000;
 // Single groups are looked for one by one while they are few.
 constexpr std::size_t kSingleGroupsMax = 256;
+// Waking a helper costs as much as reading some ten thousand postings.
+constexpr std::uint64_t kHelpPostings = 100'000;
+constexpr std::uint32_t kShareDocuments = 16 * Norms::kWindow;
 
 }  // namespace
 
@@ -266,10 +272,81 @@ void Searcher::run(std::uint32_t u, const Filter& filter, Top& top) {
   }
   if (plan.ranges.empty()) return;
   plan.matchers = matchers(u, true);
-  if (plan.required.empty())
-    AnyOf(*this, plan, top).run();
-  else
+  std::uint64_t postings = 0;
+  for (const auto c : plan.optional)
+    for (const auto& found : found_[u][c]) postings += found.df;
+  if (!plan.required.empty())
     run_all(plan, top);
+  else if (pool_ && source.file && !top.grouped() && plan.ranges.size() == 1 &&
+           postings >= kHelpPostings)
+    run_with_help(plan, top);
+  else
+    AnyOf(*this, plan, top).run();
+}
+
+namespace {
+
+// Documents of a segment, handed out in shares to whoever has time. The helper may come late, or
+// never: then all is done without it.
+struct Shares {
+  enum class Helper : std::uint8_t { awaited, at_work, gone };
+  std::atomic<Helper> helper = Helper::awaited;
+  std::atomic<std::uint32_t> next = 0;
+  std::uint32_t end = 0;
+  std::function<void(std::uint32_t, std::uint32_t)> help;  // while it is at work
+  std::exception_ptr failure;
+
+  template <class F>
+  void work(const F& f) {
+    while (true) {
+      const auto begin = next.fetch_add(kShareDocuments, std::memory_order_relaxed);
+      if (begin >= end) return;
+      f(begin, std::min(begin + kShareDocuments, end));
+    }
+  }
+  void come() {
+    auto seen = Helper::awaited;
+    if (!helper.compare_exchange_strong(seen, Helper::at_work)) return;
+    try {
+      work(help);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    helper.store(Helper::gone);
+    helper.notify_one();
+  }
+  // Nobody touches anything of the search afterwards.
+  void close() {
+    next.store(end);
+    auto seen = Helper::awaited;
+    if (helper.compare_exchange_strong(seen, Helper::gone)) return;
+    helper.wait(Helper::at_work);
+  }
+};
+
+}  // namespace
+
+void Searcher::run_with_help(Plan& plan, Top& top) {
+  std::atomic<float> threshold = 0;
+  auto theirs = top.helper(threshold);
+  auto other = plan.again(matchers(plan.unit, true));
+  AnyOf here(*this, plan, top);
+  AnyOf there(*this, other, theirs);
+  const auto shares = std::make_shared<Shares>();
+  shares->next = plan.ranges[0].first;
+  shares->end = plan.ranges[0].second;
+  shares->help = [&there](std::uint32_t begin, std::uint32_t end) { there.run(begin, end); };
+  struct Closing {
+    Shares& shares;
+    ~Closing() { shares.close(); }
+  };
+  {
+    const Closing closing{*shares};
+    pool_->post([shares] { shares->come(); });
+    shares->work([&here](std::uint32_t begin, std::uint32_t end) { here.run(begin, end); });
+  }
+  top.take_over(std::move(theirs));
+  if (shares->failure) std::rethrow_exception(shares->failure);
 }
 
 // Some clauses must match: their common documents one by one.

@@ -13,6 +13,10 @@
 #include "search/matcher.h"
 #include "search/query.h"
 
+namespace reef {
+class Pool;
+}
+
 namespace reef::search {
 
 // A set of groups, by number.
@@ -61,6 +65,10 @@ class Searcher {
  public:
   Searcher(std::vector<Unit> units, Query query, std::span<const float> weights, Stemmer& stemmer);
 
+  // Where there is much to read a thread of the pool, if one is idle, reads some of it. Filters are
+  // asked on both threads then.
+  void use(Pool& pool) { pool_ = &pool; }
+
   // The best `limit` documents; with `per_group_max`, at most that many of each group.
   std::vector<Hit> best(const Filter& filter, std::size_t limit, std::size_t per_group_max);
   // Fills in score and matched of these documents, for example neighbours of a hit. They may be in
@@ -88,11 +96,13 @@ class Searcher {
   std::vector<Found> find(const Unit& unit, const Clause& clause);
   std::vector<Matcher> matchers(std::size_t unit, bool with_excluded);
   void run(std::uint32_t unit, const Filter& filter, Top& top);
+  void run_with_help(Plan& plan, Top& top);
   void run_all(Plan& plan, Top& top);
 
   std::vector<Unit> units_;
   Query query_;
   Stemmer* stemmer_;
+  Pool* pool_ = nullptr;
   FieldScales scales_;
   std::vector<float> weights_;                          // per clause: idf times weight
   std::vector<std::vector<std::vector<Found>>> found_;  // unit, clause

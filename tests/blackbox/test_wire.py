@@ -547,7 +547,7 @@ class Turns(WireCase):
         with Home() as home, home.connect() as link:
             others = [home.connect() for _ in range(8)]
             try:
-                content = "word " * 3_000_000
+                content = "word " * 800_000
                 began = time.monotonic()
                 link.send(request(SEND, turn(content=content)))
                 waited = 0.0
