@@ -88,8 +88,10 @@ void print_results(const Context& context, const protocol::SearchResults& result
     const auto& item = hit.items(static_cast<int>(hit.hit()));
     const auto when = parse_iso(item.time()).value_or(now);
     const auto title = shown(row.title().empty() ? row.preview() : row.title());
-    print_line(fmt::format("{}{}{}  {}{} ago, {}{}", bold, utf8::prefix_chars(title, 60), plain,
-                           faint, short_age(when, now), shown(row.agent()), plain));
+    // Of an imported one no agent may be known.
+    const auto whose = row.agent().empty() ? "" : ", " + shown(row.agent());
+    print_line(fmt::format("{}{}{}  {}{} ago{}{}", bold, utf8::prefix_chars(title, 60), plain,
+                           faint, short_age(when, now), whose, plain));
     print_line(fmt::format("  {}: {}{}", shown(item.tool().empty() ? item.role() : item.tool()),
                            highlighted(item, context.color()), item.truncated() ? "..." : ""));
     print_line(fmt::format("  {}reef show {}{}", faint, row.id(), plain));

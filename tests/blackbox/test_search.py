@@ -70,6 +70,13 @@ class Search(unittest.TestCase):
         self.assertEqual([i["index"] for i in hit["items"]], [8, 9, 10, 11, 12, 13])
         self.assertEqual(len(self.search("zebrafish", "--before", "0", "--after", "1")["hits"][0]["items"]), 2)
 
+    def test_people_read_title_age_agent_what_was_said_and_the_command(self):
+        out = self.home.reef("search", "greenhouse").out
+        self.assertRegex(out, r"(?m)^Watering  [0-9]+ \w+ ago$", "nobody knows whose it was")
+        self.assertIn("  user: How do I mend the greenhouse pump?\n  reef show 260302-old-pump\n", out)
+        self.home.reef("chat", "-p", "My locker code is xylophone")
+        self.assertRegex(self.home.reef("search", "xylophone").out, r"(?m)^My locker code is xylophone  0 \w+ ago, reef$")
+
     def test_what_was_just_said_is_found_and_what_is_trashed_is_not(self):
         said = json.loads(self.home.reef("chat", "--json", "-p", "My locker code is xylophone").out)
         self.assertIn(said["session"], self.sessions("xylophone"))

@@ -307,9 +307,16 @@ TEST(Index, AHelperChangesNothing) {
     index->remove(index->group(fmt::format("g{}", key / 100)), key);
   Pool helping(2);
   // The only thread of this one is busy until the end.
-  Pool busy(1);
   std::atomic<bool> over = false;
+  Pool busy(1);
   busy.post([&over] { over.wait(false); });
+  struct End {
+    std::atomic<bool>& over;
+    ~End() {
+      over = true;
+      over.notify_all();
+    }
+  } end{over};
   Filter some;
   some.accept = [](const DocumentRow& row) { return row.time_ms % 3 != 0; };
   for (const char* text :
@@ -332,8 +339,6 @@ TEST(Index, AHelperChangesNothing) {
           }
         }
       }
-  over = true;
-  over.notify_all();
 }
 
 TEST(Index, DeletesMadeWhileAJobRunsAreKept) {
