@@ -238,8 +238,9 @@ class Index {
   Stemmer stemmer_;
 
   std::vector<Part> files_parts_;
-  std::vector<Part> bulks_;     // being written down
-  std::optional<Part> frozen_;  // being written down
+  std::vector<Part> bulks_;                   // being written down
+  std::optional<Part> frozen_;                // being written down
+  std::vector<Job::Covered> frozen_covered_;  // with it
   Part memory_;
   std::shared_ptr<MemorySegment> memory_segment_;  // of memory_
   bool flushing_ = false;

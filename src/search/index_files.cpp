@@ -59,11 +59,13 @@ std::optional<Job> Index::begin_flush() {
     new_memory();
   }
   if (!again) {
+    frozen_covered_.clear();
     for (std::uint32_t n = 0; n < groups_.size(); ++n)
       if (!groups_[n].name.empty() &&
           (!groups_[n].stored || groups_[n].covered != groups_[n].stored_covered))
-        job.covered_.push_back({n, groups_[n].covered});
+        frozen_covered_.push_back({n, groups_[n].covered});
   }
+  job.covered_ = frozen_covered_;
   std::vector<Build::Input> inputs;
   if (frozen_) inputs.push_back({frozen_->source, frozen_->deleted});
   job.number_ = next_segment_++;

@@ -542,6 +542,21 @@ TEST(Index, AGroupRemovedWhileItsBulkIsWrittenStaysAway) {
   EXPECT_TRUE(find(*index, "common").empty());
 }
 
+TEST(Index, WhatAFlushCoversIsKeptThroughAFailure) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  add_third(*index);
+  EXPECT_FALSE(index->finish(*index->begin_flush()).ok()) << "no step of it was done";
+  const FieldText field{0, "common"};
+  index->add({.group = index->group("g"), .key = 4}, {&field, 1});
+  index->set_covered(index->group("g"), 4);
+  run_job(*index, index->begin_flush());
+  index = open_index(files, dir.path());
+  EXPECT_EQ(index->covered(index->group("g")), 3U) << "the fourth is read again";
+  EXPECT_EQ(keys(find(*index, "common")), (std::vector<std::uint64_t>{3}));
+}
+
 TEST(Index, FindsNeighboursAcrossSegmentsInOrder) {
   TempDir dir;
   PosixFiles files;
