@@ -65,7 +65,12 @@ void Recall::begin_load() {
 
 Task<void> Recall::open() {
   auto work = [this] { return search::Index::open(files_, directory_, index_options()); };
-  opened_ = co_await pool_.run(work);
+  try {
+    opened_ = co_await pool_.run(work);
+  } catch (const std::exception& error) {
+    // No memory, usually. Searches must hear of it, not wait.
+    opened_ = Error(Errc::internal, error.what());
+  }
   progress_.notify_all();
 }
 

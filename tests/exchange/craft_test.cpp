@@ -213,6 +213,16 @@ TEST_F(Craft, TornWrongAndUnknownLinesAreNamedOrKept) {
   EXPECT_EQ(json::write(session.entries[0].body.at("data")), R"({"labels":[1],"name":7})");
 }
 
+TEST_F(Craft, ALineOfOursThatLostItsIdIsKept) {
+  put_session({
+      std::string(kHeader),
+      R"({"content":"first","timestamp":1772600700000,"type":"user","reef":{"orphan":true}})",
+      R"({"content":"second","timestamp":1772600701000,"type":"user","reef":{"orphan":true}})",
+  });
+  read();
+  EXPECT_EQ(only().said(), (Lines{"user: first", "user: second"}));
+}
+
 TEST_F(Craft, ABrokenHeaderLosesOnlyItself) {
   files_.put(folder("s") + "/session.jsonl",
              "{\"id\":\"s\",\"crea\n{\"id\":\"m1\",\"type\":\"user\",\"content\":\"hi\"}\n");
