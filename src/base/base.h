@@ -9,6 +9,7 @@
 //   pool.h        Pool                                    threads for what blocks
 //   files.h       Files, Fd, replace_atomically           every system call on files
 //   json.h        parse, write, merge_patch               Boost.JSON behind Results
+//   json_scanner.h Scanner                                single values off JSON, without a tree
 //   base64.h      to_base64, from_base64                  bytes in JSON
 //   utf8.h        valid, sanitize, prefix, printable      text that is safe to store and show
 //   overload.h    Overload                                one lambda per variant alternative

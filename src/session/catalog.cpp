@@ -4,8 +4,8 @@
 #include "session/catalog.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -49,51 +49,39 @@ std::string catalog_removal(const SessionId& id) {
 
 namespace {
 
-// One record as read; without a row the session is gone.
-struct Record {
-  SessionId id;
-  std::optional<Row> row;
-};
-
 struct Part {
-  std::vector<Record> records;
+  std::unordered_map<SessionId, Row> rows;
+  std::vector<SessionId> gone;
+  std::size_t records = 0;
   bool damaged = false;
 };
 
-std::optional<Record> record_from(const json::object& object) {
-  if (json::find_bool(object, "gone").value_or(false)) {
-    auto id = SessionId::parse(json::find_string(object, "id").value_or(""));
-    if (!id) return std::nullopt;
-    return Record{*std::move(id), std::nullopt};
+void take(Part& part, RowRecord record) {
+  ++part.records;
+  auto id = record.row.id;
+  if (record.gone) {
+    part.rows.erase(id);
+    part.gone.push_back(std::move(id));
+  } else {
+    part.rows.insert_or_assign(std::move(id), std::move(record.row));
   }
-  auto row = row_from_json(object);
-  if (!row) return std::nullopt;
-  auto id = row->id;
-  return Record{std::move(id), std::move(row)};
 }
 
 // Up to the first record that is not whole.
 Part read_part(std::string_view bytes) {
   Part out;
-  std::array<unsigned char, 16U << 10> space;
-  boost::json::monotonic_resource scratch(space.data(), space.size());
-  // Rows are large: they are not moved once they are here.
-  out.records.reserve(static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), '\n')));
+  out.rows.reserve(static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), '\n')));
   while (!bytes.empty()) {
     const auto end = bytes.find('\n');
     const auto line = bytes.substr(0, end);
     const bool whole = end != std::string_view::npos && line.size() > kChecksumDigits + 1 &&
                        line[kChecksumDigits] == ' ';
     const auto text = whole ? line.substr(kChecksumDigits + 1) : std::string_view();
-    out.damaged = !whole || !is_checksum(line.substr(0, kChecksumDigits), text);
-    if (out.damaged) return out;
-    scratch.release();
-    const auto body = json::parse(text, &scratch);
-    const auto* object = body ? body->if_object() : nullptr;
-    auto record = object ? record_from(*object) : std::nullopt;
+    auto record = whole && is_checksum(line.substr(0, kChecksumDigits), text) ? read_record(text)
+                                                                              : std::nullopt;
     out.damaged = !record;
     if (out.damaged) return out;
-    out.records.push_back(*std::move(record));
+    take(out, *std::move(record));
     bytes.remove_prefix(end + 1);
   }
   return out;
@@ -125,21 +113,23 @@ CatalogReading read_catalog(std::string_view bytes) {
       others.emplace_back([&, i] { parts[i] = read_part(shares[i]); });
     if (!shares.empty()) parts[0] = read_part(shares[0]);
   }
+  // What follows a damaged place was not read.
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (parts[i].damaged) parts.resize(i + 1);
   CatalogReading out;
-  std::size_t records = 0;
-  for (const auto& part : parts) records += part.records.size();
-  out.rows.reserve(records);
-  for (auto& part : parts) {
-    out.records += part.records.size();
-    for (auto& record : part.records) {
-      if (record.row) {
-        out.rows.insert_or_assign(std::move(record.id), *std::move(record.row));
-      } else {
-        out.rows.erase(record.id);
-      }
-    }
+  std::size_t rows = 0;
+  for (const auto& part : parts) {
+    rows += part.rows.size();
+    out.records += part.records;
     out.damaged = part.damaged;
-    if (out.damaged) return out;
+  }
+  out.rows.reserve(rows);
+  // From the last to the first: what is there already is newer.
+  std::vector<SessionId> gone;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    for (const auto& id : gone) part->rows.erase(id);
+    out.rows.merge(part->rows);
+    std::move(part->gone.begin(), part->gone.end(), std::back_inserter(gone));
   }
   return out;
 }

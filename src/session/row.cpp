@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::size_t kPreviewChars = 150;
 
-// Of catalog records: rows of another version are read from their transcripts again.
-constexpr std::int64_t kVersion = 2;
-constexpr std::size_t kTotalsFields = 6;
-
 void add_to(std::int64_t& sum, std::int64_t more) {
   if (__builtin_add_overflow(sum, more, &sum)) sum = std::numeric_limits<std::int64_t>::max();
 }
@@ -78,42 +74,6 @@ std::int64_t millis(TimePoint time) {
 }
 TimePoint from_millis(std::int64_t value) {
   return TimePoint(std::chrono::milliseconds(value));
-}
-
-void append(json::array& out, const TokenTotals& totals) {
-  out.insert(out.end(), {totals.input, totals.output, totals.cache_read, totals.cache_write,
-                         totals.cost, totals.replies});
-}
-
-double number_from(const json::value& in) {
-  return in.is_int64()    ? static_cast<double>(in.get_int64())
-         : in.is_uint64() ? static_cast<double>(in.get_uint64())
-         : in.is_double() ? in.get_double()
-                          : 0.0;
-}
-
-TokenTotals totals_from(const json::value* in) {
-  const auto whole = [&](std::size_t i) { return in[i].is_int64() ? in[i].get_int64() : 0; };
-  return TokenTotals{whole(0), whole(1), whole(2), whole(3), number_from(in[4]), whole(5)};
-}
-
-// DAY, totals, DAY, totals, ...
-json::array days_to_json(const std::vector<DayUsage>& days) {
-  json::array out;
-  out.reserve(days.size() * (1 + kTotalsFields));
-  for (const auto& [day, totals] : days) {
-    out.emplace_back(day);
-    append(out, totals);
-  }
-  return out;
-}
-
-std::vector<DayUsage> days_from(const json::array& in) {
-  std::vector<DayUsage> days;
-  for (std::size_t i = 0; i + kTotalsFields < in.size(); i += 1 + kTotalsFields)
-    days.push_back(DayUsage{static_cast<std::int32_t>(in[i].is_int64() ? in[i].get_int64() : 0),
-                            totals_from(in.data() + i + 1)});
-  return days;
 }
 
 }  // namespace
@@ -221,65 +181,6 @@ Row make_row(SessionId id, std::string_view bytes) {
   for (const auto& entry : reading.entries) fold(row, entry);
   row.bytes = bytes.size();
   row.damage = static_cast<std::uint32_t>(reading.damage.size());
-  return row;
-}
-
-json::object to_json(const Row& row) {
-  json::array usage;
-  append(usage, row.usage);
-  json::object by_model;
-  for (const auto& [model, days] : row.usage_by_model) by_model[model] = days_to_json(days);
-  return json::object{{"id", row.id.text()},
-                      {"v", kVersion},
-                      {"bytes", row.bytes},
-                      {"created", millis(row.created)},
-                      {"updated", millis(row.updated)},
-                      {"lastAssistant", millis(row.last_assistant)},
-                      {"lastRole", row.last_role},
-                      {"preview", row.preview},
-                      {"messages", row.message_count},
-                      {"contextTokens", row.context_tokens},
-                      {"usage", std::move(usage)},
-                      {"byModel", std::move(by_model)},
-                      {"compactions", row.compaction_count},
-                      {"parent", row.parent_session},
-                      {"cwd", row.cwd},
-                      {"damage", row.damage},
-                      {"meta", row.meta}};
-}
-
-std::optional<Row> row_from_json(const json::object& in) {
-  auto id = SessionId::parse(json::find_string(in, "id").value_or(""));
-  const auto bytes = json::find_int(in, "bytes");
-  const auto* meta = json::find_object(in, "meta");
-  if (!id || !bytes || *bytes < 0 || !meta || json::find_int(in, "v") != kVersion)
-    return std::nullopt;
-  Row row(*std::move(id));
-  row.bytes = static_cast<std::uint64_t>(*bytes);
-  const auto time = [&](std::string_view name) {
-    return from_millis(json::find_int(in, name).value_or(0));
-  };
-  const auto text = [&](std::string_view name) {
-    return std::string(json::find_string(in, name).value_or(""));
-  };
-  const auto number = [&](std::string_view name) { return json::find_int(in, name).value_or(0); };
-  row.created = time("created");
-  row.updated = time("updated");
-  row.last_assistant = time("lastAssistant");
-  row.last_role = text("lastRole");
-  row.preview = text("preview");
-  row.message_count = static_cast<std::uint64_t>(number("messages"));
-  row.context_tokens = number("contextTokens");
-  if (const auto* usage = json::find_array(in, "usage"); usage && usage->size() == kTotalsFields)
-    row.usage = totals_from(usage->data());
-  if (const auto* models = json::find_object(in, "byModel"))
-    for (const auto& [model, days] : *models)
-      if (const auto* list = days.if_array()) row.usage_by_model[model] = days_from(*list);
-  row.compaction_count = static_cast<std::uint32_t>(number("compactions"));
-  row.parent_session = text("parent");
-  row.cwd = text("cwd");
-  row.damage = static_cast<std::uint32_t>(number("damage"));
-  row.meta = *meta;
   return row;
 }
 

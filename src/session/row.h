@@ -74,8 +74,13 @@ Row make_row(SessionId id, std::string_view bytes);
 // Everything known of a session, for clients; the names are those of metadata.h.
 json::object details_of(const Row& row, boost::json::storage_ptr storage = {});
 
-// The catalog's record. nullopt when it is not one.
+// The catalog's records (row_record.cpp).
 json::object to_json(const Row& row);
-std::optional<Row> row_from_json(const json::object& in);
+struct RowRecord {
+  Row row;
+  bool gone = false;  // the session is; of the row only the id counts
+};
+// nullopt when it is none, or one of another version.
+std::optional<RowRecord> read_record(std::string_view object);
 
 }  // namespace reef::session

@@ -102,11 +102,82 @@ TEST(Row, SurvivesTheCatalog) {
 
 TEST(Row, OfAnotherVersionIsNotRead) {
   auto record = to_json(empty_row());
-  EXPECT_TRUE(row_from_json(record));
+  EXPECT_TRUE(read_record(json::write(record)));
   record["v"] = 1;
-  EXPECT_FALSE(row_from_json(record));
+  EXPECT_FALSE(read_record(json::write(record)));
   record.erase("v");
-  EXPECT_FALSE(row_from_json(record));
+  EXPECT_FALSE(read_record(json::write(record)));
+}
+
+TEST(Row, SurvivesTheCatalogWhateverItsTextsHold) {
+  auto row = empty_row();
+  row.bytes = 9'007'199'254'740'993;
+  row.last_role = "user";
+  row.preview = "\"quoted\" \\ tab\t line\n null\x01 \u00fc \U0001F980 \xE2\x80\xA8";
+  row.cwd = "/home/\u00e9t\u00e9/{a,b}[c]";
+  row.parent_session = "/tmp/x.jsonl";
+  row.usage.cost = 1.25e-7;
+  row.usage_by_model["p/\u6771\"x"] = {DayUsage{-1, row.usage}};
+  row.meta = json::parse(R"({"a":{"b":[1,null,"}"]},"name":"\ud83e\udd80"})")->as_object();
+  const auto read = read_record(json::write(to_json(row)));
+  ASSERT_TRUE(read);
+  EXPECT_FALSE(read->gone);
+  EXPECT_EQ(json::write(to_json(read->row)), json::write(to_json(row)));
+}
+
+TEST(Row, RecordsThatAreNoneAreNotRead) {
+  const auto good = json::write(to_json(empty_row()));
+  for (std::size_t cut = 0; cut < good.size(); ++cut)
+    EXPECT_FALSE(read_record(good.substr(0, cut))) << cut;
+  EXPECT_FALSE(read_record(good + "x"));
+  const auto with = [](std::string_view name, json::value value) {
+    auto record = to_json(empty_row());
+    record[name] = std::move(value);
+    return json::write(record);
+  };
+  EXPECT_FALSE(read_record(with("id", "../x")));
+  EXPECT_FALSE(read_record(with("bytes", -1)));
+  EXPECT_FALSE(read_record(with("bytes", "7")));
+  EXPECT_FALSE(read_record(with("damage", 1LL << 40)));
+  EXPECT_FALSE(read_record(with("usage", json::array{1, 2, 3})));
+  EXPECT_FALSE(read_record(with("byModel", json::array{})));
+  EXPECT_FALSE(read_record(with("meta", nullptr)));
+  EXPECT_TRUE(read_record(with("later", json::array{1, "x"})));
+  auto not_utf8 = good;
+  not_utf8.replace(not_utf8.find("\"cwd\":\"") + 7, 0, "\xFF");
+  EXPECT_FALSE(read_record(not_utf8));
+}
+
+// Enough for several threads: ids that are removed, come back or change in other parts of the file.
+TEST(Row, TheNewestRecordOfALargeCatalogCounts) {
+  const auto id = [](int n) { return *SessionId::parse("s" + std::to_string(n)); };
+  constexpr int kRows = 4000;
+  std::string bytes;
+  for (int round = 0; round < 3; ++round)
+    for (int n = 0; n < kRows; ++n) {
+      Row row(id(n));
+      row.preview = std::string(200, 'x');
+      row.bytes = static_cast<std::uint64_t>(round);
+      if (round == 1 && n % 3 == 0)
+        bytes += catalog_removal(row.id);
+      else if (round == 0 || n % 2 == 0)
+        bytes += catalog_record(row);
+    }
+  ASSERT_GT(bytes.size(), 3U << 20);
+  bytes += catalog_removal(id(8));
+  const auto reading = read_catalog(bytes);
+  EXPECT_FALSE(reading.damaged);
+  for (int n = 0; n < kRows; ++n) {
+    const auto found = reading.rows.find(id(n));
+    const bool gone = n == 8 || (n % 3 == 0 && n % 2 == 1);
+    ASSERT_EQ(found == reading.rows.end(), gone) << n;
+    if (!gone) {
+      EXPECT_EQ(found->second.bytes, n % 2 == 0 ? 2U : 0U) << n;
+    }
+  }
+  const auto cut = read_catalog(std::string_view(bytes).substr(0, bytes.size() - 3));
+  EXPECT_TRUE(cut.damaged);
+  EXPECT_TRUE(cut.rows.contains(id(8)));
 }
 
 }  // namespace

@@ -1,0 +1,196 @@
+#include "base/json_scanner.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+#include "base/json.h"
+
+namespace reef::json {
+namespace {
+
+constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101;
+constexpr std::uint64_t kTops = 0x8080'8080'8080'8080;
+
+constexpr std::uint64_t zeros_in(std::uint64_t word) {
+  return (word - kOnes) & ~word & kTops;
+}
+
+// The first byte that is not simply part of a string: a quote, a backslash, a control character.
+// `high` is set when a byte before it is not ASCII.
+const char* plain_end(const char* at, const char* end, bool& high) {
+  std::uint64_t tops = 0;
+  for (; end - at >= 8; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, 8);
+    const auto special = zeros_in(word ^ kOnes * '"') | zeros_in(word ^ kOnes * '\\') |
+                         ((word - kOnes * 0x20) & ~word & kTops);
+    if (special == 0) {
+      tops |= word & kTops;
+      continue;
+    }
+    // Only those before it.
+    tops |= word & kTops & ((special & (~special + 1)) - 1);
+    high = high || tops != 0;
+    return at + std::countr_zero(special) / 8;
+  }
+  for (; at < end && *at != '"' && *at != '\\' && static_cast<std::uint8_t>(*at) >= 0x20; ++at)
+    tops |= static_cast<std::uint8_t>(*at) & 0x80U;
+  high = high || tops != 0;
+  return at;
+}
+
+}  // namespace
+
+bool Scanner::plain_string(std::string_view& out) {
+  if (!take('"')) return false;
+  bool high = false;
+  const auto* stop = plain_end(at_, end_, high);
+  if (stop == end_ || *stop != '"' || high) return false;
+  out = {at_, static_cast<std::size_t>(stop - at_)};
+  at_ = stop + 1;
+  return true;
+}
+
+bool Scanner::string(std::string& out, std::size_t bytes_max, bool& high) {
+  if (!take('"')) return false;
+  while (out.size() < bytes_max) {
+    const auto* stop = plain_end(at_, end_, high);
+    const auto count = static_cast<std::size_t>(stop - at_);
+    out.append(at_, std::min(count, bytes_max - out.size()));
+    at_ = stop;
+    if (out.size() == bytes_max) return true;
+    if (at_ == end_) return false;
+    if (*at_ == '"') {
+      ++at_;
+      return true;
+    }
+    if (*at_ != '\\' || !escape(out)) return false;
+    if (static_cast<std::uint8_t>(out.back()) >= 0x80) high = true;
+  }
+  out.resize(bytes_max);
+  return true;
+}
+
+bool Scanner::truth(bool& out) {
+  out = next_is('t');
+  return skip();
+}
+
+bool Scanner::whole(std::int64_t& out) {
+  pass_blanks();
+  const auto [end, failed] = std::from_chars(at_, end_, out);
+  if (failed != std::errc()) return false;
+  at_ = end;
+  return true;
+}
+
+bool Scanner::real(double& out) {
+  pass_blanks();
+  const auto [end, failed] = std::from_chars(at_, end_, out);
+  if (failed != std::errc()) return false;
+  at_ = end;
+  return true;
+}
+
+bool Scanner::span(std::string_view& out) {
+  const auto* from = at_;
+  if (!skip()) return false;
+  out = {from, static_cast<std::size_t>(at_ - from)};
+  return true;
+}
+
+bool Scanner::skip() {
+  if (next_is('"')) return skip_string();
+  if (!next_is('{') && !next_is('[')) {
+    const auto* from = at_;
+    while (at_ < end_ && *at_ != ',' && *at_ != '}' && *at_ != ']' && *at_ != '"') ++at_;
+    return at_ > from && at_ < end_;
+  }
+  std::size_t depth = 0;
+  do {
+    while (at_ < end_ && *at_ != '"' && *at_ != '{' && *at_ != '}' && *at_ != '[' && *at_ != ']')
+      ++at_;
+    if (at_ == end_) return false;
+    if (*at_ == '"') {
+      if (!skip_string()) return false;
+      continue;
+    }
+    depth = *at_ == '{' || *at_ == '[' ? depth + 1 : depth - 1;
+    ++at_;
+    if (depth > json::kDepthMax) return false;
+  } while (depth > 0);
+  return true;
+}
+
+bool Scanner::skip_string() {
+  ++at_;
+  bool high = false;
+  for (;;) {
+    at_ = plain_end(at_, end_, high);
+    if (at_ == end_) return false;
+    if (*at_++ == '"') return true;
+    if (at_[-1] != '\\' || at_ == end_) return false;
+    ++at_;
+  }
+}
+
+bool Scanner::escape(std::string& out) {
+  if (end_ - at_ < 2) return false;
+  static constexpr std::string_view kNames = "\"\\/bfnrt";
+  static constexpr std::string_view kMeant = "\"\\/\b\f\n\r\t";
+  const char name = at_[1];
+  at_ += 2;
+  if (name != 'u') {
+    const auto which = kNames.find(name);
+    if (which == std::string_view::npos) return false;
+    out += kMeant[which];
+    return true;
+  }
+  auto point = four_digits();
+  if (point >= 0xD800 && point < 0xE000) {
+    if (point >= 0xDC00 || end_ - at_ < 2 || at_[0] != '\\' || at_[1] != 'u') return false;
+    at_ += 2;
+    const auto low = four_digits();
+    if (low < 0xDC00 || low >= 0xE000) return false;
+    point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
+  }
+  if (point > 0x10FFFF) return false;
+  if (point < 0x80) {
+    out += static_cast<char>(point);
+    return true;
+  }
+  const auto tail = [&](unsigned shift) {
+    out += static_cast<char>(0x80 | (point >> shift & 0x3F));
+  };
+  if (point < 0x800) {
+    out += static_cast<char>(0xC0 | point >> 6);
+  } else if (point < 0x10000) {
+    out += static_cast<char>(0xE0 | point >> 12);
+    tail(6);
+  } else {
+    out += static_cast<char>(0xF0 | point >> 18);
+    tail(12);
+    tail(6);
+  }
+  tail(0);
+  return true;
+}
+
+std::uint32_t Scanner::four_digits() {
+  if (end_ - at_ < 4) return UINT32_MAX;
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) {
+    const char c = *at_++;
+    const auto digit = c >= '0' && c <= '9'   ? c - '0'
+                       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                              : -1;
+    if (digit < 0) return UINT32_MAX;
+    value = value << 4 | static_cast<std::uint32_t>(digit);
+  }
+  return value;
+}
+
+}  // namespace reef::json
