@@ -271,6 +271,52 @@ void append(std::string& out, const value& v) {
   }
 }
 
+void ObjectText::start(std::string_view name) {
+  if (out_.size() > 1) out_.push_back(',');
+  append_string(out_, name);
+  out_.push_back(':');
+}
+
+void ObjectText::text(std::string_view name, std::string_view text) {
+  start(name);
+  append_string(out_, text);
+}
+
+void ObjectText::flag(std::string_view name, bool flag) {
+  start(name);
+  out_ += flag ? "true" : "false";
+}
+
+void ObjectText::number(std::string_view name, std::int64_t number) {
+  start(name);
+  append_number(out_, number);
+}
+
+void ObjectText::number(std::string_view name, std::uint64_t number) {
+  start(name);
+  append_number(out_, number);
+}
+
+void ObjectText::number(std::string_view name, double number) {
+  start(name);
+  append_fraction(out_, number);
+}
+
+void ObjectText::member(std::string_view name, const value& v) {
+  start(name);
+  append(out_, v);
+}
+
+void ObjectText::member(std::string_view name, ObjectText object) {
+  start(name);
+  out_ += object.take();
+}
+
+std::string ObjectText::take() {
+  out_.push_back('}');
+  return std::exchange(out_, "{");
+}
+
 std::optional<std::string_view> find_string(const object& in, std::string_view key) {
   const auto* found = in.if_contains(key);
   if (!found || !found->is_string()) return std::nullopt;

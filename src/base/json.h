@@ -30,6 +30,24 @@ std::string write(const object& v);  // not through a copy of it
 void append(std::string& out, const value& v);
 void append(std::string& out, const object& v);
 
+// An object written member by member, for what is written often. Names must differ.
+class ObjectText {
+ public:
+  void text(std::string_view name, std::string_view text);
+  void flag(std::string_view name, bool flag);
+  void number(std::string_view name, std::int64_t number);
+  void number(std::string_view name, std::uint64_t number);
+  void number(std::string_view name, double number);
+  void member(std::string_view name, const value& v);
+  void member(std::string_view name, ObjectText object);
+  std::string take();
+
+ private:
+  void start(std::string_view name);
+
+  std::string out_ = "{";
+};
+
 // nullopt when absent or of another type.
 std::optional<std::string_view> find_string(const object& in, std::string_view key);
 std::optional<std::int64_t> find_int(const object& in, std::string_view key);

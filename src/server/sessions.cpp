@@ -191,15 +191,9 @@ void fill(const Node& node, protocol::SessionRow& out, const session::Row& row) 
   out.set_created_at(format_iso(row.created));
   out.set_updated_at(format_iso(row.updated));
   out.set_bytes(row.bytes);
-  std::array<unsigned char, 8U << 10> space;
-  boost::json::monotonic_resource scratch(space.data(), space.size());
-  auto details = session::details_of(row, &scratch);
   // A status that is not defined is kept, and shown as todo.
-  const auto stored = row.text("sessionStatus");
-  const auto shown = node.definitions.known()->statuses.shown(stored);
-  details["sessionStatus"] = shown;
-  if (!stored.empty() && stored != shown) details["storedStatus"] = stored;
-  out.set_details(json::write(details));
+  const auto shown = node.definitions.known()->statuses.shown(row.text("sessionStatus"));
+  out.set_details(session::details_of(row, shown));
 }
 
 Result<session::SessionId> known_session(const Node& node, const std::string& text) {

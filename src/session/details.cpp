@@ -3,57 +3,73 @@
 namespace reef::session {
 namespace {
 
-json::object usage_json(const TokenTotals& totals, const boost::json::storage_ptr& storage) {
-  return json::object({{"inputTokens", totals.input},
-                       {"outputTokens", totals.output},
-                       {"cacheReadTokens", totals.cache_read},
-                       {"cacheCreationTokens", totals.cache_write},
-                       {"totalTokens", totals.tokens()},
-                       {"costUsd", totals.cost}},
-                      storage);
+json::ObjectText usage_text(const TokenTotals& totals) {
+  json::ObjectText out;
+  out.number("inputTokens", totals.input);
+  out.number("outputTokens", totals.output);
+  out.number("cacheReadTokens", totals.cache_read);
+  out.number("cacheCreationTokens", totals.cache_write);
+  out.number("totalTokens", totals.tokens());
+  out.number("costUsd", totals.cost);
+  return out;
+}
+
+// What was set wins over what is derived; these are the engine's own.
+bool is_shown(std::string_view name) {
+  return name != "boundAt" && name != "lastUsedAt" && !name.starts_with("originM") &&
+         name != "originAside";
 }
 
 }  // namespace
 
-json::object details_of(const Row& row, boost::json::storage_ptr storage) {
-  json::object out(
-      {{"id", row.id.text()},
-       {"key", row.key()},
-       {"agent", row.agent()},
-       {"sender", row.sender()},
-       {"name", row.name()},
-       {"preview", row.preview},
-       {"messageCount", row.message_count},
-       {"createdAt", format_iso(row.created)},
-       {"updatedAt", format_iso(row.updated)},
-       {"lastMessageAt", format_iso(row.updated)},
-       {"lastMessageRole", row.last_role},
-       {"sessionStatus", row.text("sessionStatus").empty() ? "todo" : row.text("sessionStatus")},
-       {"labels", json::array()},
-       {"isFlagged", row.flag("isFlagged")},
-       {"isArchived", row.flag("isArchived")},
-       {"hasUnread", row.flag("hasUnread")},
-       {"workingDirectory", row.cwd},
-       {"contextTokens", row.context_tokens},
-       {"compactionCount", row.compaction_count},
-       {"bytes", row.bytes}},
-      storage);
-  auto usage = usage_json(row.usage, storage);
-  json::object by_model(storage);
-  for (const auto& [model, days] : row.usage_by_model)
-    if (const auto totals = sum(days); totals.tokens() != 0 || totals.cost != 0)
-      by_model[model] = usage_json(totals, storage);
-  usage["byModel"] = std::move(by_model);
-  out["tokenUsage"] = std::move(usage);
-  if (!row.parent_session.empty()) out["parentSession"] = row.parent_session;
-  if (row.damage > 0) out["damage"] = row.damage;
-  out["lastUsedAt"] = row.last_used().time_since_epoch().count();
-  // The rest as it was set; what was set wins over what was derived.
+std::string details_of(const Row& row, std::string_view status) {
+  json::ObjectText out;
+  const auto derived = [&row](std::string_view name) {
+    return !row.meta.contains(name) || !is_shown(name);
+  };
+  const auto text = [&](std::string_view name, std::string_view value) {
+    if (derived(name)) out.text(name, value);
+  };
+  const auto number = [&](std::string_view name, auto value) {
+    if (derived(name)) out.number(name, value);
+  };
+  text("id", row.id.text());
+  for (const auto* name : {"key", "agent", "sender", "name"}) text(name, row.text(name));
+  text("preview", row.preview);
+  number("messageCount", row.message_count);
+  text("createdAt", format_iso(row.created));
+  const auto updated = format_iso(row.updated);
+  text("updatedAt", updated);
+  text("lastMessageAt", updated);
+  text("lastMessageRole", row.last_role);
+  if (derived("labels")) out.member("labels", json::array());
+  for (const auto* name : {"isFlagged", "isArchived", "hasUnread"})
+    if (derived(name)) out.flag(name, row.flag(name));
+  text("workingDirectory", row.cwd);
+  number("contextTokens", row.context_tokens);
+  number("compactionCount", std::uint64_t{row.compaction_count});
+  number("bytes", row.bytes);
+  if (derived("tokenUsage")) {
+    auto usage = usage_text(row.usage);
+    json::ObjectText by_model;
+    for (const auto& [model, days] : row.usage_by_model)
+      if (const auto totals = sum(days); totals.tokens() != 0 || totals.cost != 0)
+        by_model.member(model, usage_text(totals));
+    usage.member("byModel", std::move(by_model));
+    out.member("tokenUsage", std::move(usage));
+  }
+  if (!row.parent_session.empty()) text("parentSession", row.parent_session);
+  if (row.damage > 0) number("damage", std::uint64_t{row.damage});
+  number("lastUsedAt", std::int64_t{row.last_used().time_since_epoch().count()});
   for (const auto& [name, value] : row.meta)
-    if (name != "boundAt" && name != "lastUsedAt" &&
-        !std::string_view(name).starts_with("originM") && name != "originAside")
-      out[name] = value;
-  return out;
+    if (is_shown(name) && name != "sessionStatus" && name != "storedStatus")
+      out.member(name, value);
+  out.text("sessionStatus", status);
+  if (const auto stored = row.text("sessionStatus"); !stored.empty() && stored != status)
+    out.text("storedStatus", stored);
+  else if (const auto* set = row.meta.if_contains("storedStatus"))
+    out.member("storedStatus", *set);
+  return out.take();
 }
 
 }  // namespace reef::session

@@ -71,8 +71,9 @@ void fold(Row& row, const Entry& entry);
 // From a whole transcript.
 Row make_row(SessionId id, std::string_view bytes);
 
-// Everything known of a session, for clients; the names are those of metadata.h.
-json::object details_of(const Row& row, boost::json::storage_ptr storage = {});
+// Everything known of a session, for clients, as JSON; the names are those of metadata.h. `status`
+// is what its status is shown as.
+std::string details_of(const Row& row, std::string_view status);
 
 // The catalog's records (row_record.cpp).
 json::object to_json(const Row& row);

@@ -88,6 +88,46 @@ TEST(Row, HugeNumbersStopAtTheLargest) {
   EXPECT_DOUBLE_EQ(row.usage.cost, 1e308);
 }
 
+TEST(Row, DetailsAreWhatIsDerivedUnlessSomethingElseWasSet) {
+  auto row = empty_row();
+  fold(row, reply("2026-01-01T10:00:00.000Z", "a", 10, 0.5));
+  row.preview = "said \"so\"\n";
+  row.meta = {{"key", "agent:reef:user"},
+              {"labels", {"a", "b"}},
+              {"isFlagged", true},
+              {"preview", 7},
+              {"sessionStatus", "blocked"},
+              {"boundAt", 5},
+              {"lastUsedAt", 6},
+              {"originMark", "hidden"},
+              {"subject", "s"}};
+  const auto parsed = json::parse(details_of(row, "todo"));
+  ASSERT_TRUE(parsed.ok());
+  const auto& details = parsed->as_object();
+  EXPECT_EQ(details.at("id"), "261115-swift-river");
+  EXPECT_EQ(details.at("key"), "agent:reef:user");
+  EXPECT_EQ(details.at("agent"), "");
+  EXPECT_EQ(details.at("preview"), 7);
+  EXPECT_EQ(details.at("messageCount"), 1);
+  EXPECT_EQ(details.at("updatedAt"), "2026-01-01T10:00:00.000Z");
+  EXPECT_EQ(details.at("labels"), json::value({"a", "b"}));
+  EXPECT_EQ(details.at("isFlagged"), true);
+  EXPECT_EQ(details.at("isArchived"), false);
+  EXPECT_EQ(details.at("tokenUsage").at("byModel").at("p/a").at("costUsd"), 0.5);
+  EXPECT_EQ(details.at("tokenUsage").at("totalTokens"), 11);
+  EXPECT_NE(details.at("lastUsedAt"), 6);
+  EXPECT_EQ(details.at("subject"), "s");
+  EXPECT_EQ(details.at("sessionStatus"), "todo");
+  EXPECT_EQ(details.at("storedStatus"), "blocked");
+  EXPECT_FALSE(details.contains("boundAt") || details.contains("originMark"));
+
+  row.meta = {{"labels", json::array()}};
+  const auto plain = json::parse(details_of(row, "done"));
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(plain->at("preview"), "said \"so\"\n");
+  EXPECT_FALSE(plain->as_object().contains("storedStatus"));
+}
+
 TEST(Row, SurvivesTheCatalog) {
   auto row = empty_row();
   fold(row, reply("2026-01-01T00:00:00Z", "a", 10, 0.1));
