@@ -11,9 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::size_t bytes_max = data[0] % 64;
   const std::string_view line(reinterpret_cast<const char*>(data + 1), size - 1);
-  const auto peeked = reef::recall::peek(line, bytes_max);
-  if (!peeked) return 0;
-  REEF_ASSERT(!peeked->text.empty() && peeked->text.size() <= bytes_max + 1);
-  REEF_ASSERT(!peeked->entry.empty());
+  reef::recall::Peek peeked;
+  if (!reef::recall::peek(line, bytes_max, peeked)) return 0;
+  REEF_ASSERT(!peeked.text.empty() && peeked.text.size() <= bytes_max + 1);
+  REEF_ASSERT(!peeked.entry.empty());
   return 0;
 }

@@ -5,6 +5,10 @@
 #include <charconv>
 #include <cstring>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "base/json.h"
 
 namespace reef::json {
@@ -20,6 +24,23 @@ constexpr std::uint64_t zeros_in(std::uint64_t word) {
 // The first byte that is not simply part of a string: a quote, a backslash, a control character.
 // `high` is set when a byte before it is not ASCII.
 const char* plain_end(const char* at, const char* end, bool& high) {
+#if defined(__SSE2__)
+  const auto quote = _mm_set1_epi8('"');
+  const auto backslash = _mm_set1_epi8('\\');
+  const auto last_control = _mm_set1_epi8(0x1F);
+  for (; end - at >= 16; at += 16) {
+    const auto bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const auto special =
+        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
+                     _mm_cmpeq_epi8(_mm_min_epu8(bytes, last_control), bytes));
+    const auto where = static_cast<std::uint32_t>(_mm_movemask_epi8(special));
+    auto above = static_cast<std::uint32_t>(_mm_movemask_epi8(bytes));
+    // Only those before it.
+    if (where != 0) above &= (where & (~where + 1)) - 1;
+    high = high || above != 0;
+    if (where != 0) return at + std::countr_zero(where);
+  }
+#endif
   std::uint64_t tops = 0;
   for (; end - at >= 8; at += 8) {
     std::uint64_t word = 0;

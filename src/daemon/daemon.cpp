@@ -779,6 +779,9 @@ int run_daemon(const Options& options) {
   ::mallopt(M_ARENA_MAX, 2);
   // Large buffers go back at once, and the heap keeps no room for the largest there ever was.
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  // An answer of a search takes some hundred KiB: giving them back to the system each time costs
+  // more than making the answer.
+  ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
   raise_descriptor_limit();
   Status outcome = Ok{};
   if (auto home = find_home(options.home)) {

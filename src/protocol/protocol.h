@@ -1,6 +1,7 @@
 // Table of contents of protocol/: the wire schema and what every speaker of it needs.
 //
 //   reef.proto   the messages (generated: protocol/reef.pb.h)
+//   encoder.h    Encoder              messages written without making objects of them
 //   protocol.h   MessageStream, make_error, operation names
 #pragma once
 
@@ -32,6 +33,8 @@ Answer answer_with(ServerMessage message);
 Answer answer_with(Task<ServerMessage> message);
 Answer answer_with(const reef::Error& error);
 
+// Whose variant `field` is encoded already. Only readers of the wire see it as that.
+ServerMessage make_encoded(int field, std::string bytes);
 ServerMessage make_error(const reef::Error& error);
 ServerMessage make_pong();
 reef::Error error_from(const Error& message);

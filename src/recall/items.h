@@ -33,11 +33,17 @@ struct ItemLine {
   bool hit = false;  // shown around what matches; the others from their beginning
 };
 
-// In the order of `lines`; lines of one session that follow each other ascend. What stands together
-// is read together, and of long messages around a hit only as much as is shown. `meanwhile` runs
-// here while they are read.
+// Called once for every line, on any thread: for those of one stretch of a file one after the
+// other, for several stretches at once. The item may be taken.
+using UseItem = std::function<void(std::size_t line, Item& item)>;
+
+// Lines of one session that follow each other ascend. What stands together is read together, and of
+// long messages around a hit only as much as is shown. `meanwhile` runs here while they are read.
+Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& lines,
+                          const search::Query& query, std::size_t bytes_max, UseItem use,
+                          std::function<void()> meanwhile);
+// In the order of `lines`.
 Task<std::vector<Item>> read_items(session::Store& store, const std::vector<ItemLine>& lines,
-                                   const search::Query& query, std::size_t bytes_max,
-                                   std::function<void()> meanwhile);
+                                   const search::Query& query, std::size_t bytes_max);
 
 }  // namespace reef::recall

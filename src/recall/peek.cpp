@@ -12,7 +12,7 @@ namespace {
 struct Reading {
   json::Scanner in;
   std::size_t bytes_max;  // of text that are taken
-  Peek found{};
+  Peek& found;
   std::string_view type{}, role{};
   bool calls = false;  // a tool
   bool high = false;   // some of the text is not ASCII
@@ -62,24 +62,28 @@ struct Reading {
 
 }  // namespace
 
-std::optional<Peek> peek(std::string_view line, std::size_t bytes_max) {
-  Reading reading{json::Scanner(line), std::min(bytes_max, line.size()) + 1};
-  if (!reading.line() && !reading.enough) return std::nullopt;
-  auto& found = reading.found;
+bool peek(std::string_view line, std::size_t bytes_max, Peek& into) {
+  into.entry.clear();
+  into.time.clear();
+  into.tool.clear();
+  into.text.clear();
+  into.role = Role::user;
+  into.hidden = false;
+  Reading reading{json::Scanner(line), std::min(bytes_max, line.size()) + 1, into};
+  if (!reading.line() && !reading.enough) return false;
   const bool plain = reading.role == "user" || reading.role == "assistant" ||
-                     (reading.role == "toolResult" && !found.tool.empty());
-  if (reading.role == "assistant") found.role = Role::assistant;
-  if (reading.role == "toolResult") found.role = Role::tool;
-  if (reading.type != "message" || !plain || found.entry.empty() || found.text.empty() ||
+                     (reading.role == "toolResult" && !into.tool.empty());
+  if (reading.role == "assistant") into.role = Role::assistant;
+  if (reading.role == "toolResult") into.role = Role::tool;
+  if (reading.type != "message" || !plain || into.entry.empty() || into.text.empty() ||
       reading.calls)
-    return std::nullopt;
+    return false;
+  if (!reading.high) return true;
   // The last character may be cut.
-  const auto whole = reading.enough ? utf8::prefix(found.text, found.text.size() - 1)
-                                    : std::string_view(found.text);
-  if (reading.high && !(utf8::valid(whole) && utf8::valid(found.entry) && utf8::valid(found.tool) &&
-                        utf8::valid(found.time)))
-    return std::nullopt;
-  return std::move(found);
+  const auto whole =
+      reading.enough ? utf8::prefix(into.text, into.text.size() - 1) : std::string_view(into.text);
+  return utf8::valid(whole) && utf8::valid(into.entry) && utf8::valid(into.tool) &&
+         utf8::valid(into.time);
 }
 
 }  // namespace reef::recall

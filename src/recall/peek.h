@@ -2,7 +2,6 @@
 // windows, which show much and are read often, and for reading all transcripts. Pure functions.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,8 +18,9 @@ struct Peek {
   std::string text;  // at most bytes_max, and one byte more when there is more
 };
 
-// The line may be cut where enough of it has been read. nullopt: not a line this is made for, a
-// damaged one, or one that calls tools beside what it says; read_line says what it holds.
-std::optional<Peek> peek(std::string_view line, std::size_t bytes_max);
+// The line may be cut where enough of it has been read. False: not a line this is made for, a
+// damaged one, or one that calls tools beside what it says; read_line says what it holds. Whoever
+// reads many uses one Peek for all, and its memory.
+bool peek(std::string_view line, std::size_t bytes_max, Peek& into);
 
 }  // namespace reef::recall

@@ -15,13 +15,13 @@ Field field_of(Role role) {
 std::optional<Read> read_line(std::string_view line, std::uint64_t offset) {
   if (line.size() < 2) return std::nullopt;
   // Nearly all are plain messages, for which no tree has to be made.
-  if (auto peeked = peek(line, SIZE_MAX - 1)) {
-    if (peeked->hidden) return std::nullopt;
+  if (Peek peeked; peek(line, SIZE_MAX - 1, peeked)) {
+    if (peeked.hidden) return std::nullopt;
     Said said;
-    said.role = peeked->role;
-    said.tool = std::move(peeked->tool);
-    said.parts.push_back(Said::Part{field_of(said.role), std::move(peeked->text)});
-    return Read{offset, parse_iso(peeked->time).value_or(TimePoint()), std::move(peeked->entry),
+    said.role = peeked.role;
+    said.tool = std::move(peeked.tool);
+    said.parts.push_back(Said::Part{field_of(said.role), std::move(peeked.text)});
+    return Read{offset, parse_iso(peeked.time).value_or(TimePoint()), std::move(peeked.entry),
                 std::move(said)};
   }
   return read_tree(line, offset);

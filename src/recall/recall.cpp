@@ -571,6 +571,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
   Answer answer;
   answer.more = total > wanted;
   std::vector<ItemLine> lines;
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // of the lines: hit, item
   for (auto i = ask.offset; i < std::min(total, wanted); ++i) {
     const auto& hit = ask.by_session ? ranking.groups[i].best : ranking.hits[i].hit;
     const auto score = ask.by_session ? ranking.groups[i].score : ranking.hits[i].score;
@@ -584,19 +585,25 @@ Task<Result<Answer>> Recall::search(Ask ask) {
                          [](const search::Hit& a, std::uint64_t key) { return a.row.key < key; });
     const auto at = static_cast<std::size_t>(place - window.begin());
     window.insert(place, hit);
-    Found found{*id, score, at, {}};
-    found.items.resize(window.size());
-    for (std::size_t n = 0; n < window.size(); ++n)
+    for (std::size_t n = 0; n < window.size(); ++n) {
       lines.push_back(ItemLine{*id, window[n].row, n == at});
-    answer.hits.push_back(std::move(found));
+      places.emplace_back(answer.hits.size(), n);
+    }
+    answer.hits.push_back(Found{*std::move(id), score, at, window.size()});
+    if (!ask.use_item) answer.hits.back().items.resize(window.size());
   }
   const auto meanwhile = [&] {
     if (ask.while_reading) ask.while_reading(answer);
   };
-  auto items = co_await read_items(store_, lines, question.words, kSnippetBytesMax, meanwhile);
-  std::size_t next = 0;
-  for (auto& hit : answer.hits)
-    for (auto& item : hit.items) item = std::move(items[next++]);
+  const auto use = [&](std::size_t line, Item& item) {
+    const auto [hit, at] = places[line];
+    if (lines[line].hit) answer.hits[hit].entry = item.entry;
+    if (ask.use_item)
+      ask.use_item(hit, at, item);
+    else
+      answer.hits[hit].items[at] = std::move(item);
+  };
+  co_await read_each_item(store_, lines, question.words, kSnippetBytesMax, use, meanwhile);
   co_return answer;
 }
 
@@ -614,7 +621,7 @@ Task<Result<Messages>> Recall::list_messages(session::SessionId id, std::uint64_
     for (auto i = offset; i < documents.size() && i - offset < limit; ++i)
       lines.push_back(ItemLine{id, documents[i].row, false});
   }
-  out.items = co_await read_items(store_, lines, {}, bytes_max, [] {});
+  out.items = co_await read_items(store_, lines, {}, bytes_max);
   co_return out;
 }
 

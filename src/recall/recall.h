@@ -3,7 +3,7 @@
 //   document.h   said_in, Place        what an entry says that can be searched
 //   question.h   parse_question        what was asked
 //   ranking.h    rank                  which entries answer it best
-//   items.h      read_items            what is shown of them
+//   items.h      read_each_item        what is shown of them
 //   recall.h     Recall                this file: the index of all sessions, kept up to date
 //
 // The index is derived: deleting index/ loses nothing. Loop thread; reading and parsing of
@@ -52,13 +52,18 @@ struct Ask {
   std::function<Result<RowTest>(const std::string&)> filter;
   // Called with the answer while its items are still being read: time for what else it takes.
   std::function<void(const Answer&)> while_reading;
+  // Where it is set, items are not kept in the answer but handed over here as they are read, each
+  // once: item `at` of a hit. On any thread, several at once.
+  std::function<void(std::size_t hit, std::size_t at, Item& item)> use_item;
 };
 
 struct Found {
   session::SessionId session;
   double score = 0;
-  std::size_t hit = 0;  // which of the items it is
-  std::vector<Item> items;
+  std::size_t hit = 0;    // which of the items it is
+  std::size_t count = 0;  // of items
+  std::string entry{};    // of the hit
+  std::vector<Item> items{};
 };
 
 struct Answer {

@@ -1,8 +1,11 @@
 // Search over all sessions, and paging through one.
 
 #include <algorithm>
-#include <map>
+#include <array>
+#include <span>
+#include <unordered_map>
 
+#include "protocol/encoder.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -46,47 +49,118 @@ Result<recall::Ask> ask_from(const protocol::SearchSessions& request) {
   return ask;
 }
 
+// An answer has a hundred and more items, and is asked for often: written as it is sent, without
+// making objects of it.
+std::string encode(const recall::Item& item) {
+  using Out = protocol::FoundItem;
+  constexpr std::size_t kRestBytes = 96;
+  std::string bytes;
+  bytes.reserve(kRestBytes + item.entry.size() + item.snippet.size() + item.tool.size() +
+                item.matches.size() * 6);
+  protocol::Encoder out(bytes);
+  out.text(Out::kEntryFieldNumber, item.entry);
+  out.text(Out::kRoleFieldNumber, name_of(item.role));
+  out.number(Out::kIndexFieldNumber, item.index);
+  out.text(Out::kSnippetFieldNumber, item.snippet);
+  out.flag(Out::kTruncatedFieldNumber, item.truncated);
+  out.text(Out::kToolFieldNumber, item.tool);
+  std::vector<std::uint32_t> matches;
+  for (const auto& [begin, end] : item.matches) matches.insert(matches.end(), {begin, end});
+  out.numbers(Out::kMatchesFieldNumber, matches);
+  out.text(Out::kTimeFieldNumber, format_iso(item.time));
+  return bytes;
+}
+
+// The parts of a FoundHit that are large, encoded.
+struct Parts {
+  std::string session;
+  std::array<std::string, recall::kWindowMax + 1> items;
+};
+
+// A FoundHit without its items.
+std::string encode(const recall::Found& hit, const Parts& parts) {
+  using Out = protocol::FoundHit;
+  std::string bytes;
+  protocol::Encoder out(bytes);
+  out.text(Out::kSessionFieldNumber, parts.session);
+  out.text(Out::kEntryFieldNumber, hit.entry);
+  out.real(Out::kScoreFieldNumber, hit.score);
+  out.number(Out::kHitFieldNumber, hit.hit);
+  return bytes;
+}
+
+// SearchResults, but for what is known only at the end.
+std::string encode(const Node& node, const recall::Answer& answer,
+                   const std::vector<Parts>& parts) {
+  using protocol::Encoder;
+  constexpr auto kHits = protocol::SearchResults::kHitsFieldNumber;
+  constexpr auto kItems = protocol::FoundHit::kItemsFieldNumber;
+  constexpr std::size_t kEndBytes = 32;
+  struct Hit {
+    std::string head;
+    std::span<const std::string> items;
+    std::size_t size;
+  };
+  std::vector<Hit> hits;
+  std::size_t all = kEndBytes;
+  for (std::size_t i = 0; i < answer.hits.size(); ++i) {
+    const auto& found = answer.hits[i];
+    if (!node.sessions.find(found.session)) continue;  // gone while it was read
+    auto& hit = hits.emplace_back();
+    hit.head = encode(found, parts[i]);
+    hit.items = std::span(parts[i].items).first(found.count);
+    hit.size = hit.head.size();
+    for (const auto& item : hit.items) hit.size += Encoder::message_size(kItems, item.size());
+    all += Encoder::message_size(kHits, hit.size);
+  }
+  std::string bytes;
+  bytes.reserve(all);
+  Encoder out(bytes);
+  for (const auto& hit : hits) {
+    out.start(kHits, hit.size);
+    bytes += hit.head;
+    for (const auto& item : hit.items) out.message(kItems, item);
+  }
+  return bytes;
+}
+
 Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
   const auto began = std::chrono::steady_clock::now();
   const auto defined = co_await node.definitions.look();
   ask.filter = [defined](const std::string& text) {
     return organise::row_test(text, defined, SystemClock().now());
   };
-  protocol::ServerMessage message;
-  auto& out = *message.mutable_search_results();
+  std::vector<Parts> parts(recall::kHitsMax);
   // Rows while the messages are read; hits of one session share theirs.
   ask.while_reading = [&](const recall::Answer& answer) {
-    std::map<session::SessionId, int> filled;
-    for (const auto& hit : answer.hits) {
-      auto& one = *out.add_hits();
-      const auto [first, is_new] = filled.try_emplace(hit.session, out.hits_size() - 1);
+    std::unordered_map<std::string_view, std::size_t> first_of;
+    for (std::size_t i = 0; i < answer.hits.size(); ++i) {
+      const auto& id = answer.hits[i].session;
+      const auto [first, is_new] = first_of.try_emplace(id.text(), i);
       if (!is_new) {
-        *one.mutable_session() = out.hits(first->second).session();
-      } else if (const auto* row = node.sessions.find(hit.session)) {
-        fill(node, *one.mutable_session(), *row);
+        parts[i].session = parts[first->second].session;
+      } else if (const auto* row = node.sessions.find(id)) {
+        protocol::SessionRow filled;
+        fill(node, filled, *row);
+        parts[i].session = filled.SerializeAsString();
       }
     }
   };
+  ask.use_item = [&](std::size_t hit, std::size_t at, recall::Item& item) {
+    parts[hit].items[at] = encode(item);
+  };
   auto found = co_await node.recall.search(std::move(ask));
   if (!found) co_return protocol::make_error(found.error());
-  int kept = 0;
-  for (std::size_t i = 0; i < found->hits.size(); ++i) {
-    auto& hit = found->hits[i];
-    if (!node.sessions.find(hit.session)) continue;  // gone while it was read
-    const auto at = static_cast<int>(i);
-    if (kept != at) out.mutable_hits()->SwapElements(kept, at);
-    auto& one = *out.mutable_hits(kept++);
-    one.set_entry(hit.items[hit.hit].entry);
-    one.set_score(hit.score);
-    one.set_hit(static_cast<std::uint32_t>(hit.hit));
-    for (auto& item : hit.items) fill(*one.add_items(), std::move(item));
-  }
-  out.mutable_hits()->DeleteSubrange(kept, out.hits_size() - kept);
-  out.set_more(found->more);
+  using Out = protocol::SearchResults;
+  auto bytes = encode(node, *found, parts);
+  protocol::Encoder out(bytes);
+  out.flag(Out::kMoreFieldNumber, found->more);
   const auto took = std::chrono::steady_clock::now() - began;
-  out.set_microseconds(static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
-  co_return message;
+  out.number(Out::kMicrosecondsFieldNumber,
+             static_cast<std::uint64_t>(
+                 std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
+  co_return protocol::make_encoded(protocol::ServerMessage::kSearchResultsFieldNumber,
+                                   std::move(bytes));
 }
 
 Task<protocol::ServerMessage> list_messages(Node& node, session::SessionId id, std::uint64_t offset,

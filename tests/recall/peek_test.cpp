@@ -1,5 +1,7 @@
 #include "recall/peek.h"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "recall/reading.h"
@@ -12,6 +14,13 @@ constexpr std::string_view kHead =
 
 std::string line(std::string_view message) {
   return std::string(kHead) + std::string(message) + "}";
+}
+
+// One for all lines, so that what a line leaves behind would show in the next.
+std::optional<Peek> peek(std::string_view text, std::size_t bytes_max) {
+  static Peek kept;
+  if (!peek(text, bytes_max, kept)) return std::nullopt;
+  return kept;
 }
 
 TEST(Peek, SaysWhatReadingTheLineSays) {
