@@ -93,7 +93,8 @@ std::vector<Candidate> candidates_of(const search::Index& index, search::Searche
                                      std::vector<search::Hit> found) {
   auto rest = index.around(found, kReach);
   searcher.score(rest);
-  std::sort(found.begin(), found.end(), before);
+  if (!std::is_sorted(found.begin(), found.end(), before))
+    std::sort(found.begin(), found.end(), before);
   std::vector<Candidate> out;
   out.reserve(found.size() + rest.size());
   auto one = found.begin();
@@ -103,6 +104,30 @@ std::vector<Candidate> candidates_of(const search::Index& index, search::Searche
     out.push_back(Candidate{first ? *one++ : *two++, first, 0});
   }
   return out;
+}
+
+// Whether more of a candidate counts than its words and its place.
+bool needs_rows(const Question& question, const search::Filter& filter) {
+  const search::Filter all;
+  return question.date || !question.speakers.empty() || filter.accept ||
+         filter.time_from_ms != all.time_from_ms || filter.time_to_ms != all.time_to_ms;
+}
+
+// The first `wanted` in order, the rest behind them. Where scores are equal rows decide, which are
+// filled in only there.
+void put_best_first(const search::Index& index, std::vector<Ranked>& hits, std::size_t wanted) {
+  const auto higher = [](const Ranked& a, const Ranked& b) { return a.score > b.score; };
+  auto end = hits.end();
+  if (wanted < hits.size()) {
+    const auto last = hits.begin() + static_cast<std::ptrdiff_t>(wanted);
+    std::nth_element(hits.begin(), last, hits.end(), higher);
+    end = std::partition(last, hits.end(),
+                         [least = last->score](const Ranked& one) { return one.score >= least; });
+  }
+  for (auto one = hits.begin(); one != end; ++one) index.fill_row(one->hit);
+  std::sort(hits.begin(), end, [](const Ranked& a, const Ranked& b) {
+    return a.score != b.score ? a.score > b.score : search::better(a.hit, b.hit);
+  });
 }
 
 // What each says together with what stands around it, which stands beside it here too.
@@ -132,11 +157,16 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
              const search::Filter& filter, std::size_t wanted) {
   Ranking out;
   const bool common = searcher.postings() >= kCommonPostings;
-  const auto found = searcher.best(filter, common ? kCommonCandidates : kCandidates, 0);
+  auto found = searcher.best_in_place(filter, common ? kCommonCandidates : kCandidates);
   if (found.empty()) return out;
 
-  const auto best = double(found.front().score);
-  auto all = candidates_of(index, searcher, found);
+  const auto best = double(std::max_element(found.begin(), found.end(), [](auto& a, auto& b) {
+                             return a.score < b.score;
+                           })->score);
+  auto all = candidates_of(index, searcher, std::move(found));
+  if (needs_rows(question, filter))
+    for (auto& one : all)
+      if (!one.found) index.fill_row(one.hit);
   score_together(all);
 
   // Candidates of a session stand together.
@@ -179,15 +209,10 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
       out.hits.push_back(Ranked{hit, score});
     }
   }
-  const auto first = [&](auto& list) {
-    return list.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, list.size()));
-  };
-  std::partial_sort(out.hits.begin(), first(out.hits), out.hits.end(),
-                    [](const Ranked& a, const Ranked& b) {
-                      if (a.score != b.score) return a.score > b.score;
-                      return search::better(a.hit, b.hit);
-                    });
-  std::partial_sort(out.groups.begin(), first(out.groups), out.groups.end(),
+  put_best_first(index, out.hits, wanted);
+  const auto first =
+      out.groups.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, out.groups.size()));
+  std::partial_sort(out.groups.begin(), first, out.groups.end(),
                     [](const RankedGroup& a, const RankedGroup& b) {
                       return a.score != b.score ? a.score > b.score : a.group < b.group;
                     });

@@ -1,7 +1,8 @@
 #include "search/any_of.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "search/window_sums.h"
 
 namespace reef::search {
 namespace {
@@ -12,9 +13,6 @@ constexpr std::uint64_t kDensePostings = 24;
 // postings.
 constexpr std::size_t kReadingCosts = 6;
 constexpr std::size_t kPostingsPerQuestion = 8;
-// Places compared at once.
-constexpr std::size_t kLanes = 16;
-
 }  // namespace
 
 Searcher::AnyOf::AnyOf(const Searcher& searcher, Plan& plan, Top& top)
@@ -107,30 +105,15 @@ void Searcher::AnyOf::read_dense(std::uint32_t from, std::uint32_t to) {
     if (bounds_[n] > 0) {
       auto* here = scores_of(n);
       matcher(n).visit(from, to, norms_, here);
-      for (std::size_t i = 0; i < kWindow; ++i) sums_[i] += here[i];
+      add_scores(sums_.data(), here);
     }
     if (k > asked_) continue;
     // What has been read decides who is asked about; many are read about instead.
     asked_ = k;
-    select(least - rests_[k]);
+    candidate_count_ = select_places(sums_.data(), least - rests_[k], candidates_.data());
     if (k == 0) return;
     if (candidate_count_ <= kReadingCosts + per_window(order_[k - 1]) / kPostingsPerQuestion)
       return;
-  }
-}
-
-// Places of at least `least`, and more than nothing.
-void Searcher::AnyOf::select(float least) {
-  least = std::max(least, std::numeric_limits<float>::min());
-  candidate_count_ = 0;
-  for (std::size_t lane = 0; lane < kWindow; lane += kLanes) {
-    float most = 0;
-    for (std::size_t i = lane; i < lane + kLanes; ++i) most = std::max(most, sums_[i]);
-    if (most < least) continue;
-    for (std::size_t i = lane; i < lane + kLanes; ++i) {
-      candidates_[candidate_count_] = static_cast<std::uint16_t>(i);
-      candidate_count_ += sums_[i] >= least ? 1 : 0;
-    }
   }
 }
 

@@ -28,7 +28,6 @@ class Searcher::AnyOf {
   // Both fill candidates_ with places of the window; order_[0, asked_) are left to ask.
   void read_dense(std::uint32_t from, std::uint32_t to);
   void read_sparse(std::uint32_t from, std::uint32_t to);
-  void select(float least);
   void judge(std::uint32_t from);
   void clear_dense();
   void clear_sparse();

@@ -33,6 +33,8 @@ struct IndexOptions {
   // So many segments of about one size become one; larger ones than the last are left alone.
   std::size_t merge_segments = 6;
   std::uint32_t merge_documents_max = 4 * 1024 * 1024;
+  // In segments from this size on, what common words are worth is kept from search to search.
+  std::uint32_t rough_documents_min = 8 * 1024;
 };
 
 // Work on files, planned and finished by the index, done on any thread in between.
@@ -134,8 +136,9 @@ class Index {
   // The nearest documents of the same group by key, up to so many on each side, in order.
   std::vector<Hit> neighbours(const Hit& hit, std::size_t before, std::size_t after) const;
   // The documents within `reach` places of one of these and not among them, each once, by group and
-  // key.
+  // key. Of their rows only these two are filled in; fill_row does the rest.
   std::vector<Hit> around(std::span<const Hit> hits, std::size_t reach) const;
+  void fill_row(Hit& hit) const { hit.row = part(hit.unit).source.row(hit.document); }
   // All of a group, in the order of keys.
   std::vector<Hit> documents_of(std::uint32_t group) const;
   // Everything the statistics cover, deleted documents included.
@@ -193,7 +196,9 @@ class Index {
     std::uint64_t bytes = 0;
     Source source;
     Tombstones deleted;
-    std::unique_ptr<Norms> norms;  // of a file, once it is searched
+    // Of a file, once it is searched.
+    std::unique_ptr<Norms> norms;
+    std::unique_ptr<RoughShelf> rough;
     std::vector<std::uint32_t> groups;
     bool merging = false;
     bool fresh = false;  // of a bulk, and not merged with all others since

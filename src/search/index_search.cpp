@@ -21,9 +21,12 @@ Searcher Index::prepare(const Query& query) {
 std::vector<Unit> Index::units() {
   std::vector<Unit> units;
   for (auto* part : parts()) {
-    if (part->source.file && !part->norms)
+    if (part->source.file && !part->norms) {
       part->norms = std::make_unique<Norms>(part->source.lengths());
-    units.push_back({&part->source, &part->deleted, part->norms.get()});
+      if (part->source.size() >= options_.rough_documents_min)
+        part->rough = std::make_unique<RoughShelf>();
+    }
+    units.push_back({&part->source, &part->deleted, part->norms.get(), part->rough.get()});
   }
   return units;
 }
@@ -87,53 +90,69 @@ bool Index::alone(const Hit& hit) const {
   return true;
 }
 
+// Documents of a segment are in the order of groups and keys, so their numbers say who stands
+// where.
 std::vector<Hit> Index::around(std::span<const Hit> hits, std::size_t reach) const {
-  // Documents of a segment are in the order of groups and keys, so their numbers say who stands
-  // where.
-  const auto code = [](const Hit& hit) { return std::uint64_t{hit.unit} << 32 | hit.document; };
-  std::vector<std::uint64_t> near;
-  std::vector<std::uint64_t> given;
-  near.reserve(hits.size() * reach * 2);
-  given.reserve(hits.size());
-  for (const auto& hit : hits) {
-    given.push_back(code(hit));
-    if (hit.unit >= files_parts_.size() || !alone(hit)) {
-      for (const auto& one : neighbours(hit, reach, reach)) near.push_back(code(one));
-      continue;
-    }
-    const auto& own = part(hit.unit);
-    const auto& file = *own.source.file;
-    const auto take = [&](std::uint32_t document, std::size_t& taken) {
-      if (file.group(document) != hit.row.group) return false;
-      if (own.deleted.has(document) || file.key(document) == hit.row.key) return true;
-      near.push_back(std::uint64_t{hit.unit} << 32 | document);
-      return ++taken < reach;
-    };
-    std::size_t taken = 0;
-    for (auto d = hit.document; d > 0 && take(d - 1, taken); --d) {
-    }
-    taken = 0;
-    for (auto d = hit.document + 1; d < file.size() && take(d, taken); ++d) {
-    }
-  }
-  std::sort(near.begin(), near.end());
-  near.erase(std::unique(near.begin(), near.end()), near.end());
-  std::sort(given.begin(), given.end());
-  std::vector<Hit> out;
-  out.reserve(near.size());
-  auto skip = given.begin();
-  for (const auto one : near) {
-    while (skip != given.end() && *skip < one) ++skip;
-    if (skip != given.end() && *skip == one) continue;
-    const auto unit = static_cast<std::uint32_t>(one >> 32);
-    const auto document = static_cast<std::uint32_t>(one);
-    out.push_back({.unit = unit, .document = document, .row = part(unit).source.row(document)});
-  }
   const auto by_place = [](const Hit& a, const Hit& b) {
     return std::tie(a.row.group, a.row.key) < std::tie(b.row.group, b.row.key);
   };
-  if (!std::is_sorted(out.begin(), out.end(), by_place))
-    std::sort(out.begin(), out.end(), by_place);
+  const auto by_document = [](const Hit& a, const Hit& b) {
+    return std::tie(a.unit, a.document) < std::tie(b.unit, b.document);
+  };
+  std::vector<Hit> sorted;
+  if (!std::is_sorted(hits.begin(), hits.end(), by_document)) {
+    sorted.assign(hits.begin(), hits.end());
+    std::sort(sorted.begin(), sorted.end(), by_document);
+    hits = sorted;
+  }
+  std::vector<Hit> out;
+  out.reserve(hits.size() * reach * 2);
+  bool scattered = false;   // some of a group stand in several segments
+  std::uint32_t known = 0;  // documents of the segment before this have been looked at
+  std::vector<Hit> lower;
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    const auto& hit = hits[i];
+    if (hit.unit >= files_parts_.size() || !alone(hit)) {
+      scattered = true;
+      for (const auto& one : neighbours(hit, reach, reach)) out.push_back(one);
+      continue;
+    }
+    const auto& own = files_parts_[hit.unit];
+    const auto& file = *own.source.file;
+    const auto take = [&](std::uint32_t document, std::vector<Hit>& to, std::size_t& taken) {
+      if (file.group(document) != hit.row.group) return false;
+      if (own.deleted.has(document)) return true;
+      const auto key = file.key(document);
+      if (key == hit.row.key) return true;
+      auto& one = to.emplace_back(Hit{.unit = hit.unit, .document = document});
+      one.row.group = hit.row.group;
+      one.row.key = key;
+      return ++taken < reach;
+    };
+    if (i == 0 || hits[i - 1].unit != hit.unit) known = 0;
+    lower.clear();
+    std::size_t taken = 0;
+    for (auto d = hit.document; d > known && take(d - 1, lower, taken); --d) {
+    }
+    out.insert(out.end(), lower.rbegin(), lower.rend());
+    taken = 0;
+    const auto next =
+        i + 1 < hits.size() && hits[i + 1].unit == hit.unit ? hits[i + 1].document : UINT32_MAX;
+    // Up to the next, whose own turn comes then.
+    known = hit.document + 1;
+    while (known < std::min(next, file.size()) && take(known, out, taken)) ++known;
+    if (taken == reach) ++known;
+  }
+  if (!scattered && std::is_sorted(out.begin(), out.end(), by_place)) return out;
+  std::sort(out.begin(), out.end(), by_document);
+  const auto same = [](const Hit& a, const Hit& b) {
+    return a.unit == b.unit && a.document == b.document;
+  };
+  out.erase(std::unique(out.begin(), out.end(), same), out.end());
+  std::erase_if(out, [&](const Hit& one) {
+    return std::binary_search(hits.begin(), hits.end(), one, by_document);
+  });
+  std::sort(out.begin(), out.end(), by_place);
   return out;
 }
 

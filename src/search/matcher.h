@@ -54,7 +54,20 @@ class Matcher {
     }
   }
 
-  // The same for a whole window that `norms` know, and many documents.
+  // f(document, score) for every form of the word in every document; the largest of a document is
+  // its score. Before anything else, and instead of it.
+  template <class F>
+  void visit_all(std::uint32_t documents, F&& f) {
+    for (auto& leaf : leaves_) {
+      const float weight = leaf.weight * weight_;
+      leaf.cursor.visit(0, documents, [&](const auto* found, const auto* payloads, auto count) {
+        for (std::uint32_t i = 0; i < count; ++i)
+          f(found[i], weight * scales_->impact(lengths_, found[i], payloads[i]));
+      });
+    }
+  }
+
+  // As visit, for a whole window that `norms` know, and many documents.
   void visit(std::uint32_t from, std::uint32_t to, const Norms& norms, float* scores);
 
  private:

@@ -16,7 +16,7 @@ namespace reef::search {
 class Norms {
  public:
   // Documents that are looked at together.
-  static constexpr std::uint32_t kWindow = 512;
+  static constexpr std::uint32_t kWindow = 256;
   using Payloads = std::array<std::uint32_t, kWindow>;
 
   explicit Norms(Lengths lengths) : lengths_(lengths) {}

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ class Searcher::Top {
         per_group_max_(per_group_max) {}
 
   bool grouped() const { return per_group_max_ > 0; }
+  std::size_t limit() const { return limit_; }
   // For another thread, which looks at other documents: what is below the threshold of one is below
   // that of both. Not of grouped ones.
   Top helper(std::atomic<float>& shared) {
@@ -66,6 +68,18 @@ class Searcher::Top {
     if (grouped_.size() > limit_) grouped_.resize(limit_);
     return std::move(grouped_);
   }
+  // By segment and document instead. Not of grouped ones.
+  std::vector<Hit> take_in_place() {
+    if (hits_.size() > limit_) shrink();
+    if (hits_.size() > limit_) keep_best();
+    std::sort(hits_.begin(), hits_.end(), [](const Light& a, const Light& b) {
+      return std::tie(a.unit, a.document) < std::tie(b.unit, b.document);
+    });
+    std::vector<Hit> out;
+    out.reserve(hits_.size());
+    for (const auto& one : hits_) out.push_back(with_row(one));
+    return out;
+  }
 
  private:
   static constexpr std::size_t kRoomMin = 32;
@@ -99,8 +113,11 @@ class Searcher::Top {
     threshold_ = last->score;
     raise_shared();
     std::erase_if(hits_, [this](const Light& one) { return one.score < threshold_; });
-    if (hits_.size() < room_) return;
-    // Many are worth the same.
+    if (hits_.size() >= room_) keep_best();
+  }
+
+  // Where many are worth the same.
+  void keep_best() {
     std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1),
                      hits_.end(), [this](const Light& a, const Light& b) {
                        return a.score != b.score ? a.score > b.score

@@ -10,6 +10,7 @@
 
 #include "base/pool.h"
 #include "search/any_of.h"
+#include "search/rough_first.h"
 #include "search/spelling.h"
 
 namespace reef::search {
@@ -26,7 +27,9 @@ constexpr std::size_t kNearTermsRead = 100'000;
 constexpr std::size_t kSingleGroupsMax = 256;
 // Waking a helper costs as much as reading some ten thousand postings.
 constexpr std::uint64_t kHelpPostings = 100'000;
-constexpr std::uint32_t kShareDocuments = 16 * Norms::kWindow;
+constexpr std::uint32_t kShareDocuments = 32 * Norms::kWindow;
+// So many bytes of a Rough are added up in the time one posting takes.
+constexpr std::uint64_t kRoughPerPosting = 16;
 
 }  // namespace
 
@@ -225,6 +228,18 @@ std::vector<Hit> Searcher::best(const Filter& filter, std::size_t limit,
                                 std::size_t per_group_max) {
   if (limit == 0 || query_.clauses.empty()) return {};
   Top top(units_, limit, per_group_max);
+  run(filter, top);
+  return top.take();
+}
+
+std::vector<Hit> Searcher::best_in_place(const Filter& filter, std::size_t limit) {
+  if (limit == 0 || query_.clauses.empty()) return {};
+  Top top(units_, limit, 0);
+  run(filter, top);
+  return top.take_in_place();
+}
+
+void Searcher::run(const Filter& filter, Top& top) {
   // Large segments first: what they find lets most of the small ones be passed over.
   std::vector<std::uint32_t> order(units_.size());
   for (std::uint32_t u = 0; u < order.size(); ++u) order[u] = u;
@@ -232,7 +247,6 @@ std::vector<Hit> Searcher::best(const Filter& filter, std::size_t limit,
     return units_[a].source->size() > units_[b].source->size();
   });
   for (const auto u : order) run(u, filter, top);
-  return top.take();
 }
 
 void Searcher::run(std::uint32_t u, const Filter& filter, Top& top) {
@@ -275,8 +289,9 @@ void Searcher::run(std::uint32_t u, const Filter& filter, Top& top) {
   std::uint64_t postings = 0;
   for (const auto c : plan.optional)
     for (const auto& found : found_[u][c]) postings += found.df;
-  if (!plan.required.empty())
-    run_all(plan, top);
+  if (!plan.required.empty()) return run_all(plan, top);
+  if (const auto views = roughs(plan); !views.empty() && !top.grouped())
+    run_roughly(plan, views, top);
   else if (pool_ && source.file && !top.grouped() && plan.ranges.size() == 1 &&
            postings >= kHelpPostings)
     run_with_help(plan, top);
@@ -326,16 +341,12 @@ struct Shares {
 
 }  // namespace
 
-void Searcher::run_with_help(Plan& plan, Top& top) {
-  std::atomic<float> threshold = 0;
-  auto theirs = top.helper(threshold);
-  auto other = plan.again(matchers(plan.unit, true));
-  AnyOf here(*this, plan, top);
-  AnyOf there(*this, other, theirs);
+void Searcher::share(std::pair<std::uint32_t, std::uint32_t> range, const Work& here,
+                     const Work& there) {
   const auto shares = std::make_shared<Shares>();
-  shares->next = plan.ranges[0].first;
-  shares->end = plan.ranges[0].second;
-  shares->help = [&there](std::uint32_t begin, std::uint32_t end) { there.run(begin, end); };
+  shares->next = range.first;
+  shares->end = range.second;
+  shares->help = there;
   struct Closing {
     Shares& shares;
     ~Closing() { shares.close(); }
@@ -343,10 +354,68 @@ void Searcher::run_with_help(Plan& plan, Top& top) {
   {
     const Closing closing{*shares};
     pool_->post([shares] { shares->come(); });
-    shares->work([&here](std::uint32_t begin, std::uint32_t end) { here.run(begin, end); });
+    shares->work(here);
   }
-  top.take_over(std::move(theirs));
   if (shares->failure) std::rethrow_exception(shares->failure);
+}
+
+void Searcher::run_with_help(Plan& plan, Top& top) {
+  std::atomic<float> threshold = 0;
+  auto theirs = top.helper(threshold);
+  auto other = plan.again(matchers(plan.unit, true));
+  AnyOf here(*this, plan, top);
+  AnyOf there(*this, other, theirs);
+  share(
+      plan.ranges[0], [&](auto begin, auto end) { here.run(begin, end); },
+      [&](auto begin, auto end) { there.run(begin, end); });
+  top.take_over(std::move(theirs));
+}
+
+std::vector<RoughView> Searcher::roughs(const Plan& plan) {
+  auto* shelf = plan.where->rough;
+  const auto documents = plan.where->source->size();
+  if (!shelf || plan.ranges.size() != 1 || plan.ranges[0] != std::pair(0U, documents)) return {};
+  std::vector<RoughView> views(plan.optional.size());
+  bool any = false;
+  shelf->begin_search();
+  std::vector<Matcher> reading;
+  for (std::size_t n = 0; n < views.size(); ++n) {
+    const auto c = plan.optional[n];
+    const auto& clause = query_.clauses[c];
+    std::uint64_t df = 0;
+    for (const auto& found : found_[plan.unit][c]) df += found.df;
+    if (clause.kind != Clause::Kind::word || !RoughShelf::suits(df, documents)) continue;
+    if (reading.empty()) reading = matchers(plan.unit, false);
+    const auto name = clause.terms[0] + (clause.forms ? " and forms" : "");
+    views[n] = shelf->find(name, weights_[c], reading[c], scales_, documents);
+    any = any || views[n].rough;
+  }
+  if (!any) views.clear();
+  return views;
+}
+
+void Searcher::run_roughly(Plan& plan, std::span<const RoughView> views, Top& top) {
+  std::uint64_t cost = 0;  // in postings
+  for (std::size_t n = 0; n < views.size(); ++n) {
+    if (views[n].rough) {
+      cost += plan.where->source->size() / kRoughPerPosting;
+      continue;
+    }
+    for (const auto& found : found_[plan.unit][plan.optional[n]]) cost += found.df;
+  }
+  std::atomic<float> threshold = top.threshold();
+  RoughFirst here(*this, plan, views, top.limit(), threshold);
+  if (pool_ && cost >= kHelpPostings) {
+    auto other = plan.again(matchers(plan.unit, true));
+    RoughFirst there(*this, other, views, top.limit(), threshold);
+    share(
+        plan.ranges[0], [&](auto begin, auto end) { here.run(begin, end); },
+        [&](auto begin, auto end) { there.run(begin, end); });
+    here.take_over(there);
+  } else {
+    here.run(plan.ranges[0].first, plan.ranges[0].second);
+  }
+  here.finish(*this, top);
 }
 
 // Some clauses must match: their common documents one by one.
@@ -403,10 +472,13 @@ void Searcher::run_all(Plan& plan, Top& top) {
 
 void Searcher::score(std::span<Hit> documents) {
   std::vector<Hit*> order;
+  order.reserve(documents.size());
   for (auto& hit : documents) order.push_back(&hit);
-  std::sort(order.begin(), order.end(), [](const Hit* a, const Hit* b) {
+  const auto earlier = [](const Hit* a, const Hit* b) {
     return std::tie(a->unit, a->document) < std::tie(b->unit, b->document);
-  });
+  };
+  if (!std::is_sorted(order.begin(), order.end(), earlier))
+    std::sort(order.begin(), order.end(), earlier);
   std::vector<Matcher> here;
   std::uint32_t unit = UINT32_MAX;
   for (auto* hit : order) {

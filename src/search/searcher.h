@@ -12,6 +12,7 @@
 #include "search/build.h"
 #include "search/matcher.h"
 #include "search/query.h"
+#include "search/rough.h"
 
 namespace reef {
 class Pool;
@@ -44,7 +45,9 @@ struct Filter {
 struct Unit {
   const Source* source = nullptr;
   const Tombstones* deleted = nullptr;
-  Norms* norms = nullptr;  // kept from search to search; may be missing
+  // Kept from search to search; may be missing, then no segment.
+  Norms* norms = nullptr;
+  RoughShelf* rough = nullptr;
 };
 
 struct Hit {
@@ -71,6 +74,8 @@ class Searcher {
 
   // The best `limit` documents; with `per_group_max`, at most that many of each group.
   std::vector<Hit> best(const Filter& filter, std::size_t limit, std::size_t per_group_max);
+  // The same documents in the order of segments and their documents.
+  std::vector<Hit> best_in_place(const Filter& filter, std::size_t limit);
   // Fills in score and matched of these documents, for example neighbours of a hit. They may be in
   // any order; filters and exclusions do not count.
   void score(std::span<Hit> documents);
@@ -92,11 +97,19 @@ class Searcher {
   class Top;
   struct Plan;
   class AnyOf;
+  class RoughFirst;
 
   std::vector<Found> find(const Unit& unit, const Clause& clause);
   std::vector<Matcher> matchers(std::size_t unit, bool with_excluded);
+  void run(const Filter& filter, Top& top);
   void run(std::uint32_t unit, const Filter& filter, Top& top);
+  using Work = std::function<void(std::uint32_t begin, std::uint32_t end)>;
+  // Hands out the documents to this thread and, if one is idle, to one of the pool.
+  void share(std::pair<std::uint32_t, std::uint32_t> range, const Work& here, const Work& there);
   void run_with_help(Plan& plan, Top& top);
+  // One per optional clause; nothing when none of them is common, or its place is taken.
+  std::vector<RoughView> roughs(const Plan& plan);
+  void run_roughly(Plan& plan, std::span<const RoughView> views, Top& top);
   void run_all(Plan& plan, Top& top);
 
   std::vector<Unit> units_;

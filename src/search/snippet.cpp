@@ -4,6 +4,10 @@
 #include <array>
 #include <tuple>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "search/stemmer.h"
 #include "search/tokenizer.h"
 
@@ -25,6 +29,7 @@ struct Term {
   std::size_t clause = 0;
   bool prefix = false;
   std::string stem;
+  std::vector<std::string> beginnings;  // of words with this stem
 };
 
 // Which three letters the words of the query, or their forms, begin with: a stretch of a text in
@@ -44,20 +49,33 @@ class Beginnings {
       starts_[all >> kBits] |= std::uint32_t{1} << (all & kLetterMask);
     }
     shortest_ = std::min(shortest_, known);
+    // Two letters are compared at once where two are known.
+    const Pair pair{letter(word[0]), letter(known > 1 ? word[1] : word[0])};
+    if (known < 2) alone_ = true;
+    if (std::find(pairs_.begin(), pairs_.end(), pair) == pairs_.end()) pairs_.push_back(pair);
   }
 
   // The first place from `at` on where a word may begin, or that folds or falls away; the end of
   // the text when there is none.
   std::size_t next(std::string_view text, std::size_t at) const {
-    std::uint32_t last = 0;
-    // So much of a word has been read when it is recognised.
-    constexpr auto kBack = kLetters - 1;
-    for (auto end = at; end < text.size(); ++end) {
-      const auto c = static_cast<std::uint8_t>(text[end]);
-      last = (last << kBits | letter(text[end])) & kMask;
-      if (begins(last) || c >= 0x80 || c == '\'') return end - std::min(kBack, end - at);
+#if defined(__SSE2__)
+    if (!alone_ && pairs_.size() <= kPairsMax) {
+      // One byte more is looked at, and a word that begins in the stretch is known two behind it.
+      while (at + kStretch + kBack < text.size()) {
+        if (may_begin(text.data() + at)) {
+          const auto here = text.substr(0, at + kStretch + kBack);
+          if (const auto found = next_by_letters(here, at); found < here.size()) return found;
+        }
+        at += kStretch;
+      }
     }
+#endif
+    const auto found = next_by_letters(text, at);
+    if (found < text.size()) return found;
     // A word of fewer letters at the very end.
+    std::uint32_t last = 0;
+    for (auto i = text.size() - std::min(kBack, text.size() - at); i < text.size(); ++i)
+      last = (last << kBits | letter(text[i])) & kMask;
     for (auto missing = kLetters - shortest_; missing > 0; --missing) {
       last = (last << kBits) & kMask;
       if (begins(last)) return text.size() - std::min(kBack, text.size() - at);
@@ -73,6 +91,36 @@ class Beginnings {
   static bool is_plain(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
   // The same for a letter in either case.
   static std::uint32_t letter(char c) { return static_cast<std::uint8_t>(c) & kLetterMask; }
+  // So much of a word has been read when it is recognised.
+  static constexpr std::size_t kBack = kLetters - 1;
+  std::size_t next_by_letters(std::string_view text, std::size_t at) const {
+    std::uint32_t last = 0;
+    for (auto end = at; end < text.size(); ++end) {
+      const auto c = static_cast<std::uint8_t>(text[end]);
+      last = (last << kBits | letter(text[end])) & kMask;
+      if (begins(last) || c >= 0x80 || c == '\'') return end - std::min(kBack, end - at);
+    }
+    return text.size();
+  }
+#if defined(__SSE2__)
+  static constexpr std::size_t kStretch = 16;
+  // False: nowhere in the stretch do the first two letters of a word stand together, and nothing
+  // folds or falls away.
+  bool may_begin(const char* stretch) const {
+    const auto low = _mm_set1_epi8(kLetterMask);
+    const auto bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(stretch));
+    const auto here = _mm_and_si128(bytes, low);
+    const auto there =
+        _mm_and_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(stretch + 1)), low);
+    // The sign bit of what is not ASCII counts too.
+    auto found = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\'')), bytes);
+    for (const auto& [first, second] : pairs_)
+      found = _mm_or_si128(
+          found, _mm_and_si128(_mm_cmpeq_epi8(here, _mm_set1_epi8(static_cast<char>(first))),
+                               _mm_cmpeq_epi8(there, _mm_set1_epi8(static_cast<char>(second)))));
+    return _mm_movemask_epi8(found) != 0;
+  }
+#endif
   bool begins(std::uint32_t three) const {
     return (starts_[three >> kBits] >> (three & kLetterMask) & 1U) != 0;
   }
@@ -80,6 +128,10 @@ class Beginnings {
   // By the first two letters, a bit for each third.
   std::array<std::uint32_t, ((kMask) / 32) + 1> starts_{};
   std::size_t shortest_ = kLetters;
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  static constexpr std::size_t kPairsMax = 12;
+  std::vector<Pair> pairs_;  // the first two letters
+  bool alone_ = false;       // of some only one is known
 };
 
 bool is_space(char c) {
@@ -99,7 +151,8 @@ struct Snippets::Wanted {
     for (const auto& wanted : terms) {
       if (wanted.text == term || (wanted.prefix && term.starts_with(wanted.text)))
         return wanted.clause;
-      if (wanted.stem.empty() || term.front() != wanted.stem.front()) continue;
+      const auto begins = [&](const std::string& with) { return term.starts_with(with); };
+      if (std::none_of(wanted.beginnings.begin(), wanted.beginnings.end(), begins)) continue;
       if (!stemmed && Stemmer::applies(term)) stem = stemmer.stem(term);
       stemmed = true;
       if (stem == wanted.stem) return wanted.clause;
@@ -125,10 +178,12 @@ Snippets::Snippets(const Query& query) {
       wanted->beginnings.add(text);
       if (!clause.forms || term.prefix || !Stemmer::applies(text)) continue;
       term.stem = stemmer.stem(text);
-      for (const auto& beginning : beginnings_of(term.stem))
-        // Words that begin differently are not looked at.
-        if (beginning.front() == term.stem.front())
-          wanted->beginnings.add(beginning, beginning.size());
+      term.beginnings = beginnings_of(term.stem);
+      // Words that begin differently are not looked at.
+      std::erase_if(term.beginnings,
+                    [&](const auto& one) { return one.front() != term.stem.front(); });
+      for (const auto& beginning : term.beginnings)
+        wanted->beginnings.add(beginning, beginning.size());
     }
   }
   wanted_ = std::move(wanted);
