@@ -37,6 +37,26 @@ class Samples {
   std::vector<Nanos> all_;
 };
 
+// How often each query is measured, once everything it needs is in memory. Its median counts: a
+// machine that is shared stops for milliseconds now and then, whatever runs on it.
+inline constexpr std::size_t kQueryRounds = 5;
+
+// Samples of the same queries in several rounds.
+class Rounds {
+ public:
+  explicit Rounds(std::size_t queries) : samples_(queries) {}
+  void add(std::size_t query, Nanos duration) { samples_[query].add(duration); }
+  // One sample a query.
+  Samples medians() const {
+    Samples out;
+    for (const auto& one : samples_) out.add(one.median());
+    return out;
+  }
+
+ private:
+  std::vector<Samples> samples_;
+};
+
 // CPU time a process has used so far, all its threads; zero when it is gone.
 Nanos cpu_time_of(int pid);
 

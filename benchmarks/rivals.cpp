@@ -1,5 +1,6 @@
 #include "rivals.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -13,6 +14,9 @@ namespace reef::benchmarks {
 namespace {
 
 constexpr int kRows = 20;
+// Of a window.
+constexpr int kAround = 4;
+constexpr std::size_t kShownBytes = 1024;
 constexpr double kMiB = 1024.0 * 1024.0;
 
 double size_of(const std::string& path) {
@@ -62,19 +66,25 @@ Result<Rival> measure_sqlite(const Corpus& corpus, const std::string& scratch,
   const auto began = now();
   REEF_CHECK(
       run("pragma synchronous=off; pragma cache_size=-65536;"
+          "create table texts(id integer primary key, t text);"
           "create virtual table m using fts5(t, content='', tokenize='porter unicode61');"
           "begin"));
   REEF_TRY(const auto insert,
            make_statement(database.get(), "insert into m(rowid, t) values(?1, ?2)"));
+  REEF_TRY(const auto keep,
+           make_statement(database.get(), "insert into texts(id, t) values(?1, ?2)"));
   sqlite3_int64 row = 0;
   bool failed = false;
   corpus.each([&](const CorpusMessage& message) {
     if (failed || !check_interrupted()) return;
-    sqlite3_bind_int64(insert.get(), 1, ++row);
-    sqlite3_bind_text(insert.get(), 2, message.text.data(), static_cast<int>(message.text.size()),
-                      SQLITE_STATIC);
-    failed = sqlite3_step(insert.get()) != SQLITE_DONE;
-    sqlite3_reset(insert.get());
+    ++row;
+    for (auto* statement : {insert.get(), keep.get()}) {
+      sqlite3_bind_int64(statement, 1, row);
+      sqlite3_bind_text(statement, 2, message.text.data(), static_cast<int>(message.text.size()),
+                        SQLITE_STATIC);
+      failed = failed || sqlite3_step(statement) != SQLITE_DONE;
+      sqlite3_reset(statement);
+    }
   });
   if (failed) return sqlite_error(database.get());
   REEF_CHECK(run("commit"));
@@ -85,17 +95,39 @@ Result<Rival> measure_sqlite(const Corpus& corpus, const std::string& scratch,
   REEF_TRY(const auto search,
            make_statement(database.get(),
                           "select rowid from m where m match ?1 order by rank limit 20"));
-  for (const auto& query : queries) {
-    REEF_CHECK(check_interrupted());
-    std::string words;
-    for (const auto& word : query) words += (words.empty() ? "\"" : " OR \"") + word + "\"";
-    const auto start = now();
-    sqlite3_bind_text(search.get(), 1, words.data(), static_cast<int>(words.size()), SQLITE_STATIC);
-    while (sqlite3_step(search.get()) == SQLITE_ROW) {
+  REEF_TRY(const auto window,
+           make_statement(database.get(),
+                          "select substr(t, 1, ?3) from texts where id between ?1 and ?2"));
+  Rounds searches(queries.size()), with_windows(queries.size());
+  for (std::size_t round = 0; round <= kQueryRounds; ++round)
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      REEF_CHECK(check_interrupted());
+      std::string words;
+      for (const auto& word : queries[q]) words += (words.empty() ? "\"" : " OR \"") + word + "\"";
+      const auto start = now();
+      sqlite3_bind_text(search.get(), 1, words.data(), static_cast<int>(words.size()),
+                        SQLITE_STATIC);
+      std::vector<sqlite3_int64> found;
+      while (sqlite3_step(search.get()) == SQLITE_ROW)
+        found.push_back(sqlite3_column_int64(search.get(), 0));
+      sqlite3_reset(search.get());
+      const auto searched = now();
+      std::vector<std::string> texts;
+      for (const auto one : found) {
+        sqlite3_bind_int64(window.get(), 1, one - kAround);
+        sqlite3_bind_int64(window.get(), 2, one + kAround);
+        sqlite3_bind_int64(window.get(), 3, kShownBytes);
+        while (sqlite3_step(window.get()) == SQLITE_ROW)
+          texts.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(window.get(), 0)),
+                             static_cast<std::size_t>(sqlite3_column_bytes(window.get(), 0)));
+        sqlite3_reset(window.get());
+      }
+      if (round == 0) continue;
+      searches.add(q, searched - start);
+      with_windows.add(q, now() - start);
     }
-    sqlite3_reset(search.get());
-    out.searches.add(now() - start);
-  }
+  out.searches = searches.medians();
+  out.with_windows = with_windows.medians();
   return out;
 }
 
@@ -113,6 +145,7 @@ Result<Rival> measure_xapian(const Corpus& corpus, const std::string& scratch,
       corpus.each([&](const CorpusMessage& message) {
         if (!check_interrupted()) return;
         Xapian::Document document;
+        document.set_data(std::string(message.text));
         terms.set_document(document);
         terms.index_text_without_positions(std::string(message.text));
         database.add_document(document);
@@ -124,16 +157,29 @@ Result<Rival> measure_xapian(const Corpus& corpus, const std::string& scratch,
     Xapian::Database database(path);
     Xapian::Enquire enquire(database);
     enquire.set_weighting_scheme(Xapian::BM25Weight(1.2, 0, 1, 0.75, 0.5));
-    for (const auto& query : queries) {
-      REEF_CHECK(check_interrupted());
-      const auto start = now();
-      std::vector<std::string> words;
-      for (const auto& word : query) words.push_back("Z" + stem(word));
-      enquire.set_query(Xapian::Query(Xapian::Query::OP_OR, words.begin(), words.end()));
-      const auto found = enquire.get_mset(0, kRows);
-      for (auto row = found.begin(); row != found.end(); ++row) static_cast<void>(*row);
-      out.searches.add(now() - start);
-    }
+    Rounds searches(queries.size()), with_windows(queries.size());
+    for (std::size_t round = 0; round <= kQueryRounds; ++round)
+      for (std::size_t q = 0; q < queries.size(); ++q) {
+        REEF_CHECK(check_interrupted());
+        const auto start = now();
+        std::vector<std::string> words;
+        for (const auto& word : queries[q]) words.push_back("Z" + stem(word));
+        enquire.set_query(Xapian::Query(Xapian::Query::OP_OR, words.begin(), words.end()));
+        const auto found = enquire.get_mset(0, kRows);
+        std::vector<Xapian::docid> rows;
+        for (auto row = found.begin(); row != found.end(); ++row) rows.push_back(*row);
+        const auto searched = now();
+        std::vector<std::string> texts;
+        for (const auto row : rows)
+          for (auto one = row > kAround ? row - kAround : 1;
+               one <= std::min(row + kAround, database.get_lastdocid()); ++one)
+            texts.push_back(database.get_document(one).get_data().substr(0, kShownBytes));
+        if (round == 0) continue;
+        searches.add(q, searched - start);
+        with_windows.add(q, now() - start);
+      }
+    out.searches = searches.medians();
+    out.with_windows = with_windows.medians();
   } catch (const Xapian::Error& error) {
     return Error(Errc::io, "Xapian: " + error.get_msg());
   }

@@ -15,9 +15,11 @@ struct Rival {
   Nanos build{0};  // all messages, in as few transactions as it likes
   double mib = 0;  // on disk
   Samples searches;
+  Samples with_windows;  // and then the messages around each row, 1,024 bytes of each
 };
 
-// Words joined by OR, ranked by BM25, 20 rows; English stemming. `scratch` is a directory.
+// Words joined by OR, ranked by BM25, 20 rows; English stemming. Texts are kept for windows.
+// `scratch` is a directory.
 Result<Rival> measure_sqlite(const Corpus& corpus, const std::string& scratch,
                              const std::vector<std::vector<std::string>>& queries);
 Result<Rival> measure_xapian(const Corpus& corpus, const std::string& scratch,

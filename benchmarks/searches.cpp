@@ -131,23 +131,26 @@ Result<Asked> ask(const std::string& directory) {
   const auto began = now();
   REEF_TRY(auto opened, search::Index::open(files, directory, options()));
   out.open_ms = in_ms(now() - began);
-  // The second time round nothing has to be read from the disk or checked any more.
-  for (const bool warm : {false, true}) {
-    Samples samples;
-    for (std::size_t at = 0; at < lines.size();) {
-      const auto end = lines.find('\n', at);
-      const auto start = now();
-      const auto query = search::parse_query(std::string_view(lines).substr(at, end - at));
-      const auto hits = opened.index->prepare(query).best({}, kHits, 0);
-      samples.add(now() - start);
-      if (out.first_ms == 0) out.first_ms = in_ms(now() - began);
-      at = end + 1;
-    }
-    if (!warm) continue;
-    out.p50_us = in_us(samples.median());
-    out.p99_us = in_us(samples.percentile(99));
-    out.worst_us = in_us(samples.percentile(100));
+  std::vector<std::string_view> queries;
+  for (std::size_t at = 0; at < lines.size();) {
+    const auto end = lines.find('\n', at);
+    queries.push_back(std::string_view(lines).substr(at, end - at));
+    at = end + 1;
   }
+  // The second time round nothing has to be read from the disk or checked any more.
+  Rounds rounds(queries.size());
+  for (std::size_t round = 0; round <= kQueryRounds; ++round)
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      const auto start = now();
+      const auto query = search::parse_query(queries[q]);
+      const auto hits = opened.index->prepare(query).best({}, kHits, 0);
+      if (round > 0) rounds.add(q, now() - start);
+      if (out.first_ms == 0) out.first_ms = in_ms(now() - began);
+    }
+  const auto samples = rounds.medians();
+  out.p50_us = in_us(samples.median());
+  out.p99_us = in_us(samples.percentile(99));
+  out.worst_us = in_us(samples.percentile(100));
   REEF_TRY(const auto used, resident(::getpid()));
   out.resident_mib = used.all_mib;
   return out;
@@ -204,19 +207,26 @@ Status measure(std::size_t messages, bool with_rivals) {
   };
   const auto none = [](const Rival&) { return std::string(); };
   const bool large = messages > kSmall;
-  const auto p99 = in_us(daemon.searches.percentile(99));
-  row("daemon: median us, with windows", number(in_us(daemon.searches.median())), "",
-      [](const Rival& r) { return number(in_us(r.searches.median())); });
-  row("daemon: p99 us, with windows", number(p99), large ? "< 5000" : "< 1000",
-      [](const Rival& r) { return number(in_us(r.searches.percentile(99))); });
-  row("p99 beside the daemon's", "1", "> 10",
-      [&](const Rival& r) { return number(in_us(r.searches.percentile(99)) / p99); });
-  row("engine: median us", number(asked.p50_us), "", none);
-  row("engine: p99 us", number(asked.p99_us), "", none);
-  row("engine: slowest us", number(asked.worst_us), "",
+  const std::string goal = large ? "< 5000" : "< 1000";
+  const auto p50_of = [](const Samples& samples) { return number(in_us(samples.median())); };
+  const auto p99_of = [](const Samples& samples) { return in_us(samples.percentile(99)); };
+  const auto inside = p99_of(daemon.inside);
+  row("with windows: median us", p50_of(daemon.inside), "",
+      [&](const Rival& r) { return p50_of(r.with_windows); });
+  row("with windows: p99 us", number(inside), goal,
+      [&](const Rival& r) { return number(p99_of(r.with_windows)); });
+  row("with windows: p99 beside the daemon's", "1", "> 10",
+      [&](const Rival& r) { return number(p99_of(r.with_windows) / inside); });
+  row("with windows, at a client of the daemon: median us", p50_of(daemon.searches), "", none);
+  row("with windows, at a client of the daemon: p99 us", number(p99_of(daemon.searches)), "", none);
+  row("rows alone: median us", number(asked.p50_us), "",
+      [&](const Rival& r) { return p50_of(r.searches); });
+  row("rows alone: p99 us", number(asked.p99_us), "",
+      [&](const Rival& r) { return number(p99_of(r.searches)); });
+  row("rows alone: slowest us", number(asked.worst_us), "",
       [](const Rival& r) { return number(in_us(r.searches.percentile(100))); });
-  row("p99 beside the engine's", "1", "",
-      [&](const Rival& r) { return number(in_us(r.searches.percentile(99)) / asked.p99_us); });
+  row("rows alone: p99 beside the engine's", "1", "> 10",
+      [&](const Rival& r) { return number(p99_of(r.searches) / asked.p99_us); });
   row("daemon: index made from transcripts, s", number(in_seconds(daemon.rebuild)),
       large ? "" : "< 3", none);
   row("engine: building, s", number(in_seconds(built.all)), "",
@@ -234,11 +244,11 @@ Status measure(std::size_t messages, bool with_rivals) {
   row("daemon: resident after a restart, MiB", number(daemon.resident_restarted_mib), "", none);
   table.note(fmt::format("{} MiB of text; engine: {} segments after {} merges, one thread",
                          number(built.text_mib), built.files, built.merges));
-  if (!rivals.empty())
-    table.note(
-        "The others give the numbers of the best 20 rows, in this process; the daemon also reads "
-        "the "
-        "windows and sends them to a client, as text.");
+  table.note(fmt::format("Every query once, and then {} times: its median counts.", kQueryRounds));
+  table.note(
+      "With windows: the messages around each of the 20 hits, up to 1,024 bytes of each, in the "
+      "process that searches. The daemon also ranks by what stands around hits, marks what matches "
+      "and writes the answer; the client's figures add the socket and reading it.");
   table.print();
   return Ok{};
 }

@@ -16,7 +16,8 @@ int search_here(const std::string& directory);
 
 // The daemon on transcripts, asked over its socket: 20 hits with their windows.
 struct DaemonSearches {
-  Samples searches;
+  Samples searches;  // from the request to the answer, as objects, at the client
+  Samples inside;    // of that in the daemon, windows included
   Nanos rebuild{0};  // from the start without an index to the first answer
   Nanos restart{0};  // with one
   double text_mib = 0;

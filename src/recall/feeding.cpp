@@ -1,7 +1,7 @@
 #include "recall/feeding.h"
 
 #include <algorithm>
-#include <deque>
+#include <list>
 
 namespace reef::recall {
 
@@ -10,7 +10,7 @@ void feed(const Read& read, std::uint32_t group, std::uint32_t ordinal, const Ad
   if (said.parts.empty()) return;
   // At most one text a field: what a message says before and after a call is one.
   std::vector<search::FieldText> fields;
-  std::deque<std::string> joined;
+  std::list<std::string> joined;
   for (const auto& part : said.parts) {
     const auto field = static_cast<std::uint8_t>(part.field);
     const auto same = std::find_if(fields.begin(), fields.end(),

@@ -1,6 +1,7 @@
 #include "recall/recall.h"
 
 #include <algorithm>
+#include <deque>
 #include <fstream>
 #include <unistd.h>
 
@@ -29,6 +30,9 @@ constexpr std::size_t kAddAtOnce = 32;
 constexpr std::uint64_t kManyBytes = 256U << 10;
 constexpr std::uint64_t kBatchBytes = 1U << 20;
 constexpr std::size_t kBulkBytes = 24U << 20;
+// What is taken in is found; writing it down waits until there is nothing to take in, or until so
+// much waits.
+constexpr std::size_t kUnwrittenBytesMax = 96U << 20;
 // Of files that are mapped, ours and the program's own, stays so much in memory.
 constexpr std::size_t kMappedBytesMax = 112U << 20;
 constexpr std::size_t kSearchesBetweenLooks = 16;
@@ -218,13 +222,28 @@ Task<void> Recall::read_new() {
       recall.progress_.notify_all();
     }
   } taken{*this, {}};
+  struct Unwritten {
+    Recall& recall;
+    search::Job job;
+    std::vector<search::Index::BulkGroup> groups;
+    std::size_t bytes;
+    Unwritten(Recall& of, search::Job begun, std::vector<search::Index::BulkGroup> held,
+              std::size_t size)
+        : recall(of), job(std::move(begun)), groups(std::move(held)), bytes(size) {
+      recall.unwritten_bytes_ += bytes;
+    }
+    ~Unwritten() { recall.unwritten_bytes_ -= bytes; }
+    Unwritten(const Unwritten&) = delete;
+    Unwritten& operator=(const Unwritten&) = delete;
+  };
+  std::deque<Unwritten> unwritten;
   std::vector<session::SessionId> failed;
   std::unique_ptr<search::Bulk> bulk;
   std::vector<search::Index::BulkGroup> groups;
   std::vector<std::uint32_t> counts;
-  for (;;) {
+  for (bool last = false; !last;) {
     auto batch = take_new();
-    const bool last = batch.empty();
+    last = batch.empty();
     if (!last) {
       if (!bulk) bulk = std::make_unique<search::Bulk>(kBulkBytes);
       std::vector<std::uint32_t> numbers;
@@ -253,8 +272,8 @@ Task<void> Recall::read_new() {
         groups.push_back({numbers[i], done[i].first});
         counts.push_back(done[i].second);
       }
+      if (bulk->memory_bytes() < kBulkBytes) continue;
     }
-    if (!last && bulk->memory_bytes() < kBulkBytes) continue;
     for (const auto& id : failed) {
       const auto read = co_await catch_up(id);
       if (!read && sessions_.find(id))
@@ -269,17 +288,21 @@ Task<void> Recall::read_new() {
       static_cast<void>(co_await pool_.run(freeze));
       if (stopping_) co_return;
       // Found from here on, also while it is written down.
+      const auto bytes = bulk->memory_bytes();
       auto job = index_->begin_bulk(*bulk, groups);
       bulk.reset();
       for (std::size_t i = 0; i < groups.size(); ++i)
         if (!index_->group_name(groups[i].group).empty())
           next_ordinals_[groups[i].group] = counts[i];
-      taken.release();
-      co_await write_bulk(std::move(job), std::exchange(groups, {}));
+      unwritten.emplace_back(*this, std::move(job), std::exchange(groups, {}), bytes);
       counts.clear();
     }
     taken.release();
-    if (last) co_return;
+    while (!unwritten.empty() && (last || unwritten_bytes_ > kUnwrittenBytesMax)) {
+      auto& next = unwritten.front();
+      co_await write_bulk(std::move(next.job), std::move(next.groups));
+      unwritten.pop_front();
+    }
   }
 }
 

@@ -147,7 +147,8 @@ class Recall {
   std::size_t holds_ = 0;
   std::size_t searches_waiting_ = 0;
   std::size_t searches_done_ = 0;
-  bool loaded_ = false;  // or given up
+  std::size_t unwritten_bytes_ = 0;  // of bulks that are found and not on disk
+  bool loaded_ = false;              // or given up
   bool tidying_ = false;
   bool no_bulks_ = false;  // the last one could not be written
   bool stopping_ = false;
