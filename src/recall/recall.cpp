@@ -22,17 +22,17 @@ namespace {
 constexpr std::size_t kManyBehind = 50;
 // Read and parsed at once; a line that is longer is read whole.
 constexpr std::uint64_t kPieceBytes = 1U << 20;
-constexpr std::size_t kReadersMax = 3;
+constexpr std::size_t kReadersMax = 2;
 // Added before others get the loop again.
 constexpr std::size_t kAddAtOnce = 32;
 // Sessions that are new to the index are taken in together from so many bytes on, in batches, until
 // so much memory is used for them.
 constexpr std::uint64_t kManyBytes = 256U << 10;
 constexpr std::uint64_t kBatchBytes = 1U << 20;
-constexpr std::size_t kBulkBytes = 24U << 20;
+constexpr std::size_t kBulkBytes = 64U << 20;
 // What is taken in is found; writing it down waits until there is nothing to take in, or until so
 // much waits.
-constexpr std::size_t kUnwrittenBytesMax = 96U << 20;
+constexpr std::size_t kUnwrittenBytesMax = 128U << 20;
 // Of files that are mapped, ours and the program's own, stays so much in memory.
 constexpr std::size_t kMappedBytesMax = 112U << 20;
 constexpr std::size_t kSearchesBetweenLooks = 16;

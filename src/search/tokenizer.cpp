@@ -307,8 +307,11 @@ bool Tokenizer::scan_run(std::string_view text, std::size_t& i, Run& run) {
     auto c = kClasses[byte];
     if (c == kLower) {
       if (before == kDigit) digit_letter = true;
-      bytes_.push_back(static_cast<char>(byte));
-      ++i;
+      // Most words are nothing else.
+      auto end = i + 1;
+      while (class_at(text, end) == kLower) ++end;
+      bytes_.append(text, i, end - i);
+      i = end;
     } else if (c == kUpper) {
       // "02T10" of a time stamp is two numbers.
       if (before == kDigit && byte == 'T' && bytes_.size() - start <= 2 && !digit_letter &&
