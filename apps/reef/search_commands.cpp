@@ -1,7 +1,10 @@
 // search: everything that was ever said.
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -83,18 +86,35 @@ void print_results(const Context& context, const protocol::SearchResults& result
   const auto faint = context.color() ? "\x1b[2m" : "";
   const auto plain = context.color() ? "\x1b[0m" : "";
   if (results.hits().empty()) print_line("nothing found");
+  // What was said in one session stands together, behind the best of it.
+  std::vector<std::pair<std::string, std::vector<const protocol::FoundHit*>>> sessions;
   for (const auto& hit : results.hits()) {
-    const auto& row = hit.session();
-    const auto& item = hit.items(static_cast<int>(hit.hit()));
-    const auto when = parse_iso(item.time()).value_or(now);
+    const auto known = std::find_if(sessions.begin(), sessions.end(), [&](const auto& one) {
+      return one.first == hit.session().id();
+    });
+    auto& session =
+        known != sessions.end()
+            ? *known
+            : sessions.emplace_back(hit.session().id(), std::vector<const protocol::FoundHit*>());
+    session.second.push_back(&hit);
+  }
+  for (const auto& [id, hits] : sessions) {
+    const auto& row = hits.front()->session();
+    const auto item_of = [](const protocol::FoundHit& hit) -> const protocol::FoundItem& {
+      return hit.items(static_cast<int>(hit.hit()));
+    };
+    const auto when = parse_iso(item_of(*hits.front()).time()).value_or(now);
     const auto title = shown(row.title().empty() ? row.preview() : row.title());
     // Of an imported one no agent may be known.
     const auto whose = row.agent().empty() ? "" : ", " + shown(row.agent());
     print_line(fmt::format("{}{}{}  {}{} ago{}{}", bold, utf8::prefix_chars(title, 60), plain,
                            faint, short_age(when, now), whose, plain));
-    print_line(fmt::format("  {}: {}{}", shown(item.tool().empty() ? item.role() : item.tool()),
-                           highlighted(item, context.color()), item.truncated() ? "..." : ""));
-    print_line(fmt::format("  {}reef show {}{}", faint, row.id(), plain));
+    for (const auto* hit : hits) {
+      const auto& item = item_of(*hit);
+      print_line(fmt::format("  {}: {}{}", shown(item.tool().empty() ? item.role() : item.tool()),
+                             highlighted(item, context.color()), item.truncated() ? "..." : ""));
+    }
+    print_line(fmt::format("  {}reef show {}{}", faint, id, plain));
     print_line("");
   }
   if (results.more()) print_line("there is more: --offset N");

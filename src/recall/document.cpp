@@ -1,5 +1,6 @@
 #include "recall/document.h"
 
+#include <algorithm>
 #include <cctype>
 
 #define XXH_INLINE_ALL
@@ -14,6 +15,10 @@ namespace {
 // Role, a bit for calls, and the speaker.
 constexpr unsigned kRoleBits = 3;
 constexpr unsigned kSpeakerShift = 4;
+// In place of a speaker, whom tools do not have.
+constexpr std::uint32_t kEcho = 1;
+// Tools that look up what was said elsewhere.
+constexpr std::string_view kLookUps[] = {"search_sessions", "list_messages", "recall"};
 constexpr std::size_t kSpeakerBytesMax = 32;
 
 constexpr std::string_view kRoles[] = {"", "user", "assistant", "tool", "summary", "title"};
@@ -158,7 +163,7 @@ std::uint32_t speaker_number(std::string_view name) {
   const auto folded = utf8::lower_ascii(name);
   const auto hash =
       static_cast<std::uint32_t>(XXH3_64bits(folded.data(), folded.size())) >> kSpeakerShift;
-  return hash == 0 ? 1 : hash;
+  return std::max(hash, kEcho + 1);
 }
 
 std::uint32_t speaker_of(std::string_view text) {
@@ -177,6 +182,9 @@ std::uint32_t speaker_of(std::string_view text) {
 
 std::uint32_t facets_of(const Said& said, std::uint32_t speaker) {
   const bool calls = said.role == Role::assistant && !said.tool.empty();
+  if (said.role == Role::tool &&
+      std::find(std::begin(kLookUps), std::end(kLookUps), said.tool) != std::end(kLookUps))
+    speaker = kEcho;
   return speaker << kSpeakerShift | (calls ? 1U << kRoleBits : 0U) |
          static_cast<std::uint32_t>(said.role);
 }
@@ -185,6 +193,9 @@ bool calls_in(std::uint32_t facets) {
 }
 Role role_in(std::uint32_t facets) {
   return static_cast<Role>(facets & ((1U << kRoleBits) - 1));
+}
+bool echoes(std::uint32_t facets) {
+  return role_in(facets) == Role::tool && speaker_in(facets) == kEcho;
 }
 std::uint32_t speaker_in(std::uint32_t facets) {
   return facets >> kSpeakerShift;

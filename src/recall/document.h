@@ -44,6 +44,8 @@ std::uint32_t speaker_number(std::string_view name);
 std::uint32_t facets_of(const Said& said, std::uint32_t speaker);
 Role role_in(std::uint32_t facets);
 bool calls_in(std::uint32_t facets);  // tools, beside saying something
+// A search of an agent, or what it found: words that stand elsewhere.
+bool echoes(std::uint32_t facets);
 std::uint32_t speaker_in(std::uint32_t facets);
 
 // A document's key: where its line begins, and its number among the session's messages.

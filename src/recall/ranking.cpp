@@ -27,6 +27,8 @@ constexpr SessionWeights kForMessages = {0.7, 2};
 constexpr double kSessionShare = 0.2;
 // Shares of the best score, for what the question names beside words.
 constexpr double kSpeaker = 0.2;
+// Of what only repeats the question, or what stands elsewhere.
+constexpr float kEchoShare = 0.2F;
 constexpr double kDate = 0.5;
 
 struct Candidate {
@@ -164,6 +166,8 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
                              return a.score < b.score;
                            })->score);
   auto all = candidates_of(index, searcher, std::move(found));
+  for (auto& one : all)
+    if (one.found && echoes(one.hit.row.facets)) one.hit.score *= kEchoShare;
   if (needs_rows(question, filter))
     for (auto& one : all)
       if (!one.found) index.fill_row(one.hit);

@@ -45,7 +45,7 @@ struct Filter {
 struct Unit {
   const Source* source = nullptr;
   const Tombstones* deleted = nullptr;
-  // Kept from search to search; may be missing, then no segment.
+  // Kept from search to search; null where nothing is kept.
   Norms* norms = nullptr;
   RoughShelf* rough = nullptr;
 };

@@ -73,9 +73,22 @@ class Search(unittest.TestCase):
     def test_people_read_title_age_agent_what_was_said_and_the_command(self):
         out = self.home.reef("search", "greenhouse").out
         self.assertRegex(out, r"(?m)^Watering  [0-9]+ \w+ ago$", "nobody knows whose it was")
-        self.assertIn("  user: How do I mend the greenhouse pump?\n  reef show 260302-old-pump\n", out)
+        self.assertIn("\n  user: How do I mend the greenhouse pump?\n", out)
+        self.assertEqual(out.count("  reef show 260302-old-pump\n\n"), 1, "what was said in one session stands together")
         self.home.reef("chat", "-p", "My locker code is xylophone")
         self.assertRegex(self.home.reef("search", "xylophone").out, r"(?m)^My locker code is xylophone  0 \w+ ago, reef$")
+
+    def test_what_an_agent_looked_up_does_not_stand_before_what_was_said(self):
+        first = json.loads(self.home.reef("chat", "--json", "-p", "The deploy key is in the blue vault").out)["session"]
+        for _ in range(3):
+            self.home.reef("new")
+            answer = self.home.reef("chat", "-p", "What did we say about the deploy key?").out
+            self.assertIn("in the blue vault", answer)
+        hits = [(hit["session"], hit["items"][hit["hit"]]) for hit in self.search("deploy key vault")["hits"]]
+        at = [item["snippet"] for _, item in hits].index("The deploy key is in the blue vault")
+        self.assertEqual(hits[at][0], first)
+        self.assertNotIn("search_sessions", [item["tool"] for _, item in hits[:at]])
+        self.assertTrue([1 for _, item in hits if item["tool"] == "search_sessions"], "it can be found all the same")
 
     def test_what_was_just_said_is_found_and_what_is_trashed_is_not(self):
         said = json.loads(self.home.reef("chat", "--json", "-p", "My locker code is xylophone").out)
