@@ -87,8 +87,8 @@ class Search(unittest.TestCase):
         hits = [(hit["session"], hit["items"][hit["hit"]]) for hit in self.search("deploy key vault")["hits"]]
         at = [item["snippet"] for _, item in hits].index("The deploy key is in the blue vault")
         self.assertEqual(hits[at][0], first)
-        self.assertNotIn("search_sessions", [item["tool"] for _, item in hits[:at]])
-        self.assertTrue([1 for _, item in hits if item["tool"] == "search_sessions"], "it can be found all the same")
+        self.assertNotIn("search_sessions", [item.get("tool") for _, item in hits[:at]])
+        self.assertTrue([1 for _, item in hits if item.get("tool") == "search_sessions"], "it can be found all the same")
 
     def test_what_was_just_said_is_found_and_what_is_trashed_is_not(self):
         said = json.loads(self.home.reef("chat", "--json", "-p", "My locker code is xylophone").out)
