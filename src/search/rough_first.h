@@ -42,7 +42,7 @@ class Searcher::RoughFirst {
   void add_up(std::uint32_t from, std::uint32_t to);
   // Raises the threshold to what is known now, and forgets what is below it.
   void shrink();
-  // Exactly; ends with what is left of `candidates`.
+  // What they are worth exactly, behind what is in `out`; sorts them by document.
   static void score(Searcher& searcher, const Plan& plan, std::span<Candidate> candidates,
                     std::vector<Hit>& out);
 

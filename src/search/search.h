@@ -14,6 +14,8 @@
 //   build.h           Build, Tombstones        one segment out of others
 //   manifest.h        Manifest                 which files count
 //   matcher.h, cursor.h                        clauses and postings during a search
+//   any_of.h, rough_first.h                    documents with any of the words; with common ones
+//   norms.h, rough.h, window_sums.h            what is kept between searches, and adding it up
 //   dictionary.h, packing.h, checked_file.h    bytes
 //
 // docs/search.md has the design and the formats.
