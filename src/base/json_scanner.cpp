@@ -126,14 +126,16 @@ bool Scanner::skip() {
   if (next_is('"')) return skip_string();
   if (!next_is('{') && !next_is('[')) {
     const auto* from = at_;
-    while (at_ < end_ && *at_ != ',' && *at_ != '}' && *at_ != ']' && *at_ != '"') ++at_;
-    return at_ > from && at_ < end_;
+    while (at_ < end_ && *at_ != ',' && *at_ != '}' && *at_ != ']' && *at_ != '"' && *at_ != '\n')
+      ++at_;
+    return at_ > from && at_ < end_ && *at_ != '\n';
   }
   std::size_t depth = 0;
   do {
-    while (at_ < end_ && *at_ != '"' && *at_ != '{' && *at_ != '}' && *at_ != '[' && *at_ != ']')
+    while (at_ < end_ && *at_ != '"' && *at_ != '{' && *at_ != '}' && *at_ != '[' && *at_ != ']' &&
+           *at_ != '\n')
       ++at_;
-    if (at_ == end_) return false;
+    if (at_ == end_ || *at_ == '\n') return false;
     if (*at_ == '"') {
       if (!skip_string()) return false;
       continue;

@@ -1,6 +1,6 @@
-// Takes single values off JSON that was checked when it was written, without making a tree of it:
-// for what is read often and in bulk. Keeps inside its bytes whatever they are; what it passes over
-// is not checked closely. Pure.
+// Takes single values off a line of JSON that was checked when it was written, without making a
+// tree of it: for what is read often and in bulk. Keeps inside its line and bytes whatever they
+// are; what it passes over is not checked closely. Pure.
 #pragma once
 
 #include <cstdint>

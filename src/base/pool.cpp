@@ -49,11 +49,14 @@ Pool::~Pool() {
 }
 
 void Pool::post(std::function<void()> work) {
-  const std::lock_guard lock(state_->mutex);
-  // The thread first: when none can be made, nothing has been promised yet.
-  if (state_->idle <= state_->queue.size() && state_->threads.size() < state_->threads_max)
-    state_->threads.emplace_back([state = state_.get()] { state->work(); });
-  state_->queue.push_back(std::move(work));
+  {
+    const std::lock_guard lock(state_->mutex);
+    // The thread first: when none can be made, nothing has been promised yet.
+    if (state_->idle <= state_->queue.size() && state_->threads.size() < state_->threads_max)
+      state_->threads.emplace_back([state = state_.get()] { state->work(); });
+    state_->queue.push_back(std::move(work));
+  }
+  // Behind the lock, or who wakes up would have to wait for it.
   state_->ready.notify_one();
 }
 

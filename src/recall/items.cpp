@@ -16,6 +16,7 @@ constexpr std::uint64_t kSpanBytesMax = 256U << 10;
 constexpr std::uint64_t kHitBytes = 6U << 10;
 constexpr std::uint64_t kOtherBytes = 2U << 10;
 constexpr std::uint64_t kLineBytesMax = 16U << 20;
+constexpr std::uint64_t kLongerBytes[] = {32U << 10, 256U << 10, kLineBytesMax};
 
 std::uint64_t offset_of(const ItemLine& line) {
   return Place::of(line.row.key).offset;
@@ -38,9 +39,10 @@ void start(Item& item, const search::DocumentRow& row) {
   item.truncated = false;
 }
 
-void show_beginning(Item& item, std::string_view text, std::size_t bytes_max) {
+void show_beginning(Item& item, std::string& text, std::size_t bytes_max) {
   item.truncated = text.size() > bytes_max;
-  item.snippet = item.truncated ? utf8::prefix(text, bytes_max) : text;
+  if (item.truncated) text.resize(utf8::prefix(text, bytes_max).size());
+  std::swap(item.snippet, text);
 }
 
 void show_around_matches(Item& item, std::string_view text, const search::Snippets& snippets,
@@ -51,33 +53,39 @@ void show_around_matches(Item& item, std::string_view text, const search::Snippe
   item.truncated = snippet.cut_before || snippet.cut_after;
 }
 
-// False: more of the line must be read. `whole` says that there is no more.
-bool read_item(Reading& reading, std::string_view line, bool whole, const ItemLine& from,
+// `bytes` begin with the line and may go on behind it. False: more of the line must be read. `last`
+// says that there is no more.
+bool read_item(Reading& reading, std::string_view bytes, bool last, const ItemLine& from,
                const search::Snippets& snippets, std::size_t bytes_max) {
   auto& item = reading.item;
   start(item, from.row);
-  const auto show = [&](std::string_view text) {
+  const auto show = [&](std::string& text) {
     if (from.hit)
       show_around_matches(item, text, snippets, bytes_max);
     else
       show_beginning(item, text, bytes_max);
   };
-  if (auto& peeked = reading.peeked; !calls_in(from.row.facets) && (whole || !from.hit) &&
-                                     peek(line, from.hit ? SIZE_MAX - 1 : bytes_max, peeked)) {
-    item.entry = peeked.entry;
-    item.tool = peeked.tool;
+  const auto show_peeked = [&](Peek& peeked) {
+    std::swap(item.entry, peeked.entry);
+    std::swap(item.tool, peeked.tool);
     show(peeked.text);
     return true;
-  }
-  if (!whole) return false;
-  const auto read = read_line(line, 0);
+  };
+  // The usual case: no need to know where the line ends.
+  const bool plain = !calls_in(from.row.facets);
+  if (plain && peek_text(bytes, from.hit ? SIZE_MAX - 1 : bytes_max, reading.peeked))
+    return show_peeked(reading.peeked);
+  const auto end = bytes.find('\n');
+  if (end == std::string_view::npos && !last) return false;
+  const auto read = read_line(bytes.substr(0, end), 0);
   if (!read) {
     item.truncated = true;
     return true;
   }
   item.entry = read->entry;
   item.tool = read->said.tool;
-  show(read->said.text());
+  auto text = read->said.text();
+  show(text);
   return true;
 }
 
@@ -85,7 +93,7 @@ bool read_item(Reading& reading, std::string_view line, bool whole, const ItemLi
 
 Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& lines,
                           const search::Query& query, std::size_t bytes_max, UseItem use,
-                          std::function<void()> meanwhile) {
+                          std::function<void()> meanwhile, Helper* helper) {
   const search::Snippets snippets(query);
   std::vector<session::Range> ranges;
   std::vector<std::size_t> firsts;  // lines of the ranges
@@ -110,40 +118,45 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
     Reading reading;
     for (auto i = firsts[n]; i < firsts[n + 1]; ++i) {
       const auto at = offset_of(lines[i]) - ranges[n].from;
-      auto line = bytes && at < bytes->size() ? bytes->substr(at) : std::string_view();
-      const auto end = line.find('\n');
-      line = line.substr(0, end);
-      if (read_item(reading, line, end != std::string_view::npos, lines[i], snippets, bytes_max))
+      const auto rest = bytes && at < bytes->size() ? bytes->substr(at) : std::string_view();
+      if (read_item(reading, rest, false, lines[i], snippets, bytes_max))
         use(i, reading.item);
       else
         missing[i] = 1;
     }
   };
-  co_await store.read_each(ranges, use_piece, std::move(meanwhile));
+  co_await store.read_each(ranges, use_piece, std::move(meanwhile), helper);
 
-  std::vector<session::Range> longer;
-  std::vector<std::size_t> longer_of;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (missing[i] == 0) continue;
-    longer.push_back(session::Range{lines[i].id, offset_of(lines[i]), kLineBytesMax});
-    longer_of.push_back(i);
+  // Long lines, in pieces that grow: few are so long that a disk has to be waited for.
+  for (const auto size : kLongerBytes) {
+    std::vector<session::Range> longer;
+    std::vector<std::size_t> longer_of;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (missing[i] == 0) continue;
+      longer.push_back(session::Range{lines[i].id, offset_of(lines[i]), size});
+      longer_of.push_back(i);
+    }
+    if (longer.empty()) co_return;
+    const auto use_longer = [&](std::size_t n, const Result<std::string_view>& bytes) {
+      Reading reading;
+      const auto i = longer_of[n];
+      const auto rest = bytes ? *bytes : std::string_view();
+      const bool last = rest.size() < size || size == kLineBytesMax;
+      if (!read_item(reading, rest, last, lines[i], snippets, bytes_max)) return;
+      missing[i] = 0;
+      use(i, reading.item);
+    };
+    co_await store.read_each(
+        std::move(longer), use_longer, [] {}, helper);
   }
-  if (longer.empty()) co_return;
-  const auto use_longer = [&](std::size_t n, const Result<std::string_view>& bytes) {
-    Reading reading;
-    const auto i = longer_of[n];
-    const auto line = bytes ? bytes->substr(0, bytes->find('\n')) : std::string_view();
-    static_cast<void>(read_item(reading, line, true, lines[i], snippets, bytes_max));
-    use(i, reading.item);
-  };
-  co_await store.read_each(std::move(longer), use_longer, [] {});
 }
 
 Task<std::vector<Item>> read_items(session::Store& store, const std::vector<ItemLine>& lines,
                                    const search::Query& query, std::size_t bytes_max) {
   std::vector<Item> items(lines.size());
   const auto keep = [&](std::size_t line, Item& item) { items[line] = std::move(item); };
-  co_await read_each_item(store, lines, query, bytes_max, keep, [] {});
+  co_await read_each_item(
+      store, lines, query, bytes_max, keep, [] {}, nullptr);
   co_return items;
 }
 

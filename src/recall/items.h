@@ -38,10 +38,11 @@ struct ItemLine {
 using UseItem = std::function<void(std::size_t line, Item& item)>;
 
 // Lines of one session that follow each other ascend. What stands together is read together, and of
-// long messages around a hit only as much as is shown. `meanwhile` runs here while they are read.
+// long messages around a hit only as much as is shown. `meanwhile` runs here before, while `helper`
+// begins.
 Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& lines,
                           const search::Query& query, std::size_t bytes_max, UseItem use,
-                          std::function<void()> meanwhile);
+                          std::function<void()> meanwhile, Helper* helper);
 // In the order of `lines`.
 Task<std::vector<Item>> read_items(session::Store& store, const std::vector<ItemLine>& lines,
                                    const search::Query& query, std::size_t bytes_max);

@@ -8,26 +8,33 @@
 namespace reef::recall {
 namespace {
 
+constexpr std::size_t kUsualBytes = 4096;
+
 // One line being read.
 struct Reading {
   json::Scanner in;
   std::size_t bytes_max;  // of text that are taken
   Peek& found;
+  bool text_only;
   std::string_view type{}, role{};
   bool calls = false;  // a tool
   bool high = false;   // some of the text is not ASCII
+  bool cut = false;    // there is more text
   bool enough = false;
 
   // A text, behind a new line when it is not the first that says something.
   bool text() {
-    if (found.text.empty()) found.text.reserve(std::min(bytes_max, in.left()));
+    // How long the line is, is not known where bytes may follow it.
+    if (found.text.empty())
+      found.text.reserve(std::min({bytes_max, in.left(), text_only ? kUsualBytes : SIZE_MAX}));
     const auto before = found.text.size();
     if (before > 0) found.text += '\n';
     const auto from = found.text.size();
     const bool read = in.string(found.text, bytes_max, high);
     if (found.text.size() == from) found.text.resize(before);
-    enough = read && found.text.size() == bytes_max;
-    return read && !enough;
+    cut = read && found.text.size() == bytes_max;
+    enough = cut;
+    return read && !cut;
   }
   bool block() {
     std::string_view kind;
@@ -46,7 +53,9 @@ struct Reading {
       if (name != "content") return in.skip();
       if (in.next_is('"')) return text();
       if (!in.next_is('[')) return in.skip();
-      return in.elements([&] { return in.next_is('{') ? block() : in.skip(); });
+      if (!in.elements([&] { return in.next_is('{') ? block() : in.skip(); })) return false;
+      enough = text_only && !role.empty() && (role != "toolResult" || !found.tool.empty());
+      return !enough;
     });
   }
   bool line() {
@@ -62,14 +71,16 @@ struct Reading {
 
 }  // namespace
 
-bool peek(std::string_view line, std::size_t bytes_max, Peek& into) {
+namespace {
+
+bool peek(std::string_view line, std::size_t bytes_max, Peek& into, bool text_only) {
   into.entry.clear();
   into.time.clear();
   into.tool.clear();
   into.text.clear();
   into.role = Role::user;
   into.hidden = false;
-  Reading reading{json::Scanner(line), std::min(bytes_max, line.size()) + 1, into};
+  Reading reading{json::Scanner(line), std::min(bytes_max, line.size()) + 1, into, text_only};
   if (!reading.line() && !reading.enough) return false;
   const bool plain = reading.role == "user" || reading.role == "assistant" ||
                      (reading.role == "toolResult" && !into.tool.empty());
@@ -81,9 +92,19 @@ bool peek(std::string_view line, std::size_t bytes_max, Peek& into) {
   if (!reading.high) return true;
   // The last character may be cut.
   const auto whole =
-      reading.enough ? utf8::prefix(into.text, into.text.size() - 1) : std::string_view(into.text);
+      reading.cut ? utf8::prefix(into.text, into.text.size() - 1) : std::string_view(into.text);
   return utf8::valid(whole) && utf8::valid(into.entry) && utf8::valid(into.tool) &&
          utf8::valid(into.time);
+}
+
+}  // namespace
+
+bool peek(std::string_view line, std::size_t bytes_max, Peek& into) {
+  return peek(line, bytes_max, into, false);
+}
+
+bool peek_text(std::string_view bytes, std::size_t bytes_max, Peek& into) {
+  return peek(bytes, bytes_max, into, true);
 }
 
 }  // namespace reef::recall

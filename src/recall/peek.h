@@ -22,5 +22,8 @@ struct Peek {
 // damaged one, or one that calls tools beside what it says; read_line says what it holds. Whoever
 // reads many uses one Peek for all, and its memory.
 bool peek(std::string_view line, std::size_t bytes_max, Peek& into);
+// Of a line known to call no tools, up to the end of what it says: what stands behind that, like
+// `hidden`, is not looked at. The bytes may go on behind the line.
+bool peek_text(std::string_view bytes, std::size_t bytes_max, Peek& into);
 
 }  // namespace reef::recall

@@ -1,6 +1,7 @@
 #include "recall/ranking.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 namespace reef::recall {
@@ -75,16 +76,34 @@ struct Group {
   search::Hit best;
 };
 
-double score_of(std::vector<double>& scores, std::uint32_t matched,
-                std::span<const float> clause_weights, SessionWeights weights) {
-  const auto depth = std::min(scores.size(), kSessionDepth);
-  std::partial_sort(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(depth),
-                    scores.end(), std::greater<>());
-  double score = 0, share = 1;
-  for (std::size_t i = 0; i < depth; ++i) {
-    score += share * scores[i];
-    share *= weights.decay;
+// The best scores of a session, best first.
+class BestScores {
+ public:
+  void clear() { count_ = 0; }
+  void add(double score) {
+    if (count_ == kSessionDepth && score <= scores_[count_ - 1]) return;
+    auto at = count_ < kSessionDepth ? count_++ : count_ - 1;
+    for (; at > 0 && scores_[at - 1] < score; --at) scores_[at] = scores_[at - 1];
+    scores_[at] = score;
   }
+  bool empty() const { return count_ == 0; }
+  double together(double decay) const {
+    double sum = 0, share = 1;
+    for (std::size_t i = 0; i < count_; ++i) {
+      sum += share * scores_[i];
+      share *= decay;
+    }
+    return sum;
+  }
+
+ private:
+  std::array<double, kSessionDepth> scores_;
+  std::size_t count_ = 0;
+};
+
+double score_of(const BestScores& scores, std::uint32_t matched,
+                std::span<const float> clause_weights, SessionWeights weights) {
+  auto score = scores.together(weights.decay);
   for (std::size_t i = 0; i < clause_weights.size(); ++i)
     if ((matched >> i & 1U) != 0) score += weights.coverage * double(clause_weights[i]);
   return score;
@@ -115,21 +134,30 @@ bool needs_rows(const Question& question, const search::Filter& filter) {
          filter.time_from_ms != all.time_from_ms || filter.time_to_ms != all.time_to_ms;
 }
 
-// The first `wanted` in order, the rest behind them. Where scores are equal rows decide, which are
-// filled in only there.
-void put_best_first(const search::Index& index, std::vector<Ranked>& hits, std::size_t wanted) {
-  const auto higher = [](const Ranked& a, const Ranked& b) { return a.score > b.score; };
-  auto end = hits.end();
-  if (wanted < hits.size()) {
-    const auto last = hits.begin() + static_cast<std::ptrdiff_t>(wanted);
-    std::nth_element(hits.begin(), last, hits.end(), higher);
-    end = std::partition(last, hits.end(),
-                         [least = last->score](const Ranked& one) { return one.score >= least; });
+// A candidate that may be shown: its score and its number.
+using Shown = std::pair<double, std::size_t>;
+
+// The first `wanted` in order. Where scores are equal rows decide, which are filled in only there.
+std::vector<Ranked> best_of(const search::Index& index, std::span<const Candidate> all,
+                            std::vector<Shown> shown, std::size_t wanted) {
+  const auto higher = [](const Shown& a, const Shown& b) { return a.first > b.first; };
+  auto end = shown.end();
+  if (wanted < shown.size()) {
+    const auto last = shown.begin() + static_cast<std::ptrdiff_t>(wanted);
+    std::nth_element(shown.begin(), last, shown.end(), higher);
+    end = std::partition(last, shown.end(),
+                         [least = last->first](const Shown& one) { return one.first >= least; });
   }
-  for (auto one = hits.begin(); one != end; ++one) index.fill_row(one->hit);
-  std::sort(hits.begin(), end, [](const Ranked& a, const Ranked& b) {
+  std::vector<Ranked> out;
+  for (auto one = shown.begin(); one != end; ++one) {
+    auto& ranked = out.emplace_back(Ranked{all[one->second].hit, one->first});
+    index.fill_row(ranked.hit);
+  }
+  std::sort(out.begin(), out.end(), [](const Ranked& a, const Ranked& b) {
     return a.score != b.score ? a.score > b.score : search::better(a.hit, b.hit);
   });
+  if (out.size() > wanted) out.resize(wanted);
+  return out;
 }
 
 // What each says together with what stands around it, which stands beside it here too.
@@ -175,7 +203,7 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
 
   // Candidates of a session stand together.
   std::vector<Group> groups;
-  std::vector<double> scores, together;
+  BestScores scores, together;
   const auto words = searcher.clause_weights();
   for (std::size_t from = 0; from < all.size();) {
     auto& group = groups.emplace_back();
@@ -186,8 +214,8 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
     for (; from < all.size() && all[from].hit.row.group == number; ++from) {
       const auto& one = all[from];
       if (one.hit.score <= 0) continue;
-      scores.push_back(double(one.hit.score));
-      together.push_back(one.together);
+      scores.add(double(one.hit.score));
+      together.add(one.together);
       group.matched |= one.hit.matched;
       if (one.found && (group.best.score <= 0 || search::better(one.hit, group.best)))
         group.best = one.hit;
@@ -201,7 +229,8 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
   }
 
   const bool any_may_answer = all_optional(question.words);
-  out.hits.reserve(all.size());
+  std::vector<Shown> shown;
+  shown.reserve(all.size());
   for (const auto& group : groups) {
     for (auto i = group.begin; i < group.end; ++i) {
       const auto& one = all[i];
@@ -210,16 +239,19 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
       double score = one.together + kSessionShare * group.for_messages;
       if (names_speaker(question, hit)) score += kSpeaker * best;
       score += kDate * best * date_fit(question, hit);
-      out.hits.push_back(Ranked{hit, score});
+      shown.emplace_back(score, i);
     }
   }
-  put_best_first(index, out.hits, wanted);
+  out.more_hits = shown.size() > wanted;
+  out.hits = best_of(index, all, std::move(shown), wanted);
+  out.more_groups = out.groups.size() > wanted;
   const auto first =
       out.groups.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, out.groups.size()));
   std::partial_sort(out.groups.begin(), first, out.groups.end(),
                     [](const RankedGroup& a, const RankedGroup& b) {
                       return a.score != b.score ? a.score > b.score : a.group < b.group;
                     });
+  if (out.more_groups) out.groups.resize(wanted);
   return out;
 }
 

@@ -19,13 +19,16 @@ struct RankedGroup {
   search::Hit best;
 };
 
+// The best `wanted` of each, best first.
 struct Ranking {
   std::vector<Ranked> hits;
   std::vector<RankedGroup> groups;
+  bool more_hits = false;  // behind these
+  bool more_groups = false;
 };
 
-// Of each the first `wanted` are the best, best first; the rest are in no order. `searcher` is for
-// the question's words. Deterministic. The numbers are explained in docs/search.md.
+// `searcher` is for the question's words. Deterministic. The numbers are explained in
+// docs/search.md.
 Ranking rank(const search::Index& index, search::Searcher& searcher, const Question& question,
              const search::Filter& filter, std::size_t wanted);
 

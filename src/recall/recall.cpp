@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include "base/helper.h"
 #include "base/log.h"
 #include "base/shield.h"
 #include "recall/feeding.h"
@@ -553,6 +554,7 @@ std::int64_t millis(TimePoint time) {
 
 Task<Result<Answer>> Recall::search(Ask ask) {
   REEF_CO_CHECK(co_await wait_until_caught_up());
+  Helper helper(pool_);
   auto question = parse_question(ask.query, ask.last_word_is_prefix);
   RowTest test;
   if (!question.filter.empty() && ask.filter) {
@@ -566,7 +568,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     }
   }
   auto searcher = index_->prepare_mended(question.words);
-  searcher.use(pool_);
+  searcher.use(helper);
   const auto groups = groups_for(sessions_, *index_, ask, question, test);
   search::Filter filter;
   if (groups) filter.groups = &*groups;
@@ -592,7 +594,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
   // The page, as hits with what stands around them; read from the transcripts.
   const auto total = ask.by_session ? ranking.groups.size() : ranking.hits.size();
   Answer answer;
-  answer.more = total > wanted;
+  answer.more = ask.by_session ? ranking.more_groups : ranking.more_hits;
   std::vector<ItemLine> lines;
   std::vector<std::pair<std::size_t, std::size_t>> places;  // of the lines: hit, item
   for (auto i = ask.offset; i < std::min(total, wanted); ++i) {
@@ -626,7 +628,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     else
       answer.hits[hit].items[at] = std::move(item);
   };
-  co_await read_each_item(store_, lines, question.words, kSnippetBytesMax, use, meanwhile);
+  co_await read_each_item(store_, lines, question.words, kSnippetBytesMax, use, meanwhile, &helper);
   co_return answer;
 }
 

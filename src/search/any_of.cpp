@@ -1,6 +1,7 @@
 #include "search/any_of.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "search/window_sums.h"
 
@@ -9,38 +10,47 @@ namespace {
 
 // From so many postings in a window on, all its places are added up.
 constexpr std::uint64_t kDensePostings = 24;
+// Of rare words a window has about so many postings, but not more than so many documents: what is
+// done for each window would take longer than the postings themselves.
+constexpr std::uint64_t kSparsePostings = 128;
+constexpr std::uint64_t kSparseWindowMax = 4096;
 // Reading a clause costs as much as asking it about so many candidates, and one more for so many
 // postings.
 constexpr std::size_t kReadingCosts = 6;
 constexpr std::size_t kPostingsPerQuestion = 8;
 }  // namespace
 
+std::uint32_t Searcher::AnyOf::window_for(std::uint64_t postings, std::uint32_t documents) {
+  if (postings * kWindow >= kDensePostings * documents) return kWindow;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      kSparsePostings * documents / (postings + 1), kWindow, kSparseWindowMax));
+}
+
 Searcher::AnyOf::AnyOf(const Searcher& searcher, Plan& plan, Top& top)
     : plan_(plan),
       top_(top),
       count_(plan.optional.size()),
-      postings_(count_),
+      postings_(searcher.postings_of(plan)),
+      window_(window_for(std::accumulate(postings_.begin(), postings_.end(), std::uint64_t{0}),
+                         plan.where->source->size())),
       own_norms_(plan.where->norms ? nullptr
                                    : std::make_unique<Norms>(plan.where->source->lengths())),
       norms_(plan.where->norms ? *plan.where->norms : *own_norms_),
       bounds_(count_),
       order_(count_),
       rests_(count_ + 1),
-      scores_(count_ * kWindow),
+      scores_(count_ * window_),
       sums_(kWindow),
-      seen_(kWindow),
-      touched_(kWindow + 1),
-      candidates_(kWindow + 1),
+      seen_(window_),
+      touched_(window_ + 1),
+      candidates_(window_ + 1),
       own_(count_) {
   norms_.use(searcher.scales_);
-  for (std::size_t n = 0; n < count_; ++n) {
-    most_ += matcher(n).bound();
-    for (const auto& found : searcher.found_[plan.unit][plan.optional[n]]) postings_[n] += found.df;
-  }
+  for (std::size_t n = 0; n < count_; ++n) most_ += matcher(n).bound();
 }
 
 std::uint64_t Searcher::AnyOf::per_window(std::size_t n) const {
-  return postings_[n] * kWindow / plan_.where->source->size();
+  return postings_[n] * window_ / plan_.where->source->size();
 }
 
 void Searcher::AnyOf::run() {
@@ -50,14 +60,14 @@ void Searcher::AnyOf::run() {
 void Searcher::AnyOf::run(std::uint32_t begin, std::uint32_t end) {
   for (auto from = begin; from < end;) {
     if (most_ * kSlackFactor < top_.threshold()) return;
-    const auto to = end - from > kWindow ? from + kWindow : end;
+    const auto to = end - from > window_ ? from + window_ : end;
     if (!weigh(from, to)) {
       from = after(to, end);
       continue;
     }
     std::uint64_t expected = 0;
     for (auto k = asked_; k < count_; ++k) expected += per_window(order_[k]);
-    const bool dense = expected >= kDensePostings;
+    const bool dense = window_ == kWindow && expected >= kDensePostings;
     if (dense)
       read_dense(from, to);
     else

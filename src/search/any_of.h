@@ -34,7 +34,8 @@ class Searcher::AnyOf {
 
   Matcher& matcher(std::size_t n) { return plan_.matchers[plan_.optional[n]]; }
   const Matcher& matcher(std::size_t n) const { return plan_.matchers[plan_.optional[n]]; }
-  float* scores_of(std::size_t n) { return scores_.data() + n * kWindow; }
+  float* scores_of(std::size_t n) { return scores_.data() + n * window_; }
+  static std::uint32_t window_for(std::uint64_t postings, std::uint32_t documents);
   // Postings of a clause in a window, in the mean.
   std::uint64_t per_window(std::size_t n) const;
 
@@ -42,6 +43,7 @@ class Searcher::AnyOf {
   Top& top_;
   std::size_t count_;  // of clauses
   std::vector<std::uint64_t> postings_;
+  std::uint32_t window_;  // documents; more where they have few of the words
   std::unique_ptr<Norms> own_norms_;
   Norms& norms_;
   float most_ = 0;  // that any document can have

@@ -4,11 +4,11 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <exception>
 #include <map>
+#include <numeric>
 #include <tuple>
 
-#include "base/pool.h"
+#include "base/helper.h"
 #include "search/any_of.h"
 #include "search/rough_first.h"
 #include "search/spelling.h"
@@ -25,8 +25,12 @@ constexpr std::size_t kPrefixTermsMax = 128;
 constexpr std::size_t kNearTermsRead = 100'000;
 // Single groups are looked for one by one while they are few.
 constexpr std::size_t kSingleGroupsMax = 256;
-// Waking a helper costs as much as reading some ten thousand postings.
+// Work of so many postings is worth a helper who is here, and one who has to be waited for.
+constexpr std::uint64_t kSharedPostings = 2'000;
 constexpr std::uint64_t kHelpPostings = 100'000;
+// Scored one after the other, and from how many on by two.
+constexpr std::size_t kScoredAtOnce = 64;
+constexpr std::size_t kScoredTogether = 128;
 constexpr std::uint32_t kShareDocuments = 32 * Norms::kWindow;
 // So many bytes of a Rough are added up in the time one posting takes.
 constexpr std::uint64_t kRoughPerPosting = 16;
@@ -196,7 +200,7 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
   return out;
 }
 
-std::vector<Matcher> Searcher::matchers(std::size_t u, bool with_excluded) {
+std::vector<Matcher> Searcher::matchers(std::size_t u, bool with_excluded) const {
   const auto& source = *units_[u].source;
   const float growth =
       source.file ? scales_.growth_from(source.file->scales()) * kSlackFactor : 1.0F;
@@ -286,77 +290,42 @@ void Searcher::run(std::uint32_t u, const Filter& filter, Top& top) {
   }
   if (plan.ranges.empty()) return;
   plan.matchers = matchers(u, true);
-  std::uint64_t postings = 0;
-  for (const auto c : plan.optional)
-    for (const auto& found : found_[u][c]) postings += found.df;
   if (!plan.required.empty()) return run_all(plan, top);
   if (const auto views = roughs(plan); !views.empty() && !top.grouped())
     run_roughly(plan, views, top);
-  else if (pool_ && source.file && !top.grouped() && plan.ranges.size() == 1 &&
-           postings >= kHelpPostings)
+  else if (const auto postings = postings_of(plan);
+           source.file && !top.grouped() && plan.ranges.size() == 1 &&
+           worth_help(std::accumulate(postings.begin(), postings.end(), std::uint64_t{0})))
     run_with_help(plan, top);
   else
     AnyOf(*this, plan, top).run();
 }
 
-namespace {
-
-// Documents of a segment, handed out in shares to whoever has time. The helper may come late, or
-// never: then all is done without it.
-struct Shares {
-  enum class Helper : std::uint8_t { awaited, at_work, gone };
-  std::atomic<Helper> helper = Helper::awaited;
-  std::atomic<std::uint32_t> next = 0;
-  std::uint32_t end = 0;
-  std::function<void(std::uint32_t, std::uint32_t)> help;  // while it is at work
-  std::exception_ptr failure;
-
-  template <class F>
-  void work(const F& f) {
-    while (true) {
-      const auto begin = next.fetch_add(kShareDocuments, std::memory_order_relaxed);
-      if (begin >= end) return;
-      f(begin, std::min(begin + kShareDocuments, end));
-    }
-  }
-  void come() {
-    auto seen = Helper::awaited;
-    if (!helper.compare_exchange_strong(seen, Helper::at_work)) return;
-    try {
-      work(help);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    helper.store(Helper::gone);
-    helper.notify_one();
-  }
-  // Nobody touches anything of the search afterwards.
-  void close() {
-    next.store(end);
-    auto seen = Helper::awaited;
-    if (helper.compare_exchange_strong(seen, Helper::gone)) return;
-    helper.wait(Helper::at_work);
-  }
-};
-
-}  // namespace
-
 void Searcher::share(std::pair<std::uint32_t, std::uint32_t> range, const Work& here,
                      const Work& there) {
-  const auto shares = std::make_shared<Shares>();
-  shares->next = range.first;
-  shares->end = range.second;
-  shares->help = there;
-  struct Closing {
-    Shares& shares;
-    ~Closing() { shares.close(); }
+  const auto [begin, end] = range;
+  const auto part = [begin = begin, end = end](const Work& work) {
+    return [&work, begin, end](std::size_t n) {
+      const auto from = begin + static_cast<std::uint32_t>(n) * kShareDocuments;
+      work(from, std::min(end, from + kShareDocuments));
+    };
   };
-  {
-    const Closing closing{*shares};
-    pool_->post([shares] { shares->come(); });
-    shares->work(here);
+  const auto count = (end - begin + kShareDocuments - 1) / kShareDocuments;
+  helper_->share(count, part(here), part(there));
+}
+
+std::vector<std::uint64_t> Searcher::postings_of(const Plan& plan) const {
+  std::vector<std::uint64_t> out;
+  for (const auto c : plan.optional) {
+    auto& sum = out.emplace_back();
+    for (const auto& found : found_[plan.unit][c]) sum += found.df;
   }
-  if (shares->failure) std::rethrow_exception(shares->failure);
+  return out;
+}
+
+bool Searcher::worth_help(std::uint64_t postings) const {
+  if (!helper_) return false;
+  return postings >= (helper_->present() ? kSharedPostings : kHelpPostings);
 }
 
 void Searcher::run_with_help(Plan& plan, Top& top) {
@@ -379,12 +348,11 @@ std::vector<RoughView> Searcher::roughs(const Plan& plan) {
   bool any = false;
   shelf->begin_search();
   std::vector<Matcher> reading;
+  const auto postings = postings_of(plan);
   for (std::size_t n = 0; n < views.size(); ++n) {
     const auto c = plan.optional[n];
     const auto& clause = query_.clauses[c];
-    std::uint64_t df = 0;
-    for (const auto& found : found_[plan.unit][c]) df += found.df;
-    if (clause.kind != Clause::Kind::word || !RoughShelf::suits(df, documents)) continue;
+    if (clause.kind != Clause::Kind::word || !RoughShelf::suits(postings[n], documents)) continue;
     if (reading.empty()) reading = matchers(plan.unit, false);
     const auto name = clause.terms[0] + (clause.forms ? " and forms" : "");
     views[n] = shelf->find(name, weights_[c], reading[c], scales_, documents);
@@ -396,16 +364,12 @@ std::vector<RoughView> Searcher::roughs(const Plan& plan) {
 
 void Searcher::run_roughly(Plan& plan, std::span<const RoughView> views, Top& top) {
   std::uint64_t cost = 0;  // in postings
-  for (std::size_t n = 0; n < views.size(); ++n) {
-    if (views[n].rough) {
-      cost += plan.where->source->size() / kRoughPerPosting;
-      continue;
-    }
-    for (const auto& found : found_[plan.unit][plan.optional[n]]) cost += found.df;
-  }
+  const auto postings = postings_of(plan);
+  for (std::size_t n = 0; n < views.size(); ++n)
+    cost += views[n].rough ? plan.where->source->size() / kRoughPerPosting : postings[n];
   std::atomic<float> threshold = top.threshold();
   RoughFirst here(*this, plan, views, top.limit(), threshold);
-  if (pool_ && cost >= kHelpPostings) {
+  if (worth_help(cost)) {
     auto other = plan.again(matchers(plan.unit, true));
     RoughFirst there(*this, other, views, top.limit(), threshold);
     share(
@@ -470,6 +434,33 @@ void Searcher::run_all(Plan& plan, Top& top) {
   }
 }
 
+class Searcher::Scorer {
+ public:
+  explicit Scorer(const Searcher& searcher) : searcher_(searcher) {}
+
+  void score(Hit& hit) {
+    hit.score = 0;
+    hit.matched = 0;
+    if (hit.unit >= searcher_.units_.size()) return;
+    if (unit_ != hit.unit) {
+      unit_ = hit.unit;
+      matchers_ = searcher_.matchers(unit_, false);
+    }
+    for (std::size_t c = 0; c < matchers_.size(); ++c) {
+      auto& matcher = matchers_[c];
+      if (matcher.empty() || matcher.seek(hit.document) != hit.document || !matcher.confirm())
+        continue;
+      hit.score += matcher.score();
+      hit.matched |= 1U << c;
+    }
+  }
+
+ private:
+  const Searcher& searcher_;
+  std::vector<Matcher> matchers_;
+  std::uint32_t unit_ = UINT32_MAX;
+};
+
 void Searcher::score(std::span<Hit> documents) {
   std::vector<Hit*> order;
   order.reserve(documents.size());
@@ -479,23 +470,20 @@ void Searcher::score(std::span<Hit> documents) {
   };
   if (!std::is_sorted(order.begin(), order.end(), earlier))
     std::sort(order.begin(), order.end(), earlier);
-  std::vector<Matcher> here;
-  std::uint32_t unit = UINT32_MAX;
-  for (auto* hit : order) {
-    hit->score = 0;
-    hit->matched = 0;
-    if (hit->unit >= units_.size()) continue;
-    if (unit != hit->unit) {
-      unit = hit->unit;
-      here = matchers(unit, false);
-    }
-    for (std::size_t c = 0; c < here.size(); ++c) {
-      if (here[c].empty() || here[c].seek(hit->document) != hit->document || !here[c].confirm())
-        continue;
-      hit->score += here[c].score();
-      hit->matched |= 1U << c;
-    }
+  Scorer here(*this);
+  if (order.size() < kScoredTogether || !helper_ || !helper_->present()) {
+    for (auto* hit : order) here.score(*hit);
+    return;
   }
+  Scorer there(*this);
+  const auto some = [&order](Scorer& scorer) {
+    return [&order, &scorer](std::size_t n) {
+      const auto from = n * kScoredAtOnce;
+      for (auto i = from; i < std::min(order.size(), from + kScoredAtOnce); ++i)
+        scorer.score(*order[i]);
+    };
+  };
+  helper_->share((order.size() + kScoredAtOnce - 1) / kScoredAtOnce, some(here), some(there));
 }
 
 }  // namespace reef::search

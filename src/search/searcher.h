@@ -15,7 +15,7 @@
 #include "search/rough.h"
 
 namespace reef {
-class Pool;
+class Helper;
 }
 
 namespace reef::search {
@@ -68,9 +68,9 @@ class Searcher {
  public:
   Searcher(std::vector<Unit> units, Query query, std::span<const float> weights, Stemmer& stemmer);
 
-  // Where there is much to read a thread of the pool, if one is idle, reads some of it. Filters are
-  // asked on both threads then.
-  void use(Pool& pool) { pool_ = &pool; }
+  // Who reads some of what there is to read, where that is much. Filters are asked on both threads
+  // then.
+  void use(Helper& helper) { helper_ = &helper; }
 
   // The best `limit` documents; with `per_group_max`, at most that many of each group.
   std::vector<Hit> best(const Filter& filter, std::size_t limit, std::size_t per_group_max);
@@ -100,22 +100,27 @@ class Searcher {
   class RoughFirst;
 
   std::vector<Found> find(const Unit& unit, const Clause& clause);
-  std::vector<Matcher> matchers(std::size_t unit, bool with_excluded);
+  std::vector<Matcher> matchers(std::size_t unit, bool with_excluded) const;
   void run(const Filter& filter, Top& top);
   void run(std::uint32_t unit, const Filter& filter, Top& top);
   using Work = std::function<void(std::uint32_t begin, std::uint32_t end)>;
-  // Hands out the documents to this thread and, if one is idle, to one of the pool.
+  // Of each optional clause.
+  std::vector<std::uint64_t> postings_of(const Plan& plan) const;
+  bool worth_help(std::uint64_t postings) const;
+  // Hands out the documents to this thread and the helper.
   void share(std::pair<std::uint32_t, std::uint32_t> range, const Work& here, const Work& there);
   void run_with_help(Plan& plan, Top& top);
   // One per optional clause; nothing when none of them is common, or its place is taken.
   std::vector<RoughView> roughs(const Plan& plan);
   void run_roughly(Plan& plan, std::span<const RoughView> views, Top& top);
   void run_all(Plan& plan, Top& top);
+  // Scores documents one after the other; they ascend.
+  class Scorer;
 
   std::vector<Unit> units_;
   Query query_;
   Stemmer* stemmer_;
-  Pool* pool_ = nullptr;
+  Helper* helper_ = nullptr;
   FieldScales scales_;
   std::vector<float> weights_;                          // per clause: idf times weight
   std::vector<std::vector<std::vector<Found>>> found_;  // unit, clause

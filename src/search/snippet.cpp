@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <tuple>
 
 #if defined(__SSE2__)
@@ -32,8 +33,15 @@ struct Term {
   std::vector<std::string> beginnings;  // of words with this stem
 };
 
-// Which three letters the words of the query, or their forms, begin with: a stretch of a text in
-// which none of these stand together has none of the words. Not all of those that do have one.
+bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+bool is_letter(char c) {
+  return is_lower(static_cast<char>(c | 0x20));
+}
+
+// Which three letters the words of the query, or their forms, begin with: where none of these stand
+// together none of the words begins. Not everywhere they do, one does.
 class Beginnings {
  public:
   // The first `sure` letters are the same in every form.
@@ -48,10 +56,11 @@ class Beginnings {
       const auto all = first << free_bits | rest;
       starts_[all >> kBits] |= std::uint32_t{1} << (all & kLetterMask);
     }
-    shortest_ = std::min(shortest_, known);
     // Two letters are compared at once where two are known.
-    const Pair pair{letter(word[0]), letter(known > 1 ? word[1] : word[0])};
-    if (known < 2) alone_ = true;
+    Pair pair;
+    pair.first.fill(static_cast<char>(letter(word[0])));
+    pair.second.fill(static_cast<char>(known > 1 ? letter(word[1]) : 0));
+    pair.any.fill(static_cast<char>(known > 1 ? 0 : 0xFF));
     if (std::find(pairs_.begin(), pairs_.end(), pair) == pairs_.end()) pairs_.push_back(pair);
   }
 
@@ -59,28 +68,15 @@ class Beginnings {
   // the text when there is none.
   std::size_t next(std::string_view text, std::size_t at) const {
 #if defined(__SSE2__)
-    if (!alone_ && pairs_.size() <= kPairsMax) {
-      // One byte more is looked at, and a word that begins in the stretch is known two behind it.
-      while (at + kStretch + kBack < text.size()) {
-        if (may_begin(text.data() + at)) {
-          const auto here = text.substr(0, at + kStretch + kBack);
-          if (const auto found = next_by_letters(here, at); found < here.size()) return found;
+    if (pairs_.size() <= kPairsMax)
+      for (; at + kStretch + kLetters <= text.size(); at += kStretch)
+        for (auto places = places_in(text, at); places != 0; places &= places - 1) {
+          const auto place = at + static_cast<std::size_t>(std::countr_zero(places));
+          if (may_begin(text, place)) return place;
         }
-        at += kStretch;
-      }
-    }
 #endif
-    const auto found = next_by_letters(text, at);
-    if (found < text.size()) return found;
-    // A word of fewer letters at the very end.
-    std::uint32_t last = 0;
-    for (auto i = text.size() - std::min(kBack, text.size() - at); i < text.size(); ++i)
-      last = (last << kBits | letter(text[i])) & kMask;
-    for (auto missing = kLetters - shortest_; missing > 0; --missing) {
-      last = (last << kBits) & kMask;
-      if (begins(last)) return text.size() - std::min(kBack, text.size() - at);
-    }
-    return text.size();
+    while (at < text.size() && !may_begin(text, at)) ++at;
+    return at;
   }
 
  private:
@@ -88,50 +84,64 @@ class Beginnings {
   static constexpr unsigned kBits = 5;
   static constexpr std::uint32_t kLetterMask = (1U << kBits) - 1;
   static constexpr std::uint32_t kMask = (1U << (kBits * kLetters)) - 1;
-  static bool is_plain(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+  static bool is_plain(char c) { return is_lower(c) || (c >= '0' && c <= '9'); }
   // The same for a letter in either case.
   static std::uint32_t letter(char c) { return static_cast<std::uint8_t>(c) & kLetterMask; }
-  // So much of a word has been read when it is recognised.
-  static constexpr std::size_t kBack = kLetters - 1;
-  std::size_t next_by_letters(std::string_view text, std::size_t at) const {
-    std::uint32_t last = 0;
-    for (auto end = at; end < text.size(); ++end) {
-      const auto c = static_cast<std::uint8_t>(text[end]);
-      last = (last << kBits | letter(text[end])) & kMask;
-      if (begins(last) || c >= 0x80 || c == '\'') return end - std::min(kBack, end - at);
-    }
-    return text.size();
-  }
-#if defined(__SSE2__)
-  static constexpr std::size_t kStretch = 16;
-  // False: nowhere in the stretch do the first two letters of a word stand together, and nothing
-  // folds or falls away.
-  bool may_begin(const char* stretch) const {
-    const auto low = _mm_set1_epi8(kLetterMask);
-    const auto bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(stretch));
-    const auto here = _mm_and_si128(bytes, low);
-    const auto there =
-        _mm_and_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(stretch + 1)), low);
-    // The sign bit of what is not ASCII counts too.
-    auto found = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\'')), bytes);
-    for (const auto& [first, second] : pairs_)
-      found = _mm_or_si128(
-          found, _mm_and_si128(_mm_cmpeq_epi8(here, _mm_set1_epi8(static_cast<char>(first))),
-                               _mm_cmpeq_epi8(there, _mm_set1_epi8(static_cast<char>(second)))));
-    return _mm_movemask_epi8(found) != 0;
-  }
-#endif
-  bool begins(std::uint32_t three) const {
+  static bool folds(char c) { return static_cast<std::uint8_t>(c) >= 0x80 || c == '\''; }
+
+  bool may_begin(std::string_view text, std::size_t at) const {
+    if (folds(text[at])) return true;
+    // No term begins there.
+    if (is_lower(text[at]) && at > 0 && is_letter(text[at - 1])) return false;
+    std::uint32_t three = 0;
+    for (auto i = at; i < at + kLetters; ++i)
+      three = three << kBits | (i < text.size() ? letter(text[i]) : 0);
     return (starts_[three >> kBits] >> (three & kLetterMask) & 1U) != 0;
   }
+#if defined(__SSE2__)
+  // A bit for each place of the stretch where the first two letters of a word stand together, and
+  // not behind a letter; or where something folds or falls away.
+  std::uint32_t places_in(std::string_view text, std::size_t at) const {
+    const auto load = [&](std::size_t from) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + from));
+    };
+    const auto low = _mm_set1_epi8(kLetterMask);
+    const auto bytes = load(at);
+    const auto before = at > 0 ? load(at - 1) : _mm_slli_si128(bytes, 1);
+    const auto here = _mm_and_si128(bytes, low);
+    const auto there = _mm_and_si128(load(at + 1), low);
+    auto found = _mm_setzero_si128();
+    const auto all = [](const Stretch& of) {
+      return _mm_load_si128(reinterpret_cast<const __m128i*>(of.data()));
+    };
+    for (const auto& pair : pairs_) {
+      const auto second = _mm_or_si128(_mm_cmpeq_epi8(there, all(pair.second)), all(pair.any));
+      found = _mm_or_si128(found, _mm_and_si128(_mm_cmpeq_epi8(here, all(pair.first)), second));
+    }
+    const auto inside =
+        _mm_and_si128(lower_in(bytes), lower_in(_mm_or_si128(before, _mm_set1_epi8(0x20))));
+    found = _mm_andnot_si128(inside, found);
+    // The sign bit of what is not ASCII counts too.
+    found = _mm_or_si128(_mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\''))), bytes);
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(found));
+  }
+  static __m128i lower_in(__m128i bytes) {
+    const auto moved = _mm_add_epi8(bytes, _mm_set1_epi8(static_cast<char>(0x80 - 'a')));
+    return _mm_cmplt_epi8(moved, _mm_set1_epi8(static_cast<char>(0x80 + 26)));
+  }
+#endif
 
   // By the first two letters, a bit for each third.
   std::array<std::uint32_t, ((kMask) / 32) + 1> starts_{};
-  std::size_t shortest_ = kLetters;
-  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  // The first two letters, as often as they are compared at once.
+  static constexpr std::size_t kStretch = 16;
+  using Stretch = std::array<char, kStretch>;
+  struct alignas(kStretch) Pair {
+    Stretch first, second, any;  // any: only the first is known
+    bool operator==(const Pair&) const = default;
+  };
   static constexpr std::size_t kPairsMax = 12;
-  std::vector<Pair> pairs_;  // the first two letters
-  bool alone_ = false;       // of some only one is known
+  std::vector<Pair> pairs_;
 };
 
 bool is_space(char c) {
@@ -191,24 +201,35 @@ Snippets::Snippets(const Query& query) {
 
 namespace {
 
-// A word of plain letters as the tokenizer folds it; nothing: it has to be taken apart.
-std::string_view plain_word(std::string_view text, std::array<char, kTermBytesMax>& folded) {
-  if (text.empty() || text.size() > folded.size()) return {};
-  const auto lower = [](char c) { return static_cast<char>(c | 0x20); };
-  folded[0] = lower(text[0]);
-  bool plain = folded[0] >= 'a' && folded[0] <= 'z';
-  for (std::size_t i = 1; i < text.size(); ++i) {
-    folded[i] = text[i];
-    plain = plain && text[i] >= 'a' && text[i] <= 'z';
-  }
-  return plain ? std::string_view(folded.data(), text.size()) : std::string_view();
+// What stands between spaces, where the tokenizer would make one word of it: plain letters, the
+// first in either case, between marks.
+struct PlainWord {
+  std::size_t begin = 0;
+  std::size_t size = 0;  // 0: it has to be taken apart
+};
+PlainWord plain_word(std::string_view text) {
+  const auto is_mark = [](char c) {
+    return static_cast<std::uint8_t>(c) < 0x80 && !is_letter(c) && !(c >= '0' && c <= '9') &&
+           c != '_';
+  };
+  PlainWord out;
+  while (out.begin < text.size() && is_mark(text[out.begin])) ++out.begin;
+  if (out.begin == text.size() || !is_letter(text[out.begin])) return out;
+  auto end = out.begin + 1;
+  while (end < text.size() && is_lower(text[end])) ++end;
+  const auto size = end - out.begin;
+  while (end < text.size() && is_mark(text[end])) ++end;
+  // "c++" and "c#" are words.
+  const bool alone = size > 1 || end == out.begin + 1;
+  if (end == text.size() && size <= kTermBytesMax && alone) out.size = size;
+  return out;
 }
 
 // What stands between spaces is looked at by itself: no word reaches over one.
 template <class Wanted>
-std::vector<Found> find_all(std::string_view text, const Wanted& wanted) {
-  std::vector<Found> out;
-  if (wanted.terms.empty()) return out;
+void find_all(std::string_view text, const Wanted& wanted, std::vector<Found>& out) {
+  out.clear();
+  if (wanted.terms.empty()) return;
   static thread_local Tokenizer tokenizer;
   static thread_local Stemmer stemmer;
   std::array<char, kTermBytesMax> folded;
@@ -218,22 +239,24 @@ std::vector<Found> find_all(std::string_view text, const Wanted& wanted) {
   };
   for (std::size_t looked = 0; looked < text.size();) {
     auto at = wanted.beginnings.next(text, looked);
-    while (at < text.size() && is_space(text[at])) ++at;
     auto end = at;
     while (at > looked && !is_space(text[at - 1])) --at;
     while (end < text.size() && !is_space(text[end])) ++end;
-    looked = end;
+    looked = end + 1;
     const auto word = text.substr(at, end - at);
-    if (const auto plain = plain_word(word, folded); !plain.empty()) {
-      look(plain, at, end);
+    if (const auto plain = plain_word(word); plain.size > 0) {
+      word.copy(folded.data(), plain.size, plain.begin);
+      folded[0] = static_cast<char>(folded[0] | 0x20);
+      const auto begin = at + plain.begin;
+      look({folded.data(), plain.size}, begin, begin + plain.size);
       continue;
     }
     for (const auto& token : tokenizer.tokenize(word))
       look(tokenizer.term(token), at + token.begin, at + token.end);
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Found& a, const Found& b) { return a.begin < b.begin; });
-  return out;
+  const auto earlier = [](const Found& a, const Found& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(out.begin(), out.end(), earlier))
+    std::stable_sort(out.begin(), out.end(), earlier);
 }
 
 // The stretch of at most `bytes_max` bytes with the most different clauses, then the most matches.
@@ -271,7 +294,8 @@ Snippet make_snippet(std::string_view text, const Query& query, std::size_t byte
 
 Snippet Snippets::make(std::string_view text, std::size_t bytes_max) const {
   Snippet out;
-  const auto found = find_all(text, *wanted_);
+  static thread_local std::vector<Found> found;
+  find_all(text, *wanted_, found);
   std::size_t begin = 0;
   std::size_t end = text.size();
   if (text.size() > bytes_max) {

@@ -14,6 +14,10 @@
 #include "session/row.h"
 #include "session/tail.h"
 
+namespace reef {
+class Helper;
+}
+
 namespace reef::session {
 
 struct Stored {
@@ -62,10 +66,10 @@ class Store {
 
   // As read_ranges; each piece is given to `use`, with its number, as soon as it has been read: on
   // several threads at once, in any order, and only for the time of the call. `meanwhile` is called
-  // here while they are being read.
+  // here before the first; `helper`, where there is one, reads some of those in memory.
   using UsePiece = std::function<void(std::size_t, const Result<std::string_view>&)>;
   virtual Task<void> read_each(std::vector<Range> ranges, UsePiece use,
-                               std::function<void()> meanwhile) = 0;
+                               std::function<void()> meanwhile, Helper* helper) = 0;
 
   // Prepares for appends and reads what a model needs: a torn last line is set aside, a last entry
   // without newline gets it.

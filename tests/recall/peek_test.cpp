@@ -23,6 +23,12 @@ std::optional<Peek> peek(std::string_view text, std::size_t bytes_max) {
   return kept;
 }
 
+std::optional<Peek> peek_text(std::string_view text, std::size_t bytes_max) {
+  static Peek kept;
+  if (!peek_text(text, bytes_max, kept)) return std::nullopt;
+  return kept;
+}
+
 TEST(Peek, SaysWhatReadingTheLineSays) {
   for (
       const auto* message : {
@@ -40,6 +46,14 @@ TEST(Peek, SaysWhatReadingTheLineSays) {
     EXPECT_EQ(peeked->text, read->said.text());
     EXPECT_EQ(peeked->entry, read->entry);
     EXPECT_EQ(peeked->tool, read->said.tool);
+    for (const auto& bytes : {text, text + "\n" + line(R"({"role":"user","content":"next"})")}) {
+      const auto only = peek_text(bytes, 1000);
+      ASSERT_TRUE(only) << message;
+      EXPECT_EQ(only->text, peeked->text);
+      EXPECT_EQ(only->entry, peeked->entry);
+      EXPECT_EQ(only->tool, peeked->tool);
+      EXPECT_EQ(only->role, peeked->role);
+    }
     const auto quickly = read_line(text, 7);
     ASSERT_TRUE(quickly);
     EXPECT_EQ(quickly->offset, 7U);
@@ -106,6 +120,16 @@ TEST(Peek, LeavesCallsAndBrokenCharactersToReading) {
         "\"\xff\"", "\"\xc3\"", "\"a\tb\"", "\"open", "\"open\\"})
     EXPECT_FALSE(peek(line(R"({"role":"user","content":)" + std::string(content) + "}"), 100))
         << content;
+}
+
+// Where the text ends is enough; but nothing is taken from the next line.
+TEST(Peek, ReadsTheTextOfALineThatGoesOn) {
+  const auto text =
+      line(R"({"role":"user","content":[{"type":"text","text":"so"}],"usage":{"a":1}})");
+  EXPECT_EQ(peek_text(text.substr(0, text.find("usage")), 100)->text, "so");
+  const auto next = "\n" + text;
+  for (std::size_t bytes = 0; bytes < text.find("]"); ++bytes)
+    EXPECT_FALSE(peek_text(text.substr(0, bytes) + next, 100)) << text.substr(0, bytes);
 }
 
 // Wherever it is cut, the beginning is given or nothing is.

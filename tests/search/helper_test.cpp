@@ -1,7 +1,9 @@
 // Searches for which a second thread reads some of the documents.
-#include <atomic>
+#include "base/helper.h"
 
-#include "base/pool.h"
+#include <atomic>
+#include <thread>
+
 #include "search/open_index.h"
 
 namespace reef::search::test {
@@ -52,13 +54,21 @@ TEST(Helper, AHelperChangesNothing) {
         ASSERT_EQ(alone.size(), limit);
         for (auto* pool : {&helping, &busy}) {
           auto searcher = index->prepare(query);
-          searcher.use(*pool);
+          Helper helper(*pool);
+          // It need not come, but should have the time to.
+          for (int i = 0; pool == &helping && !helper.present() && i < 1000; ++i)
+            std::this_thread::yield();
+          searcher.use(helper);
           const auto helped = searcher.best(filtered ? some : Filter(), limit, 0);
           ASSERT_EQ(keys(helped), keys(alone));
           for (std::size_t i = 0; i < limit; ++i) {
             EXPECT_EQ(helped[i].score, alone[i].score);
             EXPECT_EQ(helped[i].matched, alone[i].matched);
           }
+          auto again = alone;
+          for (auto& hit : again) hit.score = 0;
+          searcher.score(again);
+          for (std::size_t i = 0; i < limit; ++i) EXPECT_EQ(again[i].score, alone[i].score);
         }
       }
 }

@@ -213,11 +213,12 @@ TEST(Snippet, MarksWhatTakingTheWholeTextApartFinds) {
                          "2025-01-02T10:00:00",
                          "IO",
                          "l'io"};
-  const char* spaces[] = {" ", "\n", "\t", "  ", ", ", ". ", "\u00a0", "-", "/"};
+  const char* spaces[] = {" ",  "\n", "\t", "  ", ", ",  ". ", "\u00a0", "-", "/", " (", ") ", "\"",
+                          "` ", "! ", "' ", " '", "++ ", "# ", "::",     ":", "_", "",   "\\"};
   SeededRandom random(7);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 2000; ++round) {
     std::string text;
-    for (auto n = random.below(12); n > 0; --n) {
+    for (auto n = random.below(30); n > 0; --n) {
       text += words[random.below(std::size(words))];
       text += spaces[random.below(std::size(spaces))];
     }

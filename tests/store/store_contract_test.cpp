@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/helper.h"
 #include "store/store.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -79,23 +80,29 @@ TYPED_TEST(StoreContract, PiecesAreGivenOneByOne) {
   ranges.push_back(session::Range{other, 0, 3});
   std::vector<std::string> found(ranges.size());
   int meanwhile = 0;
-  const auto read = [&]() -> Task<bool> {
+  Pool helping(1);
+  const auto read = [&](Helper* helper) -> Task<bool> {
     co_await this->store.read_each(
         ranges,
         [&](std::size_t i, const Result<std::string_view>& bytes) {
           found[i] = bytes ? std::string(*bytes) : "error";
         },
-        [&] { ++meanwhile; });
+        [&] { ++meanwhile; }, helper);
     co_return true;
   };
-  ASSERT_TRUE(test::run(this->io, read()));
-  EXPECT_EQ(meanwhile, 1);
-  EXPECT_EQ(found[0], "012");
-  EXPECT_EQ(found[7], "789");
-  EXPECT_EQ(found[9], "9\n");
-  EXPECT_EQ(found[11], "");
-  EXPECT_EQ(found[12], "23456789\n");
-  EXPECT_EQ(found[13], "error");
+  Helper helper(helping);
+  for (auto* with : {&helper, static_cast<Helper*>(nullptr)}) {
+    meanwhile = 0;
+    found.assign(ranges.size(), "");
+    ASSERT_TRUE(test::run(this->io, read(with)));
+    EXPECT_EQ(meanwhile, 1);
+    EXPECT_EQ(found[0], "012");
+    EXPECT_EQ(found[7], "789");
+    EXPECT_EQ(found[9], "9\n");
+    EXPECT_EQ(found[11], "");
+    EXPECT_EQ(found[12], "23456789\n");
+    EXPECT_EQ(found[13], "error");
+  }
 }
 
 TYPED_TEST(StoreContract, CreateRefusesATakenIdAndChangesNothing) {

@@ -22,8 +22,8 @@ class WrappedStore : public session::Store {
     return real.read_ranges(std::move(ranges));
   }
   Task<void> read_each(std::vector<session::Range> ranges, UsePiece use,
-                       std::function<void()> meanwhile) override {
-    return real.read_each(std::move(ranges), std::move(use), std::move(meanwhile));
+                       std::function<void()> meanwhile, Helper* helper) override {
+    return real.read_each(std::move(ranges), std::move(use), std::move(meanwhile), helper);
   }
   Task<Result<session::Tail>> open(session::SessionId id) override {
     return real.open(std::move(id));

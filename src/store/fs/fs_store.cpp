@@ -6,6 +6,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
+#include "base/helper.h"
 #include "base/log.h"
 #include "session/reader.h"
 #include "store/fs/tree.h"
@@ -286,29 +287,33 @@ Result<std::string_view> FsStore::read_piece(const session::Range& range, std::s
 }
 
 Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
-                              std::function<void()> meanwhile) {
-  // What is in memory is read here, which is quicker than to wake a thread; one helps, and has
-  // time to wake up. What a disk may have to be waited for is left to threads.
-  std::atomic<std::size_t> next = 0;
-  auto help = [&](std::size_t) {
-    std::string buffer;
-    for (std::size_t i = next++; i < ranges.size(); i = next++)
-      use(i, read_piece(ranges[i], buffer));
-  };
-  std::vector<std::size_t> cold;
-  auto here = [&] {
-    meanwhile();
-    std::string buffer;
-    for (std::size_t i = next++; i < ranges.size(); i = next++) {
+                              std::function<void()> meanwhile, Helper* helper) {
+  // What is in memory is read at once; what a disk may have to be waited for is left to threads.
+  struct Reader {
+    FsStore& store;
+    const std::vector<session::Range>& ranges;
+    const UsePiece& use;
+    std::string buffer{};
+    std::vector<std::size_t> cold{};
+    void read(std::size_t i) {
       // Where one is not in memory the others are hardly, either.
-      const auto piece = cold.empty() ? cached_piece(ranges[i], buffer) : std::nullopt;
+      const auto piece = cold.empty() ? store.cached_piece(ranges[i], buffer) : std::nullopt;
       if (piece)
         use(i, *piece);
       else
         cold.push_back(i);
     }
   };
-  co_await pool_.run_each(ranges.size() > kRangesPerShare ? 1 : 0, help, here);
+  Reader here{*this, ranges, use}, there{*this, ranges, use};
+  if (helper && ranges.size() > kRangesPerShare) {
+    helper->share(
+        ranges.size(), [&](auto i) { here.read(i); }, [&](auto i) { there.read(i); }, meanwhile);
+  } else {
+    meanwhile();
+    for (std::size_t i = 0; i < ranges.size(); ++i) here.read(i);
+  }
+  auto& cold = here.cold;
+  cold.insert(cold.end(), there.cold.begin(), there.cold.end());
   if (cold.empty()) co_return;
 
   std::atomic<std::size_t> next_cold = 0;

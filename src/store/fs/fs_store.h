@@ -22,7 +22,7 @@ class FsStore final : public session::Store {
                                  std::uint64_t size) override;
   Task<std::vector<Result<std::string>>> read_ranges(std::vector<session::Range> ranges) override;
   Task<void> read_each(std::vector<session::Range> ranges, UsePiece use,
-                       std::function<void()> meanwhile) override;
+                       std::function<void()> meanwhile, Helper* helper) override;
   Task<Result<session::Tail>> open(session::SessionId id) override;
   Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override;
   Task<std::vector<Result<session::Row>>> refresh(std::vector<session::Refresh> requests) override;

@@ -78,7 +78,7 @@ Task<std::vector<Result<std::string>>> MemStore::read_ranges(std::vector<session
 }
 
 Task<void> MemStore::read_each(std::vector<session::Range> ranges, UsePiece use,
-                               std::function<void()> meanwhile) {
+                               std::function<void()> meanwhile, Helper* /*helper*/) {
   meanwhile();
   const auto pieces = co_await read_ranges(std::move(ranges));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
