@@ -20,16 +20,19 @@ class Encoder {
   }
   void number(int field, std::uint64_t number) {
     if (number == 0) return;
-    varint(tag(field, kVarint));
-    varint(number);
+    Short head;
+    head.varint(tag(field, kVarint));
+    head.varint(number);
+    put(head);
   }
   void flag(int field, bool flag) { number(field, flag ? 1 : 0); }
   void real(int field, double number) {
     const auto bits = std::bit_cast<std::uint64_t>(number);
     if (bits == 0) return;
-    varint(tag(field, kFixed64));
-    for (unsigned shift = 0; shift < 64; shift += 8)
-      out_.push_back(static_cast<char>(bits >> shift));
+    Short head;
+    head.varint(tag(field, kFixed64));
+    for (unsigned shift = 0; shift < 64; shift += 8) head.byte(bits >> shift);
+    put(head);
   }
   // A repeated one.
   void numbers(int field, std::span<const std::uint32_t> numbers) {
@@ -37,7 +40,11 @@ class Encoder {
     std::size_t size = 0;
     for (const auto number : numbers) size += varint_size(number);
     start(field, size);
-    for (const auto number : numbers) varint(number);
+    for (const auto number : numbers) {
+      Short one;
+      one.varint(number);
+      put(one);
+    }
   }
   // One that is encoded already.
   void message(int field, std::string_view bytes) {
@@ -46,8 +53,10 @@ class Encoder {
   }
   // One whose `size` bytes are written next.
   void start(int field, std::size_t size) {
-    varint(tag(field, kBytes));
-    varint(size);
+    Short head;
+    head.varint(tag(field, kBytes));
+    head.varint(size);
+    put(head);
   }
 
   static constexpr std::size_t varint_size(std::uint64_t value) {
@@ -63,10 +72,17 @@ class Encoder {
   static constexpr std::uint64_t tag(int field, Type type) {
     return static_cast<std::uint64_t>(field) << 3 | type;
   }
-  void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<char>(value | 0x80));
-    out_.push_back(static_cast<char>(value));
-  }
+  // Two numbers at most: the room of a string is looked at once for all their bytes.
+  struct Short {
+    char bytes[20];
+    std::size_t size = 0;
+    void byte(std::uint64_t value) { bytes[size++] = static_cast<char>(value); }
+    void varint(std::uint64_t value) {
+      for (; value >= 0x80; value >>= 7) byte(value | 0x80);
+      byte(value);
+    }
+  };
+  void put(const Short& head) { out_.append(head.bytes, head.size); }
 
   std::string& out_;
 };

@@ -100,11 +100,11 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto offset = offset_of(lines[i]);
     const auto* range = ranges.empty() ? nullptr : &ranges.back();
-    const bool joins = range && range->id == lines[i].id && offset > offset_of(lines[i - 1]) &&
+    const bool joins = range && *lines[i].id == range->id && offset > offset_of(lines[i - 1]) &&
                        offset - range->from < kSpanBytesMax &&
                        (lines[i - 1].hit || offset - offset_of(lines[i - 1]) <= kGapBytesMax);
     if (!joins) {
-      ranges.push_back(session::Range{lines[i].id, offset, 0});
+      ranges.push_back(session::Range{*lines[i].id, offset, 0});
       firsts.push_back(i);
     }
     const auto more = !lines[i].hit && bytes_max < kOtherBytes ? kOtherBytes : kHitBytes;
@@ -120,7 +120,7 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
       const auto at = offset_of(lines[i]) - ranges[n].from;
       const auto rest = bytes && at < bytes->size() ? bytes->substr(at) : std::string_view();
       if (read_item(reading, rest, false, lines[i], snippets, bytes_max))
-        use(i, reading.item);
+        use(i, n, reading.item);
       else
         missing[i] = 1;
     }
@@ -133,7 +133,7 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
     std::vector<std::size_t> longer_of;
     for (std::size_t i = 0; i < lines.size(); ++i) {
       if (missing[i] == 0) continue;
-      longer.push_back(session::Range{lines[i].id, offset_of(lines[i]), size});
+      longer.push_back(session::Range{*lines[i].id, offset_of(lines[i]), size});
       longer_of.push_back(i);
     }
     if (longer.empty()) co_return;
@@ -144,7 +144,7 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
       const bool last = rest.size() < size || size == kLineBytesMax;
       if (!read_item(reading, rest, last, lines[i], snippets, bytes_max)) return;
       missing[i] = 0;
-      use(i, reading.item);
+      use(i, n, reading.item);
     };
     co_await store.read_each(
         std::move(longer), use_longer, [] {}, helper);
@@ -154,7 +154,7 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
 Task<std::vector<Item>> read_items(session::Store& store, const std::vector<ItemLine>& lines,
                                    const search::Query& query, std::size_t bytes_max) {
   std::vector<Item> items(lines.size());
-  const auto keep = [&](std::size_t line, Item& item) { items[line] = std::move(item); };
+  const auto keep = [&](std::size_t line, std::size_t, Item& item) { items[line] = std::move(item); };
   co_await read_each_item(
       store, lines, query, bytes_max, keep, [] {}, nullptr);
   co_return items;

@@ -28,14 +28,15 @@ struct Item {
 
 // Where an item stands.
 struct ItemLine {
-  session::SessionId id;
+  const session::SessionId* id = nullptr;
   search::DocumentRow row;
   bool hit = false;  // shown around what matches; the others from their beginning
 };
 
 // Called once for every line, on any thread: for those of one stretch of a file one after the
-// other, for several stretches at once. The item may be taken.
-using UseItem = std::function<void(std::size_t line, Item& item)>;
+// other, for several stretches at once. There are not more stretches than lines. The item may be
+// taken.
+using UseItem = std::function<void(std::size_t line, std::size_t stretch, Item& item)>;
 
 // Lines of one session that follow each other ascend. What stands together is read together, and of
 // long messages around a hit only as much as is shown. `meanwhile` runs here before, while `helper`

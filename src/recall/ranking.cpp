@@ -34,15 +34,13 @@ constexpr double kDate = 0.5;
 
 struct Candidate {
   search::Hit hit;
-  bool found = false;   // by its own words, not beside one that was
-  double together = 0;  // with what stands around it
+  bool found = false;         // by its own words, not beside one that was
+  std::uint32_t ordinal = 0;  // among the messages of its session
+  double together = 0;        // with what stands around it
 };
 
 bool before(const search::Hit& a, const search::Hit& b) {
   return std::tie(a.row.group, a.row.key) < std::tie(b.row.group, b.row.key);
-}
-std::size_t ordinal_of(const search::Hit& hit) {
-  return Place::of(hit.row.key).ordinal;
 }
 
 bool all_optional(const search::Query& query) {
@@ -122,7 +120,8 @@ std::vector<Candidate> candidates_of(const search::Index& index, search::Searche
   auto two = rest.begin();
   while (one != found.end() || two != rest.end()) {
     const bool first = two == rest.end() || (one != found.end() && before(*one, *two));
-    out.push_back(Candidate{first ? *one++ : *two++, first, 0});
+    const auto& hit = out.emplace_back(Candidate{first ? *one++ : *two++, first}).hit;
+    out.back().ordinal = Place::of(hit.row.key).ordinal;
   }
   return out;
 }
@@ -164,20 +163,21 @@ std::vector<Ranked> best_of(const search::Index& index, std::span<const Candidat
 void score_together(std::vector<Candidate>& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto& one = all[i];
-    const auto at = ordinal_of(one.hit);
-    one.together = double(one.hit.score);
+    const auto group = one.hit.row.group;
+    auto together = double(one.hit.score);
     for (auto j = i; j-- > 0;) {
-      const auto& other = all[j].hit;
-      if (other.row.group != one.hit.row.group || at - ordinal_of(other) > kReach) break;
-      if (const auto apart = at - ordinal_of(other); apart > 0)
-        one.together += kBefore[apart - 1] * double(other.score);
+      const auto& other = all[j];
+      const auto apart = one.ordinal - other.ordinal;
+      if (other.hit.row.group != group || apart > kReach) break;
+      if (apart > 0) together += kBefore[apart - 1] * double(other.hit.score);
     }
     for (auto j = i + 1; j < all.size(); ++j) {
-      const auto& other = all[j].hit;
-      if (other.row.group != one.hit.row.group || ordinal_of(other) - at > kReach) break;
-      if (const auto apart = ordinal_of(other) - at; apart > 0)
-        one.together += kAfter[apart - 1] * double(other.score);
+      const auto& other = all[j];
+      const auto apart = other.ordinal - one.ordinal;
+      if (other.hit.row.group != group || apart > kReach) break;
+      if (apart > 0) together += kAfter[apart - 1] * double(other.hit.score);
     }
+    one.together = together;
   }
 }
 
@@ -203,6 +203,8 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
 
   // Candidates of a session stand together.
   std::vector<Group> groups;
+  groups.reserve(all.size() / 2);
+  out.groups.reserve(all.size() / 2);
   BestScores scores, together;
   const auto words = searcher.clause_weights();
   for (std::size_t from = 0; from < all.size();) {

@@ -595,6 +595,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
   const auto total = ask.by_session ? ranking.groups.size() : ranking.hits.size();
   Answer answer;
   answer.more = ask.by_session ? ranking.more_groups : ranking.more_hits;
+  answer.hits.reserve(limit);  // lines refer to them
   std::vector<ItemLine> lines;
   std::vector<std::pair<std::size_t, std::size_t>> places;  // of the lines: hit, item
   for (auto i = ask.offset; i < std::min(total, wanted); ++i) {
@@ -604,27 +605,29 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     if (!id) continue;
     const auto before = std::min(ask.before, kWindowMax);
     const auto after = std::min(ask.after, kWindowMax - before);
-    auto window = index_->neighbours(hit, before, after);
+    const auto window = index_->neighbours(hit, before, after);
     const auto place =
         std::lower_bound(window.begin(), window.end(), hit.row.key,
                          [](const search::Hit& a, std::uint64_t key) { return a.row.key < key; });
-    const auto at = static_cast<std::size_t>(place - window.begin());
-    window.insert(place, hit);
-    for (std::size_t n = 0; n < window.size(); ++n) {
-      lines.push_back(ItemLine{*id, window[n].row, n == at});
-      places.emplace_back(answer.hits.size(), n);
-    }
-    answer.hits.push_back(Found{*std::move(id), score, at, window.size()});
-    if (!ask.use_item) answer.hits.back().items.resize(window.size());
+    auto& found = answer.hits.emplace_back(Found{*std::move(id), score});
+    const auto add = [&](const search::DocumentRow& row, bool is_hit) {
+      lines.push_back(ItemLine{&found.session, row, is_hit});
+      places.emplace_back(answer.hits.size() - 1, found.count++);
+    };
+    for (auto one = window.begin(); one != place; ++one) add(one->row, false);
+    found.hit = found.count;
+    add(hit.row, true);
+    for (auto one = place; one != window.end(); ++one) add(one->row, false);
+    if (!ask.use_item) found.items.resize(found.count);
   }
   const auto meanwhile = [&] {
     if (ask.while_reading) ask.while_reading(answer);
   };
-  const auto use = [&](std::size_t line, Item& item) {
+  const auto use = [&](std::size_t line, std::size_t stretch, Item& item) {
     const auto [hit, at] = places[line];
     if (lines[line].hit) answer.hits[hit].entry = item.entry;
     if (ask.use_item)
-      ask.use_item(hit, at, item);
+      ask.use_item(stretch, hit, at, item);
     else
       answer.hits[hit].items[at] = std::move(item);
   };
@@ -644,7 +647,7 @@ Task<Result<Messages>> Recall::list_messages(session::SessionId id, std::uint64_
                   [](const search::Hit& hit) { return role_in(hit.row.facets) == Role::title; });
     out.total = documents.size();
     for (auto i = offset; i < documents.size() && i - offset < limit; ++i)
-      lines.push_back(ItemLine{id, documents[i].row, false});
+      lines.push_back(ItemLine{&id, documents[i].row, false});
   }
   out.items = co_await read_items(store_, lines, {}, bytes_max);
   co_return out;

@@ -53,8 +53,9 @@ struct Ask {
   // Called with the answer while its items are still being read: time for what else it takes.
   std::function<void(const Answer&)> while_reading;
   // Where it is set, items are not kept in the answer but handed over here as they are read, each
-  // once: item `at` of a hit. On any thread, several at once.
-  std::function<void(std::size_t hit, std::size_t at, Item& item)> use_item;
+  // once: item `at` of a hit. On any thread, several at once; but those of one stretch one after
+  // the other, and there are not more stretches than items.
+  std::function<void(std::size_t stretch, std::size_t hit, std::size_t at, Item& item)> use_item;
 };
 
 struct Found {

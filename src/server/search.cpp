@@ -51,12 +51,8 @@ Result<recall::Ask> ask_from(const protocol::SearchSessions& request) {
 
 // An answer has a hundred and more items, and is asked for often: written as it is sent, without
 // making objects of it.
-std::string encode(const recall::Item& item) {
+void encode(const recall::Item& item, std::string& bytes) {
   using Out = protocol::FoundItem;
-  constexpr std::size_t kRestBytes = 96;
-  std::string bytes;
-  bytes.reserve(kRestBytes + item.entry.size() + item.snippet.size() + item.tool.size() +
-                item.matches.size() * 6);
   protocol::Encoder out(bytes);
   out.text(Out::kEntryFieldNumber, item.entry);
   out.text(Out::kRoleFieldNumber, name_of(item.role));
@@ -64,53 +60,69 @@ std::string encode(const recall::Item& item) {
   out.text(Out::kSnippetFieldNumber, item.snippet);
   out.flag(Out::kTruncatedFieldNumber, item.truncated);
   out.text(Out::kToolFieldNumber, item.tool);
-  std::vector<std::uint32_t> matches;
-  for (const auto& [begin, end] : item.matches) matches.insert(matches.end(), {begin, end});
-  out.numbers(Out::kMatchesFieldNumber, matches);
+  if (!item.matches.empty()) {
+    std::vector<std::uint32_t> matches;
+    matches.reserve(item.matches.size() * 2);
+    for (const auto& [begin, end] : item.matches) matches.insert(matches.end(), {begin, end});
+    out.numbers(Out::kMatchesFieldNumber, matches);
+  }
   out.text(Out::kTimeFieldNumber, format_iso(item.time));
-  return bytes;
 }
 
-// The parts of a FoundHit that are large, encoded.
+// The large parts of an answer, encoded.
 struct Parts {
-  std::string session;
-  std::array<std::string, recall::kWindowMax + 1> items;
+  struct Slice {
+    std::size_t stretch = 0, from = 0, size = 0;
+  };
+  struct Hit {
+    std::size_t session = 0;  // which of `sessions`
+    std::array<Slice, recall::kWindowMax + 1> items{};
+  };
+  std::vector<std::string> sessions{recall::kHitsMax};
+  std::vector<Hit> hits{recall::kHitsMax};
+  // Items one after the other; each string is written by one thread at a time.
+  std::vector<std::string> stretches{recall::kHitsMax * (recall::kWindowMax + 1)};
+
+  void add(std::size_t stretch, std::size_t hit, std::size_t at, const recall::Item& item) {
+    constexpr std::size_t kUsualBytes = 10U << 10;
+    auto& bytes = stretches[stretch];
+    if (bytes.empty()) bytes.reserve(kUsualBytes);
+    const auto from = bytes.size();
+    encode(item, bytes);
+    hits[hit].items[at] = {stretch, from, bytes.size() - from};
+  }
+  std::string_view of(const Slice& slice) const {
+    return std::string_view(stretches[slice.stretch]).substr(slice.from, slice.size);
+  }
 };
 
-// A FoundHit without its items.
-std::string encode(const recall::Found& hit, const Parts& parts) {
-  using Out = protocol::FoundHit;
-  std::string bytes;
-  protocol::Encoder out(bytes);
-  out.text(Out::kSessionFieldNumber, parts.session);
-  out.text(Out::kEntryFieldNumber, hit.entry);
-  out.real(Out::kScoreFieldNumber, hit.score);
-  out.number(Out::kHitFieldNumber, hit.hit);
-  return bytes;
-}
-
 // SearchResults, but for what is known only at the end.
-std::string encode(const Node& node, const recall::Answer& answer,
-                   const std::vector<Parts>& parts) {
+std::string encode(const Node& node, const recall::Answer& answer, const Parts& parts) {
   using protocol::Encoder;
+  using Out = protocol::FoundHit;
   constexpr auto kHits = protocol::SearchResults::kHitsFieldNumber;
-  constexpr auto kItems = protocol::FoundHit::kItemsFieldNumber;
   constexpr std::size_t kEndBytes = 32;
   struct Hit {
     std::string head;
-    std::span<const std::string> items;
+    std::span<const Parts::Slice> items;
     std::size_t size;
   };
   std::vector<Hit> hits;
+  hits.reserve(answer.hits.size());
   std::size_t all = kEndBytes;
   for (std::size_t i = 0; i < answer.hits.size(); ++i) {
     const auto& found = answer.hits[i];
     if (!node.sessions.find(found.session)) continue;  // gone while it was read
     auto& hit = hits.emplace_back();
-    hit.head = encode(found, parts[i]);
-    hit.items = std::span(parts[i].items).first(found.count);
+    Encoder out(hit.head);
+    out.text(Out::kSessionFieldNumber, parts.sessions[parts.hits[i].session]);
+    out.text(Out::kEntryFieldNumber, found.entry);
+    out.real(Out::kScoreFieldNumber, found.score);
+    out.number(Out::kHitFieldNumber, found.hit);
+    hit.items = std::span(parts.hits[i].items).first(found.count);
     hit.size = hit.head.size();
-    for (const auto& item : hit.items) hit.size += Encoder::message_size(kItems, item.size());
+    for (const auto& item : hit.items)
+      hit.size += Encoder::message_size(Out::kItemsFieldNumber, item.size);
     all += Encoder::message_size(kHits, hit.size);
   }
   std::string bytes;
@@ -119,7 +131,7 @@ std::string encode(const Node& node, const recall::Answer& answer,
   for (const auto& hit : hits) {
     out.start(kHits, hit.size);
     bytes += hit.head;
-    for (const auto& item : hit.items) out.message(kItems, item);
+    for (const auto& item : hit.items) out.message(Out::kItemsFieldNumber, parts.of(item));
   }
   return bytes;
 }
@@ -130,24 +142,23 @@ Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
   ask.filter = [defined](const std::string& text) {
     return organise::row_test(text, defined, SystemClock().now());
   };
-  std::vector<Parts> parts(recall::kHitsMax);
+  Parts parts;
   // Rows while the messages are read; hits of one session share theirs.
   ask.while_reading = [&](const recall::Answer& answer) {
     std::unordered_map<std::string_view, std::size_t> first_of;
+    protocol::SessionRow filled;
     for (std::size_t i = 0; i < answer.hits.size(); ++i) {
       const auto& id = answer.hits[i].session;
       const auto [first, is_new] = first_of.try_emplace(id.text(), i);
-      if (!is_new) {
-        parts[i].session = parts[first->second].session;
-      } else if (const auto* row = node.sessions.find(id)) {
-        protocol::SessionRow filled;
-        fill(node, filled, *row);
-        parts[i].session = filled.SerializeAsString();
-      }
+      parts.hits[i].session = first->second;
+      const auto* row = is_new ? node.sessions.find(id) : nullptr;
+      if (!row) continue;
+      fill(node, filled, *row);
+      filled.SerializeToString(&parts.sessions[i]);
     }
   };
-  ask.use_item = [&](std::size_t hit, std::size_t at, recall::Item& item) {
-    parts[hit].items[at] = encode(item);
+  ask.use_item = [&](std::size_t stretch, std::size_t hit, std::size_t at, recall::Item& item) {
+    parts.add(stretch, hit, at, item);
   };
   auto found = co_await node.recall.search(std::move(ask));
   if (!found) co_return protocol::make_error(found.error());

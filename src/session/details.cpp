@@ -25,7 +25,7 @@ bool is_shown(std::string_view name) {
 std::string details_of(const Row& row, std::string_view status) {
   json::ObjectText out;
   const auto derived = [&row](std::string_view name) {
-    return !row.meta.contains(name) || !is_shown(name);
+    return row.meta.empty() || !row.meta.contains(name) || !is_shown(name);
   };
   const auto text = [&](std::string_view name, std::string_view value) {
     if (derived(name)) out.text(name, value);
