@@ -33,6 +33,10 @@ void append(std::string& out, const object& v);
 // An object written member by member, for what is written often. Names must differ.
 class ObjectText {
  public:
+  ObjectText() = default;
+  // About so long.
+  explicit ObjectText(std::size_t bytes) { out_.reserve(bytes); }
+
   void text(std::string_view name, std::string_view text);
   void flag(std::string_view name, bool flag);
   void number(std::string_view name, std::int64_t number);

@@ -156,7 +156,9 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
     return out;
   }
   const std::string_view term = clause.terms[0];
-  add_exact(term, 1, 0);
+  const auto self = file ? file->vocabulary().find(term) : std::nullopt;
+  if (self) add_file(file->entry(*self), 1, 0);
+  if (memory) add_exact(term, 1, 0);
   if (clause.kind == Clause::Kind::prefix) {
     std::size_t read = 0;
     const auto exact = out.size();
@@ -188,7 +190,6 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
     return out;
   }
   const auto relatives = file->with_stem(stem);
-  const auto self = file->vocabulary().find(term);
   for (const auto number : relatives) {
     if (self && self->ordinal == number) continue;
     if (const auto entry = file->vocabulary().at(number))

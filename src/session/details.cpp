@@ -4,7 +4,8 @@ namespace reef::session {
 namespace {
 
 json::ObjectText usage_text(const TokenTotals& totals) {
-  json::ObjectText out;
+  constexpr std::size_t kUsualBytes = 200;
+  json::ObjectText out(kUsualBytes);
   out.number("inputTokens", totals.input);
   out.number("outputTokens", totals.output);
   out.number("cacheReadTokens", totals.cache_read);
@@ -23,7 +24,8 @@ bool is_shown(std::string_view name) {
 }  // namespace
 
 std::string details_of(const Row& row, std::string_view status) {
-  json::ObjectText out;
+  constexpr std::size_t kUsualBytes = 1200;
+  json::ObjectText out(kUsualBytes + row.preview.size());
   const auto derived = [&row](std::string_view name) {
     return row.meta.empty() || !row.meta.contains(name) || !is_shown(name);
   };

@@ -267,23 +267,40 @@ Task<std::vector<Result<std::string>>> FsStore::read_ranges(std::vector<session:
   co_return out;
 }
 
-Result<std::string_view> FsStore::read_piece(const session::Range& range, std::string& buffer) {
+// Not filled before it is read into: that would take as long as reading.
+class FsStore::Buffer {
+ public:
+  // With what was in it lost.
+  char* room(std::size_t size) {
+    if (size > size_) {
+      bytes_ = std::make_unique_for_overwrite<char[]>(size);
+      size_ = size;
+    }
+    return bytes_.get();
+  }
+
+ private:
+  std::unique_ptr<char[]> bytes_;
+  std::size_t size_ = 0;
+};
+
+Result<std::string_view> FsStore::read_piece(const session::Range& range, Buffer& buffer) {
   REEF_TRY(const Fd fd, files_.open(file(range.id), Files::Open::read));
   auto size = range.size;
   if (size > kUnaskedBytesMax) {
     REEF_TRY(const auto stat, files_.stat(fd.get()));
     size = std::min(size, stat.size - std::min(stat.size, range.from));
   }
-  if (buffer.size() < size) buffer.resize(size);
+  auto* bytes = buffer.room(size);
   std::size_t have = 0;
   while (have < size) {
-    const auto got = files_.read(fd.get(), range.from + have, buffer.data() + have, size - have);
+    const auto got = files_.read(fd.get(), range.from + have, bytes + have, size - have);
     if (!got && got.error().sys == EINTR) continue;
     if (!got) return got.error();
     if (*got == 0) break;
     have += *got;
   }
-  return std::string_view(buffer).substr(0, have);
+  return std::string_view(bytes, have);
 }
 
 Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
@@ -293,7 +310,7 @@ Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
     FsStore& store;
     const std::vector<session::Range>& ranges;
     const UsePiece& use;
-    std::string buffer{};
+    Buffer buffer{};
     std::vector<std::size_t> cold{};
     void read(std::size_t i) {
       // Where one is not in memory the others are hardly, either.
@@ -318,7 +335,7 @@ Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
 
   std::atomic<std::size_t> next_cold = 0;
   auto read = [&](std::size_t) {
-    std::string buffer;
+    Buffer buffer;
     for (std::size_t n = next_cold++; n < cold.size(); n = next_cold++)
       use(cold[n], read_piece(ranges[cold[n]], buffer));
   };
@@ -327,12 +344,12 @@ Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
 }
 
 std::optional<std::string_view> FsStore::cached_piece(const session::Range& range,
-                                                      std::string& buffer) {
+                                                      Buffer& buffer) {
   if (range.size > kUnaskedBytesMax) return std::nullopt;
-  if (buffer.size() < range.size) buffer.resize(range.size);
-  const auto got = files_.read_cached(file(range.id), range.from, buffer.data(), range.size);
+  auto* bytes = buffer.room(range.size);
+  const auto got = files_.read_cached(file(range.id), range.from, bytes, range.size);
   if (!got) return std::nullopt;
-  return std::string_view(buffer).substr(0, *got);
+  return std::string_view(bytes, *got);
 }
 
 Task<Result<session::Tail>> FsStore::open(session::SessionId id) {

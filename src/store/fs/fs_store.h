@@ -49,9 +49,11 @@ class FsStore final : public session::Store {
   std::string catalog() const;
 
   Result<std::string> read_piece(const session::Range& range);
-  Result<std::string_view> read_piece(const session::Range& range, std::string& buffer);
+  // What pieces are read into, one after the other.
+  class Buffer;
+  Result<std::string_view> read_piece(const session::Range& range, Buffer& buffer);
   // nullopt: a disk might have to be waited for.
-  std::optional<std::string_view> cached_piece(const session::Range& range, std::string& buffer);
+  std::optional<std::string_view> cached_piece(const session::Range& range, Buffer& buffer);
 
   Files& files_;
   Pool& pool_;
