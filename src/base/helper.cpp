@@ -1,9 +1,11 @@
 #include "base/helper.h"
 
-#include <atomic>
 #include <chrono>
 #include <exception>
-#include <thread>
+#include <system_error>
+
+#include <pthread.h>
+#include <sched.h>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -12,7 +14,7 @@
 namespace reef {
 namespace {
 
-// Who waits longer than this for something to do leaves.
+// Who waits longer than this for something to do goes to sleep.
 constexpr std::chrono::microseconds kPatience{400};
 // Looks before it is asked what time it is, and whether others need the core: the one who is waited
 // for may be among them.
@@ -37,74 +39,89 @@ bool wait_awake(const F& over) {
   return true;
 }
 
-struct Job {
-  const Helper::Work& there;
+}  // namespace
+
+struct Helper::Job {
+  const Work& there;
   std::size_t count;
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failure{};  // of the helper
 
-  void work(const Helper::Work& work) {
+  void work(const Work& work) {
     for (auto n = next++; n < count; n = next++) work(n);
   }
 };
 
-}  // namespace
-
-struct Helper::State {
-  std::atomic<Job*> offered = nullptr;
-  std::atomic<bool> called = false;
-  std::atomic<bool> present = false;
-  std::atomic<bool> over = false;
-  std::atomic<std::uint32_t> done = 0;  // jobs the helper took and finished
-
-  // On the pool's thread.
-  void attend() {
-    present = true;
-    while (!over) {
-      const bool in_time = wait_awake([this] { return over || offered.load() != nullptr; });
-      if (auto* job = offered.exchange(nullptr)) {
-        try {
-          job->work(job->there);
-        } catch (...) {
-          job->failure = std::current_exception();
-          job->next = job->count;
-        }
-        ++done;
-        done.notify_one();
-      } else if (!in_time) {
-        break;
-      }
-    }
-    present = false;
-    called = false;
-  }
-  // The job is nobody's afterwards.
-  void take_back(std::uint32_t done_before) {
-    if (offered.exchange(nullptr) != nullptr) return;
-    if (!wait_awake([&] { return done != done_before; })) done.wait(done_before);
-  }
-};
-
-Helper::Helper(Pool& pool) : pool_(pool), state_(std::make_shared<State>()) {
-  call();
-}
-
 Helper::~Helper() {
-  state_->over = true;
+  if (!thread_.joinable()) return;
+  stopping_ = true;
+  wanted_ = false;
+  ++calls_;
+  calls_.notify_one();
+  thread_.join();
 }
 
-bool Helper::present() const {
-  return state_->present;
+void Helper::run() {
+  for (std::uint32_t seen = 0; !stopping_;) {
+    calls_.wait(seen);
+    seen = calls_;
+    awake_ = true;
+    attend();
+    awake_ = false;
+  }
+}
+
+void Helper::attend() {
+  while (wanted_) {
+    const bool in_time = wait_awake([this] { return !wanted_ || offered_.load() != nullptr; });
+    if (auto* job = offered_.exchange(nullptr)) {
+      try {
+        job->work(job->there);
+      } catch (...) {
+        job->failure = std::current_exception();
+        job->next = job->count;
+      }
+      ++done_;
+      done_.notify_one();
+    } else if (!in_time) {
+      return;
+    }
+  }
 }
 
 void Helper::call() {
   static const bool alone = std::thread::hardware_concurrency() < 2;
-  if (alone || state_->called.exchange(true)) return;
-  try {
-    pool_.post([state = state_] { state->attend(); });
-  } catch (const std::exception&) {
-    state_->called = false;  // no thread to be had
+  if (alone) return;
+  wanted_ = true;
+  if (awake_) return;
+  if (!thread_.joinable()) {
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+      return;  // no thread to be had
+    }
   }
+  keep_off(::sched_getcpu());
+  ++calls_;
+  calls_.notify_one();
+}
+
+// Of a virtual machine a core that sleeps looks busy to its kernel, which would wake the helper on
+// the core of the one who calls: there it helps nobody.
+void Helper::keep_off(int core) {
+  if (core < 0 || core == kept_off_) return;
+  ::cpu_set_t cores;
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return;
+  CPU_CLR(static_cast<std::size_t>(core), &cores);
+  if (CPU_COUNT(&cores) == 0) return;
+  if (::pthread_setaffinity_np(thread_.native_handle(), sizeof cores, &cores) == 0)
+    kept_off_ = core;
+}
+
+// The job is nobody's afterwards.
+void Helper::take_back(std::uint32_t done_before) {
+  if (offered_.exchange(nullptr) != nullptr) return;
+  if (!wait_awake([&] { return done_ != done_before; })) done_.wait(done_before);
 }
 
 void Helper::share(std::size_t count, const Work& here, const Work& there,
@@ -114,21 +131,20 @@ void Helper::share(std::size_t count, const Work& here, const Work& there,
     for (std::size_t n = 0; n < count; ++n) here(n);
     return;
   }
-  call();  // again, if it left
+  call();  // again, if it went to sleep
   Job job{there, count};
-  const auto done = state_->done.load();
-  state_->offered = &job;
   struct Closing {
-    State& state;
+    Helper& helper;
     Job& job;
     std::uint32_t done;
     ~Closing() {
       job.next = job.count;  // after an exception nobody goes on
-      state.take_back(done);
+      helper.take_back(done);
     }
   };
   {
-    const Closing closing{*state_, job, done};
+    const Closing closing{*this, job, done_};
+    offered_ = &job;
     if (first) first();
     job.work(here);
   }

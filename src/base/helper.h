@@ -1,42 +1,54 @@
-// A second pair of hands for work of a millisecond. Waking a thread takes a tenth of that, so it is
-// called when the work begins and waits, awake, for the parts that can be shared.
+// A second pair of hands for work of a millisecond. A thread of a pool takes a tenth of that to
+// come, and comes when the work is done: this one is called when the work begins, and waits, awake,
+// for the parts that can be shared.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <memory>
-
-#include "base/pool.h"
+#include <thread>
 
 namespace reef {
 
+// Of one thread, which calls, shares and dismisses.
 class Helper {
  public:
   using Work = std::function<void(std::size_t)>;
 
-  // Calls a thread of the pool; where there is only one core nobody comes.
-  explicit Helper(Pool& pool);
-  // Nobody touches anything of the work afterwards.
+  Helper() = default;  // its own thread is started by the first call
   ~Helper();
   Helper(const Helper&) = delete;
   Helper& operator=(const Helper&) = delete;
 
+  // Wakes it up. Where there is only one core nobody comes. It goes to sleep again when it is
+  // dismissed, or has had nothing to do for a while.
+  void call();
+  void dismiss() { wanted_ = false; }
+
   // Runs here(n) on this thread or there(n) on the other for every n below `count`, each once.
   // Nobody is waited for who has not come: then all is done here. After an exception of either,
-  // which comes out, some may be left out. `first` runs here before. One at a time; none may wait
-  // for anything.
+  // which comes out, some may be left out. `first` runs here before. None may wait for anything.
   void share(std::size_t count, const Work& here, const Work& there,
              const std::function<void()>& first = {});
 
-  // Whether somebody is here now.
-  bool present() const;
+  bool present() const { return awake_; }
 
  private:
-  struct State;
-  void call();
+  struct Job;
+  void run();     // on the other thread
+  void attend();  // likewise
+  void take_back(std::uint32_t done_before);
+  void keep_off(int core);
 
-  Pool& pool_;
-  std::shared_ptr<State> state_;
+  std::atomic<std::uint32_t> calls_ = 0;  // what it sleeps on
+  std::atomic<bool> wanted_ = false;
+  std::atomic<bool> awake_ = false;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<Job*> offered_ = nullptr;
+  std::atomic<std::uint32_t> done_ = 0;  // jobs it took and finished
+  int kept_off_ = -1;
+  std::thread thread_;
 };
 
 }  // namespace reef

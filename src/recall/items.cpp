@@ -154,7 +154,9 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
 Task<std::vector<Item>> read_items(session::Store& store, const std::vector<ItemLine>& lines,
                                    const search::Query& query, std::size_t bytes_max) {
   std::vector<Item> items(lines.size());
-  const auto keep = [&](std::size_t line, std::size_t, Item& item) { items[line] = std::move(item); };
+  const auto keep = [&](std::size_t line, std::size_t, Item& item) {
+    items[line] = std::move(item);
+  };
   co_await read_each_item(
       store, lines, query, bytes_max, keep, [] {}, nullptr);
   co_return items;

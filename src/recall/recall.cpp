@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include "base/helper.h"
 #include "base/log.h"
 #include "base/shield.h"
 #include "recall/feeding.h"
@@ -554,7 +553,6 @@ std::int64_t millis(TimePoint time) {
 
 Task<Result<Answer>> Recall::search(Ask ask) {
   REEF_CO_CHECK(co_await wait_until_caught_up());
-  Helper helper(pool_);
   auto question = parse_question(ask.query, ask.last_word_is_prefix);
   RowTest test;
   if (!question.filter.empty() && ask.filter) {
@@ -568,7 +566,12 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     }
   }
   auto searcher = index_->prepare_mended(question.words);
-  searcher.use(helper);
+  helper_.call();
+  struct Dismissing {
+    Helper& helper;
+    ~Dismissing() { helper.dismiss(); }
+  } dismissing{helper_};
+  searcher.use(helper_);
   const auto groups = groups_for(sessions_, *index_, ask, question, test);
   search::Filter filter;
   if (groups) filter.groups = &*groups;
@@ -631,7 +634,8 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     else
       answer.hits[hit].items[at] = std::move(item);
   };
-  co_await read_each_item(store_, lines, question.words, kSnippetBytesMax, use, meanwhile, &helper);
+  co_await read_each_item(store_, lines, question.words, kSnippetBytesMax, use, meanwhile,
+                          &helper_);
   co_return answer;
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/helper.h"
 #include "base/notify.h"
 #include "base/pool.h"
 #include "base/task_group.h"
@@ -158,6 +159,7 @@ class Recall {
   Notify progress_;
   Notify tidy_wanted_;
   Notify manifest_written_;
+  Helper helper_;
   TaskGroup tasks_;
 };
 

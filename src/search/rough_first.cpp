@@ -91,22 +91,11 @@ void Searcher::RoughFirst::take_over(const RoughFirst& other) {
   found_.insert(found_.end(), other.found_.begin(), other.found_.end());
 }
 
-void Searcher::RoughFirst::score(Searcher& searcher, const Plan& plan,
-                                 std::span<Candidate> candidates, std::vector<Hit>& out) {
-  std::sort(candidates.begin(), candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.document < b.document; });
-  auto matchers = searcher.matchers(plan.unit, false);
-  for (const auto& one : candidates) {
-    Hit hit{.unit = plan.unit, .document = one.document};
-    // In the order of the query, so that equal documents have equal scores.
-    for (const auto c : plan.optional) {
-      auto& matcher = matchers[c];
-      if (matcher.seek(one.document) != one.document) continue;
-      hit.score += matcher.score();
-      hit.matched |= 1U << c;
-    }
-    if (hit.matched != 0) out.push_back(hit);
-  }
+void Searcher::RoughFirst::score(Searcher& searcher, std::span<const Candidate> candidates,
+                                 std::vector<Hit>& out) const {
+  const auto before = out.size();
+  for (const auto& one : candidates) out.push_back({.unit = plan_.unit, .document = one.document});
+  searcher.score(std::span(out).subspan(before));
 }
 
 void Searcher::RoughFirst::finish(Searcher& searcher, Top& top) {
@@ -116,7 +105,7 @@ void Searcher::RoughFirst::finish(Searcher& searcher, Top& top) {
   std::nth_element(found_.begin(), middle, found_.end(),
                    [](const Candidate& a, const Candidate& b) { return a.most > b.most; });
   std::vector<Hit> hits;
-  score(searcher, plan_, std::span(found_).first(first), hits);
+  score(searcher, std::span(found_).first(first), hits);
   auto least = top.threshold();
   if (hits.size() >= limit_) {
     std::vector<float> scores;
@@ -128,9 +117,9 @@ void Searcher::RoughFirst::finish(Searcher& searcher, Top& top) {
   }
   const auto end =
       std::remove_if(middle, found_.end(), [&](const Candidate& one) { return one.most < least; });
-  score(searcher, plan_, std::span(middle, end), hits);
+  score(searcher, std::span(middle, end), hits);
   for (const auto& hit : hits)
-    if (hit.score >= top.threshold()) top.offer(hit);
+    if (hit.matched != 0 && hit.score >= top.threshold()) top.offer(hit);
 }
 
 }  // namespace reef::search

@@ -42,9 +42,9 @@ class Searcher::RoughFirst {
   void add_up(std::uint32_t from, std::uint32_t to);
   // Raises the threshold to what is known now, and forgets what is below it.
   void shrink();
-  // What they are worth exactly, behind what is in `out`; sorts them by document.
-  static void score(Searcher& searcher, const Plan& plan, std::span<Candidate> candidates,
-                    std::vector<Hit>& out);
+  // What they are worth exactly, behind what is in `out`.
+  void score(Searcher& searcher, std::span<const Candidate> candidates,
+             std::vector<Hit>& out) const;
 
   Plan& plan_;
   std::span<const RoughView> views_;

@@ -29,8 +29,8 @@ constexpr std::size_t kSingleGroupsMax = 256;
 constexpr std::uint64_t kSharedPostings = 2'000;
 constexpr std::uint64_t kHelpPostings = 100'000;
 // Scored one after the other, and from how many on by two.
-constexpr std::size_t kScoredAtOnce = 64;
-constexpr std::size_t kScoredTogether = 128;
+constexpr std::size_t kScoredAtOnce = 16;
+constexpr std::size_t kScoredTogether = 48;
 constexpr std::uint32_t kShareDocuments = 32 * Norms::kWindow;
 // So many bytes of a Rough are added up in the time one posting takes.
 constexpr std::uint64_t kRoughPerPosting = 16;

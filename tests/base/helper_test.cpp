@@ -3,6 +3,7 @@
 #include <atomic>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -10,10 +11,10 @@ namespace reef {
 namespace {
 
 TEST(Helper, EveryNumberIsDoneOnce) {
-  Pool pool(2);
+  Helper helper;
   for (const std::size_t count : {0U, 1U, 2U, 3U, 100U})
     for (int round = 0; round < 50; ++round) {
-      Helper helper(pool);
+      helper.call();
       for (int times = 0; times < 3; ++times) {
         std::vector<std::atomic<int>> done(count);
         bool first = false;
@@ -22,13 +23,13 @@ TEST(Helper, EveryNumberIsDoneOnce) {
         EXPECT_TRUE(first);
         for (const auto& one : done) EXPECT_EQ(one, 1);
       }
+      helper.dismiss();
     }
 }
 
 TEST(Helper, WorksWhileTheOtherDoes) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core";
-  Pool pool(1);
-  Helper helper(pool);
+  Helper helper;
   // It is called again and again, until it comes while there is something to do.
   std::atomic<bool> came = false;
   const auto here = [&](std::size_t) {
@@ -39,25 +40,22 @@ TEST(Helper, WorksWhileTheOtherDoes) {
 }
 
 TEST(Helper, NobodyIsWaitedForWhoDoesNotCome) {
-  std::atomic<bool> over = false;
-  Pool busy(1);
-  busy.post([&over] { over.wait(false); });
+  Helper helper;
   int done = 0;
-  {
-    Helper helper(busy);
+  // All is done before it can have woken up, at least once.
+  for (int round = 0; round < 1000; ++round) {
+    std::atomic<int> others = 0;
     helper.share(
-        100, [&](std::size_t) { ++done; }, [](std::size_t) { FAIL() << "nobody is here"; });
-    EXPECT_FALSE(helper.present());
+        2, [&](std::size_t) { ++done; }, [&](std::size_t) { ++others; });
+    done += others;
+    helper.dismiss();
   }
-  over = true;
-  over.notify_all();
-  EXPECT_EQ(done, 100);
+  EXPECT_EQ(done, 2000);
 }
 
 TEST(Helper, WhatFailsComesOut) {
-  Pool pool(2);
+  Helper helper;
   for (int round = 0; round < 100; ++round) {
-    Helper helper(pool);
     std::atomic<int> done = 0;
     const auto work = [&](std::size_t n) {
       if (n == 3) throw std::runtime_error("three");
@@ -73,17 +71,21 @@ TEST(Helper, WhatFailsComesOut) {
   }
 }
 
-TEST(Helper, LeavesWhenThereIsNothingToDo) {
-  Pool pool(1);
-  const Helper helper(pool);
-  std::atomic<bool> free = false;
-  // The only thread of the pool: it gets here when the helper has left.
-  pool.post([&free] {
-    free = true;
-    free.notify_all();
-  });
-  free.wait(false);
-  EXPECT_FALSE(helper.present());
+TEST(Helper, SleepsWhenThereIsNothingToDo) {
+  Helper helper;
+  helper.call();
+  while (helper.present()) std::this_thread::yield();
+  helper.call();
+  helper.dismiss();
+  while (helper.present()) std::this_thread::yield();
+}
+
+TEST(Helper, GoesAtAnyMoment) {
+  for (int round = 0; round < 200; ++round) {
+    Helper helper;
+    if (round % 3 > 0) helper.call();
+    if (round % 3 > 1) helper.dismiss();
+  }
 }
 
 }  // namespace

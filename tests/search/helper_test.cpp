@@ -1,7 +1,6 @@
 // Searches for which a second thread reads some of the documents.
 #include "base/helper.h"
 
-#include <atomic>
 #include <thread>
 
 #include "search/open_index.h"
@@ -29,18 +28,7 @@ TEST(Helper, AHelperChangesNothing) {
   ASSERT_TRUE(index->flush().ok());
   for (std::uint64_t key = 0; key < 40'000; key += 7)
     index->remove(index->group(fmt::format("g{}", key / 100)), key);
-  Pool helping(2);
-  // The only thread of this one is busy until the end.
-  std::atomic<bool> over = false;
-  Pool busy(1);
-  busy.post([&over] { over.wait(false); });
-  struct End {
-    std::atomic<bool>& over;
-    ~End() {
-      over = true;
-      over.notify_all();
-    }
-  } end{over};
+  Helper helper;
   Filter some;
   some.accept = [](const DocumentRow& row) { return row.time_ms % 3 != 0; };
   for (const char* text :
@@ -52,12 +40,11 @@ TEST(Helper, AHelperChangesNothing) {
         const auto query = parse_query(text);
         const auto alone = index->prepare(query).best(filtered ? some : Filter(), limit, 0);
         ASSERT_EQ(alone.size(), limit);
-        for (auto* pool : {&helping, &busy}) {
+        for (const bool awake : {true, false}) {
           auto searcher = index->prepare(query);
-          Helper helper(*pool);
+          if (awake) helper.call();
           // It need not come, but should have the time to.
-          for (int i = 0; pool == &helping && !helper.present() && i < 1000; ++i)
-            std::this_thread::yield();
+          for (int i = 0; awake && !helper.present() && i < 1000; ++i) std::this_thread::yield();
           searcher.use(helper);
           const auto helped = searcher.best(filtered ? some : Filter(), limit, 0);
           ASSERT_EQ(keys(helped), keys(alone));
@@ -69,6 +56,7 @@ TEST(Helper, AHelperChangesNothing) {
           for (auto& hit : again) hit.score = 0;
           searcher.score(again);
           for (std::size_t i = 0; i < limit; ++i) EXPECT_EQ(again[i].score, alone[i].score);
+          helper.dismiss();
         }
       }
 }

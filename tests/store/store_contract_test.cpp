@@ -80,7 +80,6 @@ TYPED_TEST(StoreContract, PiecesAreGivenOneByOne) {
   ranges.push_back(session::Range{other, 0, 3});
   std::vector<std::string> found(ranges.size());
   int meanwhile = 0;
-  Pool helping(1);
   const auto read = [&](Helper* helper) -> Task<bool> {
     co_await this->store.read_each(
         ranges,
@@ -90,7 +89,7 @@ TYPED_TEST(StoreContract, PiecesAreGivenOneByOne) {
         [&] { ++meanwhile; }, helper);
     co_return true;
   };
-  Helper helper(helping);
+  Helper helper;
   for (auto* with : {&helper, static_cast<Helper*>(nullptr)}) {
     meanwhile = 0;
     found.assign(ranges.size(), "");

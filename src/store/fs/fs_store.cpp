@@ -343,8 +343,7 @@ Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
   co_await pool_.run_each(std::min(shares, kSharesMax), read, [] {});
 }
 
-std::optional<std::string_view> FsStore::cached_piece(const session::Range& range,
-                                                      Buffer& buffer) {
+std::optional<std::string_view> FsStore::cached_piece(const session::Range& range, Buffer& buffer) {
   if (range.size > kUnaskedBytesMax) return std::nullopt;
   auto* bytes = buffer.room(range.size);
   const auto got = files_.read_cached(file(range.id), range.from, bytes, range.size);
