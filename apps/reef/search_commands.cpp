@@ -64,20 +64,40 @@ json::object results_json(const protocol::SearchResults& results, bool by_sessio
                       {"microseconds", results.microseconds()}};
 }
 
-// The snippet with its matches bright.
-std::string highlighted(const protocol::FoundItem& item, bool color) {
-  if (!color) return shown(item.snippet());
+// What a person is shown of a snippet: a few lines around the first match. [first, second)
+std::pair<std::size_t, std::size_t> excerpt_of(const protocol::FoundItem& item) {
+  constexpr std::size_t kBytes = 320, kBefore = 80;
   const std::string_view text = item.snippet();
-  std::string out;
-  std::size_t at = 0;
-  for (int i = 0; i + 1 < item.matches_size(); i += 2) {
+  if (text.size() <= kBytes) return {0, text.size()};
+  const std::size_t match = item.matches_size() > 0 ? item.matches(0) : 0;
+  const auto inside_character = [&](std::size_t at) {
+    return at < text.size() && (static_cast<std::uint8_t>(text[at]) & 0xC0) == 0x80;
+  };
+  auto from = std::min(match - std::min(match, kBefore), text.size() - kBytes);
+  auto to = from + kBytes;
+  // Words whole, where that gives up little.
+  if (const auto space = text.find(' ', from); from > 0 && space < std::min(match, from + kBefore))
+    from = space + 1;
+  while (inside_character(from)) ++from;
+  while (inside_character(to)) --to;
+  return {from, to};
+}
+
+// Its matches bright.
+std::string highlighted(const protocol::FoundItem& item, bool color) {
+  const std::string_view text = item.snippet();
+  const auto [from, to] = excerpt_of(item);
+  std::string out = from > 0 ? "..." : "";
+  auto at = from;
+  for (int i = 0; color && i + 1 < item.matches_size(); i += 2) {
     const std::size_t begin = item.matches(i), end = item.matches(i + 1);
-    if (begin < at || end > text.size() || begin > end) break;
+    if (begin < at || end > to || begin > end) continue;
     out += shown(text.substr(at, begin - at));
     out += "\x1b[1;33m" + shown(text.substr(begin, end - begin)) + "\x1b[0m";
     at = end;
   }
-  return out + shown(text.substr(at));
+  out += shown(text.substr(at, to - at));
+  return out + (to < text.size() || item.truncated() ? "..." : "");
 }
 
 void print_results(const Context& context, const protocol::SearchResults& results) {
@@ -111,8 +131,8 @@ void print_results(const Context& context, const protocol::SearchResults& result
                            faint, short_age(when, now), whose, plain));
     for (const auto* hit : hits) {
       const auto& item = item_of(*hit);
-      print_line(fmt::format("  {}: {}{}", shown(item.tool().empty() ? item.role() : item.tool()),
-                             highlighted(item, context.color()), item.truncated() ? "..." : ""));
+      print_line(fmt::format("  {}: {}", shown(item.tool().empty() ? item.role() : item.tool()),
+                             highlighted(item, context.color())));
     }
     print_line(fmt::format("  {}reef show {}{}", faint, id, plain));
     print_line("");

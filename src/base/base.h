@@ -7,6 +7,7 @@
 //   notify.h      Notify, sleep_for, yield_to_loop        waiting without blocking
 //   shield.h      shielded                                what a cancellation must not cut
 //   pool.h        Pool                                    threads for what blocks
+//   helper.h      Helper                                  a second thread for a millisecond
 //   files.h       Files, Fd, replace_atomically           every system call on files
 //   json.h        parse, write, merge_patch               Boost.JSON behind Results
 //   json_scanner.h Scanner                                single values off JSON, without a tree

@@ -89,7 +89,8 @@ Status CheckedFileWriter::flush(bool all) {
   const auto whole = all ? pending_.size() : pending_.size() / kPieceBytes * kPieceBytes;
   const auto ready = std::string_view(pending_).substr(0, whole);
   put_pieces(pieces_, ready);
-  REEF_CHECK(write_all(*files_, fd_.get(), ready));
+  if (auto done = write_all(*files_, fd_.get(), ready); !done)
+    return std::move(done).error().with(path_);
   pending_.erase(0, whole);
   return Ok{};
 }
@@ -98,8 +99,9 @@ Result<std::uint64_t> CheckedFileWriter::finish() {
   REEF_CHECK(align());
   REEF_CHECK(flush(true));
   const auto tail = pieces_ + make_footer(offset_, pieces_);
-  REEF_CHECK(write_all(*files_, fd_.get(), tail));
-  REEF_CHECK(files_->sync(fd_.get()));
+  auto done = write_all(*files_, fd_.get(), tail);
+  if (done) done = files_->sync(fd_.get());
+  if (!done) return std::move(done).error().with(path_);
   fd_.reset();
   path_.clear();
   return offset_ + tail.size();
