@@ -117,7 +117,7 @@ class Index {
   std::vector<std::uint32_t> groups() const;
 
   // --- documents ---
-  // At most one text per field; texts that are too long are indexed up to kWordsMax words. A key
+  // At most one text per field; behind kWordsMax words of a text no phrases are found. A key
   // may be used more than once.
   void add(const DocumentRow& row, std::span<const FieldText> fields);
   // How many there were.

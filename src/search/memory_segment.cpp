@@ -212,14 +212,18 @@ std::uint32_t MemorySegment::add(const DocumentRow& row, std::span<const FieldTe
     REEF_ASSERT(order[i]->field < kFieldsMax && (mask >> order[i]->field) == 0);
     mask |= 1U << order[i]->field;
     begins[i] = base;
-    const auto& tokens = tokenizer.tokenize(order[i]->text);
-    hash_tokens(tokenizer, tokens);
-    for (std::size_t t = 0; t < tokens.size(); ++t) {
-      const auto id = find_or_add(tokenizer.term(tokens[t]), hashes_[t]);
-      occurrences_.push_back({id, base + tokens[t].position});
-      if (terms_[id].pending++ == 0) touched_.push_back(id);
+    // What is too long to be counted is found all the same: at the place of the last word.
+    for (auto text = order[i]->text; !text.empty(); text.remove_prefix(tokenizer.stopped())) {
+      const auto& tokens = tokenizer.tokenize(text);
+      hash_tokens(tokenizer, tokens);
+      for (std::size_t t = 0; t < tokens.size(); ++t) {
+        const auto id = find_or_add(tokenizer.term(tokens[t]), hashes_[t]);
+        const auto position = std::min(words[i] + tokens[t].position, kWordsMax - 1);
+        occurrences_.push_back({id, base + position});
+        if (terms_[id].pending++ == 0) touched_.push_back(id);
+      }
+      words[i] = std::min(words[i] + tokenizer.words(), kWordsMax);
     }
-    words[i] = tokenizer.words();
     base += words[i] + kFieldGap;
     statistics_.with_field[order[i]->field] += 1;
     statistics_.words[order[i]->field] += words[i];

@@ -206,7 +206,6 @@ const std::vector<Token>& Tokenizer::tokenize(std::string_view text) {
   tokens_.clear();
   bytes_.clear();
   words_ = 0;
-  truncated_ = false;
   text = text.substr(0, UINT32_MAX / 2);
   std::size_t i = 0;
   while (i < text.size()) {
@@ -215,10 +214,7 @@ const std::vector<Token>& Tokenizer::tokenize(std::string_view text) {
       ++i;
       continue;
     }
-    if (words_ >= kWordsMax) {
-      truncated_ = true;
-      break;
-    }
+    if (words_ >= kWordsMax) break;
     if (c != kHigh) {
       scan_compound(text, i);
       continue;
@@ -245,6 +241,7 @@ const std::vector<Token>& Tokenizer::tokenize(std::string_view text) {
         break;
     }
   }
+  stopped_ = i;
   return tokens_;
 }
 

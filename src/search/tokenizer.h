@@ -21,7 +21,7 @@ namespace reef::search {
 
 // Longer runs are cut to this, longer compounds are indexed by part only.
 inline constexpr std::size_t kTermBytesMax = 64;
-// What follows in a text is not indexed; callers split longer texts into several documents.
+// Of one call; stopped() says where it ended.
 inline constexpr std::uint32_t kWordsMax = 65'000;
 
 struct Token {
@@ -52,7 +52,8 @@ class Tokenizer {
   std::string_view term(const Token& token) const { return {bytes_.data() + token.at, token.size}; }
   // Positions used by the last text.
   std::uint32_t words() const { return words_; }
-  bool truncated() const { return truncated_; }
+  // Bytes of the last text that were read: all, but where it has more than kWordsMax words.
+  std::size_t stopped() const { return stopped_; }
 
  private:
   struct Run {
@@ -74,7 +75,7 @@ class Tokenizer {
   std::vector<std::uint32_t> cuts_;   // where the parts of the current run begin
   std::vector<Token> compound_runs_;  // scratch of scan_compound
   std::uint32_t words_ = 0;
-  bool truncated_ = false;
+  std::size_t stopped_ = 0;
 };
 
 }  // namespace reef::search

@@ -367,6 +367,40 @@ TEST(Index, QuestionsPhrasesAndIdentifiersFindWhatTheyShould) {
   }
 }
 
+TEST(Index, EveryWordOfAVeryLongTextIsFound) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  const auto group = index->group("g");
+  const auto filler = [](std::uint32_t words) {
+    std::string out;
+    for (std::uint32_t i = 0; i < words; ++i) out += i % 3 == 0 ? "lorem " : "ipsum ";
+    return out;
+  };
+  const auto text = filler(100) + "early bird " + filler(kWordsMax) + "wombat " +
+                    filler(2 * kWordsMax) + "src/far/quokka.cpp late worm";
+  const FieldText fields[] = {{0, text}, {4, text}};
+  index->add({.group = group, .key = 1}, {fields, 1});
+  index->add({.group = group, .key = 2}, {fields, 2});
+  const FieldText other{0, "lorem only"};
+  index->add({.group = group, .key = 3}, {&other, 1});
+  for (const bool on_disk : {false, true}) {
+    if (on_disk) {
+      ASSERT_TRUE(index->flush().ok());
+      index = open_index(files, dir.path());
+    }
+    for (const char* word : {"bird", "wombat", "quokka", "src/far/quokka.cpp", "worm",
+                             "+wombat +worm", "\"early bird\""}) {
+      auto found = keys(find(*index, word));
+      std::sort(found.begin(), found.end());
+      EXPECT_EQ(found, (std::vector<std::uint64_t>{1, 2})) << word << on_disk;
+    }
+    EXPECT_EQ(find(*index, "lorem").size(), 3U);
+    // Where its words stand is known of the beginning only.
+    EXPECT_TRUE(find(*index, "\"late worm\"").empty());
+  }
+}
+
 TEST(Index, AThoroughMergeLeavesFewSegmentsAndThenNothingToDo) {
   TempDir dir;
   PosixFiles files;

@@ -92,8 +92,11 @@ TEST(Tokenizer, LongRunsAreCutOnACharacterAndLongTextsEnd) {
   std::string many;
   for (std::uint32_t i = 0; i < kWordsMax + 10; ++i) many += "w ";
   tokenizer.tokenize(many);
-  EXPECT_TRUE(tokenizer.truncated());
+  EXPECT_EQ(tokenizer.stopped(), 2 * kWordsMax);
   EXPECT_EQ(tokenizer.words(), kWordsMax);
+  tokenizer.tokenize(std::string_view(many).substr(tokenizer.stopped()));
+  EXPECT_EQ(tokenizer.words(), 10U);
+  EXPECT_EQ(tokenizer.stopped(), 20U);
 }
 
 std::string shown(const Query& query) {
