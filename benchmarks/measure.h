@@ -39,7 +39,7 @@ class Samples {
 
 // How often each query is measured, once everything it needs is in memory. Its median counts: a
 // machine that is shared stops for milliseconds now and then, whatever runs on it.
-inline constexpr std::size_t kQueryRounds = 5;
+inline constexpr std::size_t kQueryRounds = 9;
 
 // Samples of the same queries in several rounds.
 class Rounds {
