@@ -39,6 +39,12 @@ bool wait_awake(const F& over) {
   return true;
 }
 
+// How many cores this process may use: a container may be given one of many.
+int core_count() {
+  ::cpu_set_t cores;
+  return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
 }  // namespace
 
 struct Helper::Job {
@@ -90,7 +96,7 @@ void Helper::attend() {
 }
 
 void Helper::call() {
-  static const bool alone = std::thread::hardware_concurrency() < 2;
+  static const bool alone = core_count() < 2;
   if (alone) return;
   wanted_ = true;
   if (awake_) return;
