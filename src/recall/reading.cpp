@@ -1,6 +1,9 @@
 #include "recall/reading.h"
 
+#include <unordered_set>
+
 #include "recall/peek.h"
+#include "search/tokenizer.h"
 
 namespace reef::recall {
 
@@ -8,6 +11,32 @@ namespace {
 
 Field field_of(Role role) {
   return role == Role::user ? Field::user : role == Role::tool ? Field::tool : Field::assistant;
+}
+
+// Different words behind the first search::kWordsMax; a book has a tenth of them.
+constexpr std::size_t kLateWordsMax = 200'000;
+
+// False when some had to be left out.
+bool shorten(std::string& text) {
+  // A word and what parts it from the next take two bytes at least.
+  if (text.size() < std::size_t{2} * search::kWordsMax) return true;
+  search::Tokenizer tokenizer;
+  tokenizer.tokenize(text);
+  const auto counted = tokenizer.stopped();
+  std::unordered_set<std::string> known;
+  std::string rest;
+  for (auto late = std::string_view(text).substr(counted); !late.empty();
+       late.remove_prefix(tokenizer.stopped()))
+    for (const auto& token : tokenizer.tokenize(late)) {
+      const auto [term, is_new] = known.emplace(tokenizer.term(token));
+      if (is_new) rest.append(" ").append(*term);
+      if (known.size() > kLateWordsMax) {
+        text.replace(counted, std::string::npos, rest);
+        return false;
+      }
+    }
+  text.replace(counted, std::string::npos, rest);
+  return true;
 }
 
 }  // namespace
@@ -42,8 +71,12 @@ Piece read_piece(std::string_view bytes, std::uint64_t offset) {
   while (!bytes.empty()) {
     const auto end = bytes.find('\n');
     if (end == std::string_view::npos) break;
-    if (auto read = read_line(bytes.substr(0, end), offset + out.bytes))
+    if (auto read = read_line(bytes.substr(0, end), offset + out.bytes)) {
+      bool whole = true;
+      for (auto& part : read->said.parts) whole = shorten(part.text) && whole;
+      if (!whole) out.cut.push_back(read->entry);
       out.documents.push_back(*std::move(read));
+    }
     out.bytes += end + 1;
     bytes.remove_prefix(end + 1);
   }

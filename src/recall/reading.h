@@ -24,9 +24,12 @@ std::optional<Read> read_tree(std::string_view line, std::uint64_t offset);
 
 struct Piece {
   std::vector<Read> documents;
-  std::uint64_t bytes = 0;  // of whole lines, consumed
+  std::uint64_t bytes = 0;         // of whole lines, consumed
+  std::vector<std::string> cut{};  // entries of which not every word is there
 };
-// `bytes` stand at `offset` of the transcript.
+// For the index; `bytes` stand at `offset` of the transcript. Of a message that is longer than
+// search::kWordsMax words, what follows is there as its different words, each once: while a message
+// is taken in everybody waits.
 Piece read_piece(std::string_view bytes, std::uint64_t offset);
 
 }  // namespace reef::recall

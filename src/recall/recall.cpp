@@ -46,6 +46,15 @@ search::IndexOptions index_options() {
   return options;
 }
 
+// Any thread.
+void tell_cut(const session::SessionId& id, const Piece& piece) {
+  for (const auto& entry : piece.cut)
+    log::warn(
+        "index: session {}: message {} has too many different words; the last of them are "
+        "not found",
+        id.text(), entry);
+}
+
 }  // namespace
 
 Recall::Recall(Executor loop, session::Sessions& sessions, session::Store& store, Pool& pool,
@@ -259,6 +268,7 @@ Task<void> Recall::read_new() {
         };
         for (std::size_t i = 0; i < batch.size(); ++i) {
           const auto piece = bytes[i] ? read_piece(*bytes[i], 0) : Piece();
+          tell_cut(batch[i].id, piece);
           done.emplace_back(piece.bytes, feed_all(piece.documents, numbers[i], add));
         }
         return done;
@@ -375,6 +385,7 @@ Task<Status> Recall::catch_up(session::SessionId id) {
     }
     auto parse = [&] { return read_piece(bytes, covered); };
     const auto piece = co_await pool_.run(parse);
+    tell_cut(id, piece);
     if (piece.bytes == 0) co_return Ok{};  // an unfinished line: it comes with the next append
     if (!sessions_.find(id)) co_return Ok{};
     const auto group = index_->group(id.text());

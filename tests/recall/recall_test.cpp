@@ -1,6 +1,9 @@
 // The index of all sessions: kept up to date whatever happens to them, in bulk and one by one.
 #include "recall/recall.h"
 
+#include <filesystem>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "store/mem/mem_store.h"
@@ -105,6 +108,51 @@ TEST_F(RecallTest, SessionsThatGoAwayWhileTheyAreTakenInAreNotFound) {
   EXPECT_EQ(hits("+only4here"), 0U);
   EXPECT_EQ(hits("+only5here"), 1U);
   EXPECT_EQ(recall->documents(), 150U);
+}
+
+// Taken in one by one and in bulk alike.
+TEST_F(RecallTest, EveryWordOfALongMessageIsFound) {
+  std::string text = "first ";
+  for (std::uint32_t i = 0; i < search::kWordsMax; ++i) text += i % 2 == 0 ? "lorem " : "ipsum ";
+  for (int i = 0; i < 300'000; ++i) text += "again ";
+  text += "src/far/Quokka.cpp \u6771\u4eac\u90fd fooBar_baz last";
+  load();
+  say("ann", {text});
+  for (const bool in_bulk : {false, true}) {
+    SCOPED_TRACE(in_bulk);
+    if (in_bulk) {
+      unload();
+      std::filesystem::remove_all(folder / "index");
+      load();
+    }
+    for (const char* word : {"first", "again", "quokka", "src/far/quokka.cpp", "\u6771\u4eac",
+                             "foobar_baz", "bar", "last"})
+      EXPECT_EQ(hits(word), 1U) << word;
+    const auto answer = ask("quokka");
+    const auto& item = answer.hits[0].items[answer.hits[0].hit];
+    EXPECT_NE(item.snippet.find("src/far/Quokka.cpp"), std::string::npos) << item.snippet;
+  }
+}
+
+TEST(ReadPiece, SaysWhereWordsWereLeftOut) {
+  const auto line = [](const std::string& words) {
+    return R"({"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z",)"
+           R"("message":{"role":"user","content":")" +
+           words + "\"}}\n";
+  };
+  std::string same, different;
+  for (int i = 0; i < 400'000; ++i) {
+    same += "word ";
+    different += fmt::format("w{}x ", i);
+  }
+  const auto few = read_piece(line(same + "end"), 0);
+  EXPECT_TRUE(few.cut.empty());
+  ASSERT_EQ(few.documents.size(), 1U);
+  EXPECT_TRUE(few.documents[0].said.parts[0].text.ends_with(" word end"));
+  EXPECT_LT(few.documents[0].said.parts[0].text.size(), same.size() / 4);
+  const auto many = read_piece(line(different), 0);
+  EXPECT_EQ(many.cut, std::vector<std::string>{"a1"});
+  ASSERT_EQ(many.documents.size(), 1U);
 }
 
 }  // namespace
