@@ -12,8 +12,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t bytes_max = data[0] % 64;
   const std::string_view line(reinterpret_cast<const char*>(data + 1), size - 1);
   reef::recall::Peek peeked;
-  if (!reef::recall::peek(line, bytes_max, peeked)) return 0;
-  REEF_ASSERT(!peeked.text.empty() && peeked.text.size() <= bytes_max + 1);
-  REEF_ASSERT(!peeked.entry.empty());
+  for (const bool text_only : {false, true}) {
+    if (!(text_only ? reef::recall::peek_text(line, bytes_max, peeked)
+                    : reef::recall::peek(line, bytes_max, peeked)))
+      continue;
+    REEF_ASSERT(!peeked.text.empty() && peeked.text.size() <= bytes_max + 1);
+    REEF_ASSERT(!peeked.entry.empty());
+  }
   return 0;
 }

@@ -65,16 +65,14 @@ bool read_item(Reading& reading, std::string_view bytes, bool last, const ItemLi
     else
       show_beginning(item, text, bytes_max);
   };
-  const auto show_peeked = [&](Peek& peeked) {
+  // The usual case: no need to know where the line ends.
+  if (auto& peeked = reading.peeked;
+      !calls_in(from.row.facets) && peek_text(bytes, from.hit ? SIZE_MAX - 1 : bytes_max, peeked)) {
     std::swap(item.entry, peeked.entry);
     std::swap(item.tool, peeked.tool);
     show(peeked.text);
     return true;
-  };
-  // The usual case: no need to know where the line ends.
-  const bool plain = !calls_in(from.row.facets);
-  if (plain && peek_text(bytes, from.hit ? SIZE_MAX - 1 : bytes_max, reading.peeked))
-    return show_peeked(reading.peeked);
+  }
   const auto end = bytes.find('\n');
   if (end == std::string_view::npos && !last) return false;
   const auto read = read_line(bytes.substr(0, end), 0);

@@ -69,10 +69,6 @@ struct Reading {
   }
 };
 
-}  // namespace
-
-namespace {
-
 bool peek(std::string_view line, std::size_t bytes_max, Peek& into, bool text_only) {
   into.entry.clear();
   into.time.clear();

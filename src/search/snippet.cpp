@@ -227,9 +227,9 @@ PlainWord plain_word(std::string_view text) {
 
 // What stands between spaces is looked at by itself: no word reaches over one.
 template <class Wanted>
-void find_all(std::string_view text, const Wanted& wanted, std::vector<Found>& out) {
-  out.clear();
-  if (wanted.terms.empty()) return;
+std::vector<Found> find_all(std::string_view text, const Wanted& wanted) {
+  std::vector<Found> out;
+  if (wanted.terms.empty()) return out;
   static thread_local Tokenizer tokenizer;
   static thread_local Stemmer stemmer;
   std::array<char, kTermBytesMax> folded;
@@ -257,6 +257,7 @@ void find_all(std::string_view text, const Wanted& wanted, std::vector<Found>& o
   const auto earlier = [](const Found& a, const Found& b) { return a.begin < b.begin; };
   if (!std::is_sorted(out.begin(), out.end(), earlier))
     std::stable_sort(out.begin(), out.end(), earlier);
+  return out;
 }
 
 // The stretch of at most `bytes_max` bytes with the most different clauses, then the most matches.
@@ -294,8 +295,7 @@ Snippet make_snippet(std::string_view text, const Query& query, std::size_t byte
 
 Snippet Snippets::make(std::string_view text, std::size_t bytes_max) const {
   Snippet out;
-  static thread_local std::vector<Found> found;
-  find_all(text, *wanted_, found);
+  const auto found = find_all(text, *wanted_);
   std::size_t begin = 0;
   std::size_t end = text.size();
   if (text.size() > bytes_max) {

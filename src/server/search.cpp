@@ -78,10 +78,11 @@ struct Parts {
     std::size_t session = 0;  // which of `sessions`
     std::array<Slice, recall::kWindowMax + 1> items{};
   };
-  std::vector<std::string> sessions{recall::kHitsMax};
-  std::vector<Hit> hits{recall::kHitsMax};
+  std::vector<std::string> sessions = std::vector<std::string>(recall::kHitsMax);
+  std::vector<Hit> hits = std::vector<Hit>(recall::kHitsMax);
   // Items one after the other; each string is written by one thread at a time.
-  std::vector<std::string> stretches{recall::kHitsMax * (recall::kWindowMax + 1)};
+  std::vector<std::string> stretches =
+      std::vector<std::string>(recall::kHitsMax * (recall::kWindowMax + 1));
 
   void add(std::size_t stretch, std::size_t hit, std::size_t at, const recall::Item& item) {
     constexpr std::size_t kUsualBytes = 10U << 10;
