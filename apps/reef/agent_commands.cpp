@@ -42,10 +42,6 @@ constexpr std::chrono::milliseconds kListMax{30'000};
 // History follows a new name, session by session.
 constexpr std::chrono::milliseconds kChangeMax{600'000};
 
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 json::array list_of(const google::protobuf::RepeatedPtrField<std::string>& texts) {
   json::array out;
   for (const auto& text : texts) out.emplace_back(text);

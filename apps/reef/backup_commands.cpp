@@ -47,10 +47,6 @@ void print_summary(const Context& context, std::string_view where_name, const st
   }
 }
 
-Error out_of_turn() {
-  return Error(Errc::unavailable, "the daemon sent pieces of files out of turn");
-}
-
 Task<Status> backup(const Context& context, client::Client& client, std::string path, bool force) {
   REEF_CO_TRY(const auto archive, ArchiveWriter::create(path, force));
   const auto about = manifest();

@@ -9,14 +9,15 @@ namespace reef::cli {
 namespace {
 
 // A model may have to read all of it, in several calls.
-constexpr std::chrono::minutes kPatience{30};
+constexpr std::chrono::minutes kCompactionMax{30};
 
 Task<Status> compact(const Context& context, client::Client& client,
                      const protocol::Compact& request) {
   protocol::ClientMessage message;
   *message.mutable_compact() = request;
-  REEF_CO_TRY(const auto answer, co_await client.request(std::move(message),
-                                                         client::Client::Repeat::never, kPatience));
+  REEF_CO_TRY(
+      const auto answer,
+      co_await client.request(std::move(message), client::Client::Repeat::never, kCompactionMax));
   const auto& done = answer.compact();
   if (context.json) {
     print_json(json::object{{"session", done.session_id()},

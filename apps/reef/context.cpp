@@ -84,6 +84,14 @@ Task<Status> expect_pong(const Context& context, client::Client& client,
   co_return Ok{};
 }
 
+std::string shown(std::string_view text) {
+  return utf8::single_line(utf8::printable(text));
+}
+
+Error out_of_turn() {
+  return Error(Errc::unavailable, "the daemon sent pieces of files out of turn");
+}
+
 void print_line(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fputc('\n', stdout);
@@ -94,8 +102,7 @@ void print_json(const json::value& value) {
 }
 
 int report(std::string_view command, const Error& error) {
-  const auto line =
-      fmt::format("reef: {}: {}\n", command, utf8::single_line(utf8::printable(error.what)));
+  const auto line = fmt::format("reef: {}: {}\n", command, shown(error.what));
   std::fflush(stdout);
   std::fputs(line.c_str(), stderr);
   return traits(error.code).exit_code;

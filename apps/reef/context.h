@@ -28,6 +28,9 @@ enum class Start : std::uint8_t { if_needed, never };
 int with_client(const Context& context, std::string_view command, Start start,
                 const std::function<Task<Status>(client::Client&)>& body);
 
+// A daemon that has not answered by then is not going to.
+inline constexpr std::chrono::seconds kAnswerMax{30};
+
 // A request that is done when the daemon answers Pong; `said` is what a person reads then.
 Task<Status> expect_pong(const Context& context, client::Client& client,
                          protocol::ClientMessage message, std::string said);
@@ -35,6 +38,10 @@ Task<Status> expect_pong(const Context& context, client::Client& client,
 // Starts reefd for this home and waits until it is ready.
 Status start_daemon(const daemon::Home& home);
 
+// Text from elsewhere, safe to print: one line, no control characters.
+std::string shown(std::string_view text);
+// Files came in pieces that do not follow each other.
+Error out_of_turn();
 void print_line(std::string_view text);
 void print_json(const json::value& value);
 int report(std::string_view command, const Error& error);

@@ -24,10 +24,6 @@ class ContextCommands final : public CommandGroup {
 
 namespace {
 
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 Task<Status> list_archives(const Context& context, client::Client& client, std::string agent) {
   protocol::ClientMessage message;
   message.mutable_list_memories()->set_agent(std::move(agent));

@@ -55,10 +55,6 @@ std::string_view name_of(protocol::AgentEventKind kind) {
   return "unknown";
 }
 
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 json::object to_json(const AgentEvent& event) {
   json::object out{{"time", event.timestamp()}, {"kind", name_of(event.kind())},
                    {"agent", event.agent()},    {"sender", event.sender()},
@@ -114,7 +110,6 @@ Task<Status> watch(const Context& context, client::Client& client,
   }
 }
 
-constexpr std::chrono::seconds kPatience{30};
 using Repeat = client::Client::Repeat;
 
 json::object to_json(const protocol::SubscriptionInfo& one) {
@@ -141,7 +136,7 @@ Task<Status> subscribe(const Context& context, client::Client& client, std::stri
   request.set_once(once);
   // The same again is the one there is.
   REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Repeat::safe, kPatience));
+              co_await client.request(std::move(message), Repeat::safe, kAnswerMax));
   if (context.json) {
     print_json(to_json(answer.subscription_info()));
   } else {
@@ -154,7 +149,7 @@ Task<Status> list(const Context& context, client::Client& client) {
   protocol::ClientMessage message;
   message.mutable_list_subscriptions();
   REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Repeat::safe, kPatience));
+              co_await client.request(std::move(message), Repeat::safe, kAnswerMax));
   const auto& all = answer.subscription_list();
   if (context.json) {
     json::array list;

@@ -106,10 +106,6 @@ Result<std::unique_ptr<Target>> target_for(const ExportOptions& options,
   return target;
 }
 
-Error out_of_turn() {
-  return Error(Errc::unavailable, "the daemon sent pieces of files out of turn");
-}
-
 // Takes what the daemon sends, beginning with `answer`, until its summary.
 Task<Result<protocol::FilePiece>> receive(client::Stream& stream,
                                           std::optional<protocol::ServerMessage> answer,

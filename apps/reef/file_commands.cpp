@@ -18,10 +18,6 @@ namespace {
 // From here on a terminal is told how far it is.
 constexpr std::uint64_t kProgressBytes = 4U << 20;
 
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 json::object to_json(const protocol::FileInfo& file) {
   json::object out{{"path", utf8::sanitize(file.path())},
                    {"name", utf8::sanitize(file.name())},

@@ -8,10 +8,6 @@
 namespace reef::cli {
 namespace {
 
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 Task<Status> gc(const Context& context, client::Client& client, protocol::CollectGarbage request) {
   protocol::ClientMessage message;
   *message.mutable_collect_garbage() = request;

@@ -23,10 +23,6 @@ constexpr std::size_t kBarCells = 30;
 // A person reads so many; a program asks for JSON.
 constexpr std::size_t kProblemsShown = 50;
 
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 Result<std::string> absolute(const std::string& path) {
   if (path.starts_with('/')) return path;
   char here[4096];

@@ -33,12 +33,7 @@ namespace {
 
 using client::Client;
 
-constexpr std::chrono::milliseconds kAnswerMax{30'000};
 constexpr std::chrono::milliseconds kTestMax{180'000};
-
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
 
 std::string_view word_for(const protocol::McpInfo& info) {
   if (info.needs_login()) return "needs login";

@@ -20,15 +20,10 @@ namespace {
 using boost::asio::posix::stream_descriptor;
 using client::Client;
 
-constexpr std::chrono::milliseconds kAnswerMax{30'000};
 // Until there is a page: the daemon asks several servers in turn.
 constexpr std::chrono::milliseconds kPageMax{180'000};
 constexpr std::chrono::milliseconds kLogoutMax{60'000};
 constexpr std::size_t kLineBytesMax = 64U << 10;
-
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
 
 // Lines of stdin, until there are no more. The terminal stays as it is for whoever has it next.
 class Lines {

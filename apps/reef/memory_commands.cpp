@@ -36,10 +36,6 @@ class MemoryCommands final : public CommandGroup {
 
 namespace {
 
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 std::string age_of(const protocol::MemoryEntry& entry) {
   const auto now = SystemClock().now();
   return short_age(parse_iso(entry.created_at()).value_or(now), now);

@@ -15,10 +15,6 @@ using client::Client;
 constexpr std::chrono::milliseconds kTestMax{90'000};
 constexpr std::chrono::milliseconds kListMax{30'000};
 
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 std::string tokens(std::int64_t count) {
   if (count <= 0) return "-";
   if (count >= 1'000'000) return fmt::format("{:.3g}M", double(count) / 1e6);

@@ -105,7 +105,7 @@ Task<Status> print_status(const Context& context, client::Client& client) {
   print_line(fmt::format("clients   {}", stats.connections()));
   print_line(fmt::format("memory    {}", human_bytes(stats.resident_bytes())));
   for (const auto& problem : stats.problems())
-    print_line(fmt::format("problem   {}", utf8::single_line(utf8::printable(problem))));
+    print_line(fmt::format("problem   {}", shown(problem)));
   co_return Ok{};
 }
 

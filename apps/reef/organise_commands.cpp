@@ -13,10 +13,6 @@
 namespace reef::cli {
 namespace {
 
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 // What a file's trouble is called on stderr, whatever stdout gets.
 template <class List>
 void warn_of(const std::string& command, const List& list) {

@@ -12,12 +12,6 @@ namespace {
 
 using client::Client;
 
-constexpr std::chrono::milliseconds kAnswerMax{30'000};
-
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 void print_permissions(const protocol::PermissionList& list) {
   print_line(fmt::format("mode: {}", shown(list.mode())));
   if (!list.sandbox().empty())

@@ -25,7 +25,6 @@ class RunCommands final : public CommandGroup {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{30};
 using Repeat = client::Client::Repeat;
 
 Task<Result<protocol::QuestionList>> pending(client::Client& client, std::string agent,
@@ -33,7 +32,7 @@ Task<Result<protocol::QuestionList>> pending(client::Client& client, std::string
   protocol::ClientMessage message;
   message.mutable_list_questions()->set_agent(std::move(agent));
   message.mutable_list_questions()->set_sender(std::move(sender));
-  REEF_CO_TRY(auto answer, co_await client.request(std::move(message), Repeat::safe, kPatience));
+  REEF_CO_TRY(auto answer, co_await client.request(std::move(message), Repeat::safe, kAnswerMax));
   co_return std::move(*answer.mutable_question_list());
 }
 

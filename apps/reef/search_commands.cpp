@@ -18,10 +18,6 @@ namespace {
 constexpr std::chrono::seconds kAtOnce{3};
 constexpr std::chrono::minutes kTimeout{15};
 
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 std::string origin_id(const protocol::SessionRow& row) {
   const auto details = json::parse(row.details());
   const auto* object = details ? details->if_object() : nullptr;

@@ -101,8 +101,7 @@ Task<Status> fsck(const Context& context, client::Client& client, bool repair) {
     if (!report.last()) {
       if (!context.json)
         print_line(fmt::format("{}: line {}: {}: {}{}", report.id(), report.line(), report.kind(),
-                               utf8::single_line(utf8::printable(report.what())),
-                               report.repaired() ? " (repaired)" : ""));
+                               shown(report.what()), report.repaired() ? " (repaired)" : ""));
       problems.push_back(json::object{{"id", report.id()},
                                       {"kind", report.kind()},
                                       {"line", report.line()},

@@ -14,10 +14,6 @@ namespace reef::cli {
 namespace {
 
 // What a person sees of a name somebody else chose.
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
-
 json::value details(const protocol::SessionRow& row) {
   auto parsed = json::parse(row.details());
   return parsed ? *std::move(parsed) : json::value(nullptr);

@@ -10,11 +10,6 @@ namespace {
 constexpr std::size_t kBarCells = 60;
 // A model may think for a while about a name.
 constexpr std::chrono::minutes kTitlePatience{5};
-constexpr std::chrono::seconds kPatience{30};
-
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
 
 struct Mark {
   std::string_view kind;
@@ -120,8 +115,8 @@ Task<Result<protocol::SessionDescription>> describe(client::Client& client,
                                                     protocol::DescribeSession request) {
   protocol::ClientMessage message;
   *message.mutable_describe_session() = std::move(request);
-  REEF_CO_TRY(auto answer,
-              co_await client.request(std::move(message), client::Client::Repeat::safe, kPatience));
+  REEF_CO_TRY(auto answer, co_await client.request(std::move(message), client::Client::Repeat::safe,
+                                                   kAnswerMax));
   co_return std::move(*answer.mutable_session_description());
 }
 
@@ -177,8 +172,8 @@ void print_session(const Context& context, const protocol::SessionDescription& s
 Task<Status> show_window(const Context& context, client::Client& client, std::string id) {
   protocol::ClientMessage message;
   message.mutable_describe_context()->set_id(std::move(id));
-  REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), client::Client::Repeat::safe, kPatience));
+  REEF_CO_TRY(const auto answer, co_await client.request(std::move(message),
+                                                         client::Client::Repeat::safe, kAnswerMax));
   if (context.json)
     print_json(to_json(answer.context_description()));
   else

@@ -27,13 +27,8 @@ class SkillCommands final : public CommandGroup {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{30};
 using Repeat = client::Client::Repeat;
 using protocol::SkillInfo;
-
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
 
 template <class Texts>
 json::array list_of(const Texts& texts) {
@@ -53,7 +48,7 @@ json::object to_json(const SkillInfo& skill) {
 Task<Result<protocol::SkillList>> fetch(client::Client& client, std::string agent) {
   protocol::ClientMessage message;
   message.mutable_list_skills()->set_agent(std::move(agent));
-  REEF_CO_TRY(auto answer, co_await client.request(std::move(message), Repeat::safe, kPatience));
+  REEF_CO_TRY(auto answer, co_await client.request(std::move(message), Repeat::safe, kAnswerMax));
   co_return std::move(*answer.mutable_skill_list());
 }
 
@@ -89,7 +84,7 @@ Task<Status> show(const Context& context, client::Client& client, std::string na
   request.set_agent(std::move(agent));
   request.set_file(file);
   REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Repeat::safe, kPatience));
+              co_await client.request(std::move(message), Repeat::safe, kAnswerMax));
   const auto& data = answer.skill_data();
   if (context.json) {
     auto out = to_json(data.skill());

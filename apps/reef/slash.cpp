@@ -11,7 +11,6 @@ namespace reef::cli {
 namespace {
 
 constexpr std::chrono::minutes kCompactPatience{30};
-constexpr std::chrono::seconds kPatience{30};
 
 struct Known {
   std::string_view name, arguments, what;
@@ -32,10 +31,6 @@ constexpr Known kCommands[] = {
     {"help", "", "this text"},
     {"quit", "", "leave; so does Ctrl-D"},
 };
-
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
 
 void print_help() {
   print_line("Type a message and press Enter. Ctrl-C stops an answer, Ctrl-D leaves.");
@@ -97,7 +92,7 @@ Task<Status> set_model(client::Client& client, const protocol::SessionDescriptio
     message.mutable_list_models();
     REEF_CO_TRY(
         const auto answer,
-        co_await client.request(std::move(message), client::Client::Repeat::safe, kPatience));
+        co_await client.request(std::move(message), client::Client::Repeat::safe, kAnswerMax));
     const auto& models = answer.model_list().models();
     const bool known = std::any_of(models.begin(), models.end(), [&](const auto& model) {
       return model.name() == name || model.provider() == name || model.name().ends_with("/" + name);

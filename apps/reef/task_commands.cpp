@@ -25,13 +25,8 @@ class TaskCommands final : public CommandGroup {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{30};
 using Repeat = client::Client::Repeat;
 using protocol::TaskInfo;
-
-std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
-}
 
 json::object to_json(const TaskInfo& task) {
   return json::object{
@@ -64,7 +59,7 @@ Task<Status> list(const Context& context, client::Client& client) {
   protocol::ClientMessage message;
   message.mutable_list_tasks();
   REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Repeat::safe, kPatience));
+              co_await client.request(std::move(message), Repeat::safe, kAnswerMax));
   const auto& tasks = answer.task_list().tasks();
   if (context.json) {
     json::array out;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,10 @@ namespace reef {
 
 // Wall time with the precision transcripts keep.
 using TimePoint = std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds>;
+
+constexpr std::int64_t unix_millis(TimePoint time) {
+  return time.time_since_epoch().count();
+}
 
 class Clock {
  public:

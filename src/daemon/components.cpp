@@ -22,7 +22,7 @@ namespace reef::daemon {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::string_view kSuffix = ".port";
+constexpr std::string_view kPortSuffix = ".port";
 constexpr std::size_t kPortBytesMax = 16;
 constexpr std::size_t kComponentsMax = 1000;
 
@@ -67,8 +67,8 @@ Components::~Components() = default;
 
 void Components::start() {
   Fd fd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-  constexpr auto kMask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
-  if (fd && ::inotify_add_watch(fd.get(), folder_.c_str(), kMask) >= 0) {
+  constexpr auto kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+  if (fd && ::inotify_add_watch(fd.get(), folder_.c_str(), kChanges) >= 0) {
     watch_ = std::make_unique<Watch>(loop_, fd.release());
     tasks_.spawn(keep_looking());
   } else {
@@ -106,8 +106,8 @@ void Components::look() {
   }
   std::map<std::string, int> found;
   for (const auto& file : *names) {
-    if (!file.ends_with(kSuffix) || found.size() >= kComponentsMax) continue;
-    const auto name = file.substr(0, file.size() - kSuffix.size());
+    if (!file.ends_with(kPortSuffix) || found.size() >= kComponentsMax) continue;
+    const auto name = file.substr(0, file.size() - kPortSuffix.size());
     if (!mcp::is_server_name(name)) continue;
     if (const auto port = read_port(folder_ + "/" + file)) {
       found[name] = *port;

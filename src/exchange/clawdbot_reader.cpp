@@ -11,7 +11,7 @@
 namespace reef::exchange {
 namespace {
 
-constexpr std::string_view kEnding = ".jsonl";
+constexpr std::string_view kTranscriptEnding = ".jsonl";
 constexpr std::string_view kStore = "sessions.json";
 constexpr std::string_view kDatabase = "openclaw-agent.sqlite";
 // A larger one is read a member at a time.
@@ -30,9 +30,9 @@ struct FileName {
 };
 
 std::optional<FileName> parse_name(std::string_view name) {
-  const auto dot = name.find(kEnding);
+  const auto dot = name.find(kTranscriptEnding);
   if (dot == std::string_view::npos || dot == 0) return std::nullopt;
-  const auto rest = name.substr(dot + kEnding.size());
+  const auto rest = name.substr(dot + kTranscriptEnding.size());
   FileName out{utf8::sanitize(name.substr(0, dot)), {}};
   if (rest.empty()) return out;
   for (const std::string_view suffix : {".deleted.", ".reset.", ".bak"})
@@ -44,8 +44,8 @@ std::optional<FileName> parse_name(std::string_view name) {
 }
 
 // One member of a store.
-void take(Store& store, std::string_view key, const json::value& value, const std::string& path,
-          Intake& intake) {
+void take_session(Store& store, std::string_view key, const json::value& value,
+                  const std::string& path, Intake& intake) {
   const auto* entry = value.if_object();
   const auto id = entry ? json::find_string(*entry, "sessionId") : std::nullopt;
   if (!id || id->empty()) {
@@ -55,7 +55,7 @@ void take(Store& store, std::string_view key, const json::value& value, const st
   // The path it names may be one of another machine; the name is what counts.
   const auto file = json::find_string(*entry, "sessionFile").value_or("");
   auto name = std::string(base_name(file));
-  if (!name.ends_with(kEnding)) name = std::string(*id) + std::string(kEnding);
+  if (!name.ends_with(kTranscriptEnding)) name = std::string(*id) + std::string(kTranscriptEnding);
   ClawdbotEntry one{std::string(key), *entry};
   for (const auto bulky : kBulky) one.body.erase(bulky);
   // Two keys with one transcript: the one used last has it.
@@ -91,7 +91,8 @@ Status read_large_store(Files& files, const std::string& path, Store& store, Int
       intake.problem(Problem{path, line->number, "not an entry of a store; left out"});
       continue;
     }
-    for (const auto& [key, value] : parsed->get_object()) take(store, key, value, path, intake);
+    for (const auto& [key, value] : parsed->get_object())
+      take_session(store, key, value, path, intake);
   }
 }
 
@@ -119,7 +120,7 @@ Store read_store(Files& files, const std::string& path, Intake& intake) {
                                        parsed ? "not an object" : parsed.error().what)});
     return out;
   }
-  for (const auto& [key, value] : parsed->get_object()) take(out, key, value, path, intake);
+  for (const auto& [key, value] : parsed->get_object()) take_session(out, key, value, path, intake);
   return out;
 }
 

@@ -85,7 +85,7 @@ json::object usage_from(const json::object& in) {
 Status CrabTalkConversation::flush() {
   if (held_) {
     const auto time = held_->time.value_or(feed_.last_time());
-    held_->fields["message"].get_object().emplace("timestamp", to_millis(time));
+    held_->fields["message"].get_object().emplace("timestamp", unix_millis(time));
     REEF_CHECK(feed_.add("message", std::move(held_->id), time, std::move(held_->fields)));
     held_.reset();
   }

@@ -40,7 +40,7 @@ struct Kept {
   bool newest = true;  // of its pair, so that the pair's key is its own
 };
 
-bool is_meta(const json::object& line) {
+bool is_meta_line(const json::object& line) {
   if (line.contains("message") || line.contains("role") || line.contains("event")) return false;
   return line.contains("created_at") || line.contains("created_by") || line.contains("agent");
 }
@@ -157,7 +157,7 @@ Status Reader::read_file(const Kept& kept) {
     }
     auto& object = value->get_object();
     if (!conversation) {
-      const bool has_meta = is_meta(object);
+      const bool has_meta = is_meta_line(object);
       if (has_meta) meta = std::move(object);
       REEF_TRY(const bool wanted, begin());
       if (!wanted) {

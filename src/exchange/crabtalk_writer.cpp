@@ -79,7 +79,7 @@ json::object message_line(const session::Entry& entry, const json::object& messa
     if (auto* with = foreign.extra.if_contains("with")) with->get_object().erase("agent");
   }
   line["message"] = std::move(inner);
-  foreign.extra["time"] = to_millis(entry.time);
+  foreign.extra["time"] = unix_millis(entry.time);
   line[kExtra] = std::move(foreign.extra);
   return line;
 }
@@ -88,7 +88,7 @@ json::object message_line(const session::Entry& entry, const json::object& messa
 json::object compact_line(const session::Entry& entry) {
   const auto summary = json::find_string(entry.body, "summary").value_or("");
   auto extra = to_foreign(entry, {}, Thinking::in_layout).extra;
-  extra["time"] = to_millis(entry.time);
+  extra["time"] = unix_millis(entry.time);
   if (auto* with = extra.if_contains("with")) with->get_object().erase("summary");
   return json::object{{"compact", summary},
                       {"title", first_sentence(summary)},

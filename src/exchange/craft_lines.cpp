@@ -10,7 +10,7 @@
 namespace reef::exchange {
 namespace {
 
-constexpr std::string_view kProvider = "craft";
+constexpr std::string_view kCraftProvider = "craft";
 
 // A message's words: a text, or the texts of a list of parts; anything else as it is written.
 boost::json::string take_words(json::object& from, std::string_view key) {
@@ -47,8 +47,8 @@ json::array one_text(boost::json::string text) {
 json::object assistant(json::array content, std::string_view stop_reason) {
   return json::object{{"role", "assistant"},
                       {"content", std::move(content)},
-                      {"api", kProvider},
-                      {"provider", kProvider},
+                      {"api", kCraftProvider},
+                      {"provider", kCraftProvider},
                       {"model", ""},
                       {"usage", no_usage()},
                       {"stopReason", stop_reason}};
@@ -134,7 +134,7 @@ void forget_computed(json::object& header) {
 std::string craft_origin(const json::object& header, std::string_view id) {
   const auto created = time_from(header.if_contains("createdAt"));
   return fmt::format("craft:{}{}", utf8::sanitize(id),
-                     created ? fmt::format("@{}", to_millis(*created)) : "");
+                     created ? fmt::format("@{}", unix_millis(*created)) : "");
 }
 
 Status CraftSession::begin(const json::object* first) {
@@ -343,7 +343,7 @@ Status CraftSession::add_own(json::object line, Extra extra) {
 
 Status CraftSession::add_message(std::string id, std::optional<TimePoint> time,
                                  json::object message, json::object rest) {
-  message["timestamp"] = to_millis(time.value_or(feed_->last_time()));
+  message["timestamp"] = unix_millis(time.value_or(feed_->last_time()));
   json::object fields{{"message", std::move(message)}};
   for (const auto* known : {"type", "role", "timestamp"}) rest.erase(known);
   if (!rest.empty()) fields["craft"] = std::move(rest);

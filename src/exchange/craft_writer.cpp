@@ -46,9 +46,9 @@ json::object header_of(const Exported& exported, const std::string& id,
                        const std::vector<const Entry*>& branch) {
   const auto& row = exported.row;
   json::object out{{"id", id},
-                   {"createdAt", to_millis(row.created)},
-                   {"lastUsedAt", to_millis(row.last_used())},
-                   {"lastMessageAt", to_millis(row.updated)}};
+                   {"createdAt", unix_millis(row.created)},
+                   {"lastUsedAt", unix_millis(row.last_used())},
+                   {"lastMessageAt", unix_millis(row.updated)}};
   for (const auto* field : {"name", "sessionStatus", "labels", "isFlagged", "isArchived",
                             "hasUnread", "permissionMode", "workingDirectory"})
     if (const auto* value = row.meta.if_contains(field)) out[field] = *value;
@@ -209,7 +209,7 @@ Status LineMaker::user(const Entry& entry) {
   Line line;
   line.body = json::object{{"id", line_id(entry)},
                            {"content", std::move(foreign.parts.text)},
-                           {"timestamp", to_millis(entry.time)},
+                           {"timestamp", unix_millis(entry.time)},
                            {"type", "user"}};
   auto* with = foreign.extra.if_contains("with");
   auto* craft = with ? with->get_object().if_contains("craft") : nullptr;
@@ -238,7 +238,7 @@ json::object tool_line(const json::object& call, TimePoint time) {
   const auto name = json::find_string(call, "name").value_or("");
   return json::object{{"id", ""},
                       {"content", fmt::format("Running {}...", name)},
-                      {"timestamp", to_millis(time)},
+                      {"timestamp", unix_millis(time)},
                       {"toolName", name},
                       {"toolUseId", call.at("id")},
                       {"toolInput", call.at("arguments")},
@@ -259,7 +259,7 @@ void answer(json::object& line, const Entry& entry, std::int64_t at) {
   line["toolResult"] = std::move(foreign.parts.text);
   line["isError"] = failed;
   line["toolStatus"] = failed ? "error" : "completed";
-  foreign.extra["time"] = to_millis(entry.time);
+  foreign.extra["time"] = unix_millis(entry.time);
   foreign.extra["at"] = at;
   line[kExtra].get_object()["result"] = std::move(foreign.extra);
 }
@@ -296,7 +296,7 @@ Result<std::size_t> LineMaker::assistant(std::size_t at) {
     line.body =
         json::object{{"id", line_id(entry)},
                      {"content", failed ? json::value(error) : json::value(std::move(parts.text))},
-                     {"timestamp", to_millis(entry.time)},
+                     {"timestamp", unix_millis(entry.time)},
                      {"turnId", entry.id.text},
                      {"type", failed ? "error"
                               : plan ? "plan"
@@ -351,7 +351,7 @@ Status LineMaker::info(const Entry& entry) {
   Line line;
   line.body = json::object{{"id", entry.id.text},
                            {"content", text_for_info(entry)},
-                           {"timestamp", to_millis(entry.time)},
+                           {"timestamp", unix_millis(entry.time)},
                            {"type", "info"},
                            {kExtra, json::object{{"entry", entry.body}}}};
   if (entry.type == "compaction") line.body["statusType"] = "compaction_complete";

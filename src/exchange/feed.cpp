@@ -57,7 +57,7 @@ Foreign to_foreign(const session::Entry& entry, std::initializer_list<std::strin
       const auto is_held = [&](std::string_view name) { return name == key; };
       if (key == "role" || key == "content" || std::any_of(held.begin(), held.end(), is_held))
         continue;
-      if (key == "timestamp" && value.is_int64() && value.get_int64() == to_millis(entry.time))
+      if (key == "timestamp" && value.is_int64() && value.get_int64() == unix_millis(entry.time))
         continue;
       if (key == "isError" && value.is_bool() && !value.get_bool()) continue;
       rest[key] = value;
@@ -91,7 +91,7 @@ Extra::Extra(json::object& line) {
 json::object message_fields(json::object message, TimePoint time, Extra& extra) {
   for (auto& [key, value] : extra.message)
     if (key != "role" && key != "content") message[key] = std::move(value);
-  if (!message.contains("timestamp")) message["timestamp"] = to_millis(time);
+  if (!message.contains("timestamp")) message["timestamp"] = unix_millis(time);
   json::object fields{{"message", std::move(message)}};
   for (auto& [key, value] : extra.with)
     if (!is_entry_member(key)) fields[key] = std::move(value);

@@ -15,7 +15,7 @@
 namespace reef::exchange {
 namespace {
 
-constexpr std::string_view kTranscript = "session.jsonl";
+constexpr std::string_view kHomeTranscript = "session.jsonl";
 
 bool is_half_done(std::string_view name) {
   return name.ends_with(".tmp") || name == "session.jsonl.new";
@@ -27,14 +27,14 @@ std::string_view last_name(std::string_view path) {
 
 bool is_transcript(std::string_view path) {
   const auto session = session_of(path);
-  return !session.empty() && path == session + "/" + std::string(kTranscript);
+  return !session.empty() && path == session + "/" + std::string(kHomeTranscript);
 }
 
 // Where the last whole line ends; 0 when there is none.
 Result<std::uint64_t> whole_lines(Files& files, int fd, std::uint64_t size) {
-  constexpr std::uint64_t kBlockBytes = 64U << 10;
+  constexpr std::uint64_t kTailBytes = 64U << 10;
   while (size > 0) {
-    const auto count = std::min(size, kBlockBytes);
+    const auto count = std::min(size, kTailBytes);
     REEF_TRY(const auto block, read_range(files, fd, size - count, count));
     const auto newline = block.rfind('\n');
     if (newline != std::string::npos) return size - count + newline + 1;
@@ -136,7 +136,7 @@ void HomeFiles::visit_folder(const std::string& path) {
   }
   // The transcript first: what it speaks of was there before it was written.
   std::stable_partition(names->begin(), names->end(),
-                        [](const auto& name) { return name == kTranscript; });
+                        [](const auto& name) { return name == kHomeTranscript; });
   std::vector<std::string> inside;
   for (const auto& name : *names) {
     if (path.empty() && (!is_kept(name) || name == "sessions" || name == "trash")) continue;

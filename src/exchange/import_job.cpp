@@ -21,10 +21,6 @@ constexpr std::size_t kProblemsMax = 10'000;
 constexpr std::size_t kMarksMax = 8;
 constexpr unsigned kIdAttemptsMax = 10'000;
 
-std::int64_t millis(TimePoint time) {
-  return time.time_since_epoch().count();
-}
-
 std::string claim_of(const Head& head) {
   return head.origin + '\n' + head.path;
 }
@@ -116,7 +112,7 @@ session::SessionId ImportJob::choose_id(const Head& head) {
   };
   if (auto own = session::SessionId::parse(head.id); own && free(*own)) return *std::move(own);
   constexpr std::int64_t kYear9999 = 253'402'300'799'000;
-  const auto created = millis(head.created) > 0 && millis(head.created) < kYear9999
+  const auto created = unix_millis(head.created) > 0 && unix_millis(head.created) < kYear9999
                            ? head.created
                            : SystemClock().now();
   for (unsigned attempt = 1;; ++attempt) {
@@ -237,7 +233,7 @@ std::int64_t ImportJob::bind(const session::Key& key, TimePoint updated) {
   return ask<std::int64_t>([&]() -> Task<std::int64_t> {
     if (house_.sessions.current(key) && !bound_.contains(key.text())) co_return 0;
     bound_.insert(key.text());
-    co_return std::max<std::int64_t>(1, millis(std::min(updated, SystemClock().now())));
+    co_return std::max<std::int64_t>(1, unix_millis(std::min(updated, SystemClock().now())));
   });
 }
 

@@ -3,7 +3,7 @@
 namespace reef::exchange {
 namespace {
 
-constexpr int kDepthMax = 8;
+constexpr int kCountedDepthMax = 8;
 
 std::uint64_t bytes_below(Files& files, const std::string& path, int depth,
                           const std::atomic<bool>& cancelled) {
@@ -39,7 +39,7 @@ std::uint64_t bytes_in(Files& files, Kind kind, const std::string& path,
                        const std::atomic<bool>& cancelled) {
   const auto folder = path + "/" + std::string(sessions_folder(kind));
   const auto stat = files.stat_path(folder);
-  return bytes_below(files, stat && stat->directory ? folder : path, kDepthMax, cancelled);
+  return bytes_below(files, stat && stat->directory ? folder : path, kCountedDepthMax, cancelled);
 }
 
 std::vector<Place> find_places(Files& files,

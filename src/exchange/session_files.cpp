@@ -9,7 +9,7 @@
 namespace reef::exchange {
 namespace {
 
-constexpr int kDepthMax = 4;
+constexpr int kFilesDepthMax = 4;
 
 Status bring(Files& files, const std::string& folder, const std::string& inside, int depth,
              Intake& intake, Moved& moved) {
@@ -31,7 +31,7 @@ Status bring(Files& files, const std::string& folder, const std::string& inside,
     REEF_TRY(moved[inside], intake.copy(place->folder, place->name, path));
     return Ok{};
   }
-  if (depth > kDepthMax) {
+  if (depth > kFilesDepthMax) {
     intake.problem({path, 0, "too many folders in folders"});
     return Ok{};
   }
@@ -76,8 +76,8 @@ Status write_files(const Exported& session, const std::string& folder, Outlet& o
 }
 
 std::string files_folder_of(std::string_view transcript) {
-  constexpr std::string_view kEnding = ".jsonl";
-  if (transcript.ends_with(kEnding)) transcript.remove_suffix(kEnding.size());
+  constexpr std::string_view kTranscriptSuffix = ".jsonl";
+  if (transcript.ends_with(kTranscriptSuffix)) transcript.remove_suffix(kTranscriptSuffix.size());
   return std::string(transcript) + ".files";
 }
 

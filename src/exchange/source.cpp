@@ -64,7 +64,7 @@ std::optional<TimePoint> time_from(const json::value* value) {
   if (!value) return std::nullopt;
   if (const auto* text = value->if_string()) {
     const auto time = parse_iso(*text);
-    return time ? believable(static_cast<double>(to_millis(*time))) : std::nullopt;
+    return time ? believable(static_cast<double>(unix_millis(*time))) : std::nullopt;
   }
   double number = 0;
   if (value->is_int64()) {
@@ -79,10 +79,6 @@ std::optional<TimePoint> time_from(const json::value* value) {
   for (const double scale : {1.0, 1e3, 1e-3, 1e-6})
     if (const auto time = believable(number * scale)) return time;
   return std::nullopt;
-}
-
-std::int64_t to_millis(TimePoint time) {
-  return time.time_since_epoch().count();
 }
 
 std::string_view base_name(std::string_view path) {

@@ -33,7 +33,6 @@ TimePoint modified_time(const Files::Stat& stat);
 // apart by their size, or ISO 8601. nullopt for what no conversation can have, such as the year
 // 1970 or 9999.
 std::optional<TimePoint> time_from(const json::value* value);
-std::int64_t to_millis(TimePoint time);
 
 // "name" of "/a/b/name", and "/a/b".
 std::string_view base_name(std::string_view path);

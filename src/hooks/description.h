@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/provider.h"
+#include "runtime/hook.h"
 
 namespace reef::hooks {
 
@@ -43,5 +44,10 @@ std::string text_of(const json::object& arguments, std::string_view name);
 std::int64_t integer_of(const json::object& arguments, const Parameter& parameter,
                         std::int64_t otherwise);
 bool flag_of(const json::object& arguments, std::string_view name);
+
+// What the model is told when a call cannot be done.
+inline runtime::ToolAnswer failed(std::string why) {
+  return {std::move(why), true};
+}
 
 }  // namespace reef::hooks

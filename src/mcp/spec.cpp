@@ -10,7 +10,7 @@
 namespace reef::mcp {
 namespace {
 
-constexpr std::size_t kNameBytesMax = 48;
+constexpr std::size_t kServerNameBytesMax = 48;
 constexpr std::size_t kListMax = 1000;
 
 bool is_secret_name(std::string_view name) {
@@ -41,7 +41,7 @@ bool is_header_value(std::string_view value) {
 }  // namespace
 
 bool is_server_name(std::string_view name) {
-  return !name.empty() && name.size() <= kNameBytesMax &&
+  return !name.empty() && name.size() <= kServerNameBytesMax &&
          std::all_of(name.begin(), name.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   c == '-' || c == '_' || c == '.';
@@ -53,7 +53,7 @@ Status check(const Spec& spec) {
     return Error(Errc::invalid,
                  fmt::format("a server's name is 1 to {} letters, digits, dashes, points and "
                              "underscores, not '{}'",
-                             kNameBytesMax, utf8::excerpt(spec.name)));
+                             kServerNameBytesMax, utf8::excerpt(spec.name)));
   if (spec.component) return Ok{};
   if (spec.command.empty() == spec.url.empty())
     return Error(Errc::invalid, "a server needs either a command or a url");

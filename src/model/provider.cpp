@@ -5,7 +5,7 @@
 namespace reef::model {
 namespace {
 
-constexpr std::pair<Failure::Kind, std::string_view> kKinds[] = {
+constexpr std::pair<Failure::Kind, std::string_view> kFailureKinds[] = {
     {Failure::Kind::auth, "auth"},
     {Failure::Kind::rate_limit, "rate_limit"},
     {Failure::Kind::overloaded, "overloaded"},
@@ -32,13 +32,13 @@ std::string_view name_of(ThinkingLevel level) {
 }
 
 std::string_view name_of(Failure::Kind kind) {
-  for (const auto& [value, name] : kKinds)
+  for (const auto& [value, name] : kFailureKinds)
     if (value == kind) return name;
   return "server";
 }
 
 std::optional<Failure::Kind> failure_kind_from(std::string_view name) {
-  for (const auto& [value, text] : kKinds)
+  for (const auto& [value, text] : kFailureKinds)
     if (text == name) return value;
   return std::nullopt;
 }

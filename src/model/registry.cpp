@@ -18,7 +18,7 @@ namespace {
 constexpr bool kFree = true;
 constexpr bool kNeedsAddress = true;
 
-constexpr ProviderKind kKinds[] = {
+constexpr ProviderKind kProviderKinds[] = {
     {"anthropic", "Anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY",
      "claude-sonnet-4-5"},
     {"openai", "OpenAI, and any server that speaks like it (set base_url)",
@@ -109,13 +109,13 @@ std::string without_secrets(std::string url) {
 }  // namespace
 
 std::span<const ProviderKind> provider_kinds() {
-  return kKinds;
+  return kProviderKinds;
 }
 
 const ProviderKind* find_kind(std::string_view name) {
-  const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
+  const auto found = std::find_if(std::begin(kProviderKinds), std::end(kProviderKinds),
                                   [&](const ProviderKind& kind) { return kind.name == name; });
-  return found == std::end(kKinds) ? nullptr : found;
+  return found == std::end(kProviderKinds) ? nullptr : found;
 }
 
 ModelFacts facts_for(const ProviderSpec& spec, std::string_view model) {

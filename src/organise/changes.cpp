@@ -12,7 +12,7 @@
 namespace reef::organise {
 namespace {
 
-constexpr std::size_t kLabelsMax = 100;  // of one session
+constexpr std::size_t kSessionLabelsMax = 100;  // of one session
 // Words whose rules are still to be run; beyond that the messages stay without labels.
 constexpr std::size_t kWaitingBytesMax = 64U << 20;
 
@@ -105,8 +105,9 @@ Task<Result<bool>> Changes::apply_unshielded(session::SessionId id, Change chang
     const auto before =
         labels_of(from || patch.contains("labels") ? from : json::find_array(row->meta, "labels"));
     const auto after = changed(before, change);
-    if (after.size() > kLabelsMax && after.size() > before.size())
-      co_return Error(Errc::invalid, fmt::format("a session has at most {} labels", kLabelsMax));
+    if (after.size() > kSessionLabelsMax && after.size() > before.size())
+      co_return Error(Errc::invalid,
+                      fmt::format("a session has at most {} labels", kSessionLabelsMax));
     if (after != before || patch.contains("labels")) {
       if (after.empty()) {
         patch["labels"] = nullptr;
@@ -146,7 +147,7 @@ Task<void> Changes::label_by_rules(session::SessionId id, std::string words) {
   const auto* row = sessions_.find(id);
   auto has = labels_of(row ? json::find_array(row->meta, "labels") : nullptr).size();
   for (auto& label : found) {
-    if (has++ >= kLabelsMax) break;
+    if (has++ >= kSessionLabelsMax) break;
     change.add_labels.push_back(std::move(label));
   }
   if (change.add_labels.empty()) co_return;

@@ -62,7 +62,7 @@ Status check_tree(const std::vector<Label>& all) {
   return Ok{};
 }
 
-Result<Labels> read_before_change(std::string_view text) {
+Result<Labels> read_labels(std::string_view text) {
   std::vector<std::string> ignored;
   return parse_labels(text, kFile, ignored);
 }
@@ -175,7 +175,7 @@ Result<Labels> parse_labels(std::string_view text, std::string_view file,
 }
 
 Result<std::string> add_label(std::string_view text, const Label& label) {
-  REEF_TRY(const auto labels, read_before_change(text));
+  REEF_TRY(const auto labels, read_labels(text));
   REEF_CHECK(check_id("label", label.id));
   if (labels.find(label.id))
     return Error(Errc::conflict, fmt::format("label '{}' exists", label.id));
@@ -191,7 +191,7 @@ Result<std::string> add_label(std::string_view text, const Label& label) {
 
 Result<std::string> set_label(std::string_view text, std::string_view id,
                               const LabelChange& change) {
-  REEF_TRY(const auto labels, read_before_change(text));
+  REEF_TRY(const auto labels, read_labels(text));
   const auto place = place_of(labels, id);
   if (!place) return no_label(id, labels.all());
   auto all = labels.all();
@@ -209,7 +209,7 @@ Result<std::string> set_label(std::string_view text, std::string_view id,
 }
 
 Result<std::string> remove_label(std::string_view text, std::string_view id) {
-  REEF_TRY(const auto labels, read_before_change(text));
+  REEF_TRY(const auto labels, read_labels(text));
   const auto place = place_of(labels, id);
   if (!place) return no_label(id, labels.all());
   for (const auto& label : labels.all())
@@ -226,7 +226,7 @@ Result<std::string> remove_label(std::string_view text, std::string_view id) {
 
 Result<std::string> put_rule(std::string_view text, std::string_view label,
                              std::string_view pattern, std::string_view value) {
-  REEF_TRY(const auto labels, read_before_change(text));
+  REEF_TRY(const auto labels, read_labels(text));
   if (!labels.find(label)) return no_label(label, labels.all());
   REEF_TRY(const auto rule,
            make_rule(std::string(label), std::string(pattern), std::string(value)));
@@ -240,7 +240,7 @@ Result<std::string> put_rule(std::string_view text, std::string_view label,
 
 Result<std::string> remove_rule(std::string_view text, std::string_view label,
                                 std::string_view pattern) {
-  REEF_TRY(const auto labels, read_before_change(text));
+  REEF_TRY(const auto labels, read_labels(text));
   const auto place = place_of_rule(labels, label, pattern);
   if (!place)
     return Error(Errc::not_found, fmt::format("label '{}' has no rule with the pattern '{}'",

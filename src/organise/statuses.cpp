@@ -101,8 +101,8 @@ Fields fields_of(const SessionStatus& status) {
 }
 
 // As written, without what is put in.
-Result<std::vector<SessionStatus>> read(std::string_view text, std::string_view file,
-                                        std::vector<std::string>& warnings) {
+Result<std::vector<SessionStatus>> read_written(std::string_view text, std::string_view file,
+                                                std::vector<std::string>& warnings) {
   REEF_TRY(const auto root, parse_toml(text, file));
   std::vector<SessionStatus> all;
   const auto read_one = [&](Block& block) {
@@ -130,9 +130,9 @@ Result<std::vector<SessionStatus>> read(std::string_view text, std::string_view 
   return all;
 }
 
-Result<std::vector<SessionStatus>> read_before_change(std::string_view text) {
+Result<std::vector<SessionStatus>> read_statuses(std::string_view text) {
   std::vector<std::string> ignored;
-  return read(text, "statuses.toml", ignored);
+  return read_written(text, "statuses.toml", ignored);
 }
 
 // Its number among the blocks of the file; nullopt when it is not written there.
@@ -193,7 +193,7 @@ Result<bool> closed_from(std::string_view category) {
 
 Result<Statuses> parse_statuses(std::string_view text, std::string_view file,
                                 std::vector<std::string>& warnings) {
-  REEF_TRY(auto all, read(text, file, warnings));
+  REEF_TRY(auto all, read_written(text, file, warnings));
   put_in_fixed(all);
   return Statuses(std::move(all));
 }
@@ -203,7 +203,7 @@ std::string_view shipped_statuses() {
 }
 
 Result<std::string> add_status(std::string_view text, const SessionStatus& status) {
-  REEF_TRY(auto all, read_before_change(text));
+  REEF_TRY(auto all, read_statuses(text));
   const bool there = place_in(all, status.id) || status.fixed();
   REEF_CHECK(check_new_id(status.id));
   if (there) return Error(Errc::conflict, fmt::format("status '{}' exists", status.id));
@@ -216,7 +216,7 @@ Result<std::string> add_status(std::string_view text, const SessionStatus& statu
 
 Result<std::string> set_status(std::string_view text, std::string_view id,
                                const StatusChange& change) {
-  REEF_TRY(auto written, read_before_change(text));
+  REEF_TRY(auto written, read_statuses(text));
   const auto place = place_in(written, id);
   put_in_fixed(written);
   const auto here = place_in(written, id);
@@ -235,7 +235,7 @@ Result<std::string> set_status(std::string_view text, std::string_view id,
 }
 
 Result<std::string> remove_status(std::string_view text, std::string_view id) {
-  REEF_TRY(auto written, read_before_change(text));
+  REEF_TRY(auto written, read_statuses(text));
   if (find_fixed(id))
     return Error(Errc::invalid, fmt::format("status '{}' always exists and cannot be removed", id));
   const auto place = place_in(written, id);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kUsualBytes = 4096;
 
 // One line being read.
-struct Reading {
+struct PeekReader {
   json::Scanner in;
   std::size_t bytes_max;  // of text that are taken
   Peek& found;
@@ -76,7 +76,7 @@ bool peek(std::string_view line, std::size_t bytes_max, Peek& into, bool text_on
   into.text.clear();
   into.role = Role::user;
   into.hidden = false;
-  Reading reading{json::Scanner(line), std::min(bytes_max, line.size()) + 1, into, text_only};
+  PeekReader reading{json::Scanner(line), std::min(bytes_max, line.size()) + 1, into, text_only};
   if (!reading.line() && !reading.enough) return false;
   const bool plain = reading.role == "user" || reading.role == "assistant" ||
                      (reading.role == "toolResult" && !into.tool.empty());

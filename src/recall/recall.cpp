@@ -556,10 +556,6 @@ std::optional<search::GroupSet> groups_for(const session::Sessions& sessions,
   return set;
 }
 
-std::int64_t millis(TimePoint time) {
-  return time.time_since_epoch().count();
-}
-
 }  // namespace
 
 Task<Result<Answer>> Recall::search(Ask ask) {
@@ -586,8 +582,8 @@ Task<Result<Answer>> Recall::search(Ask ask) {
   const auto groups = groups_for(sessions_, *index_, ask, question, test);
   search::Filter filter;
   if (groups) filter.groups = &*groups;
-  if (question.after) filter.time_from_ms = millis(*question.after);
-  if (question.before) filter.time_to_ms = millis(*question.before);
+  if (question.after) filter.time_from_ms = unix_millis(*question.after);
+  if (question.before) filter.time_to_ms = unix_millis(*question.before);
   const auto excluded = ask.exclude ? index_->find_group(ask.exclude->text()) : std::nullopt;
   if (excluded || question.role || question.not_role)
     filter.accept = [&](const search::DocumentRow& row) {

@@ -144,7 +144,7 @@ class Beginnings {
   std::vector<Pair> pairs_;
 };
 
-bool is_space(char c) {
+bool is_gap(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
@@ -240,8 +240,8 @@ std::vector<Found> find_all(std::string_view text, const Wanted& wanted) {
   for (std::size_t looked = 0; looked < text.size();) {
     auto at = wanted.beginnings.next(text, looked);
     auto end = at;
-    while (at > looked && !is_space(text[at - 1])) --at;
-    while (end < text.size() && !is_space(text[end])) ++end;
+    while (at > looked && !is_gap(text[at - 1])) --at;
+    while (end < text.size() && !is_gap(text[end])) ++end;
     looked = end + 1;
     const auto word = text.substr(at, end - at);
     if (const auto plain = plain_word(word); plain.size > 0) {
@@ -308,16 +308,16 @@ Snippet Snippets::make(std::string_view text, std::size_t bytes_max) const {
     end = begin + bytes_max;
     while (begin > 0 && begin < end && inside_character(text, begin)) ++begin;
     while (end > begin && inside_character(text, end)) --end;
-    if (begin > 0 && !is_space(text[begin - 1]))
+    if (begin > 0 && !is_gap(text[begin - 1]))
       for (auto at = begin; at < std::min(match.first, begin + kTidyBytesMax); ++at)
-        if (is_space(text[at])) {
+        if (is_gap(text[at])) {
           begin = at + 1;
           break;
         }
-    if (end < text.size() && !is_space(text[end]))
+    if (end < text.size() && !is_gap(text[end]))
       for (auto at = end; at > std::max({match.second, begin, end - std::min(end, kTidyBytesMax)});
            --at)
-        if (is_space(text[at - 1])) {
+        if (is_gap(text[at - 1])) {
           end = at - 1;
           break;
         }

@@ -44,12 +44,6 @@ Task<ServerMessage> info_when_done(Node& node, Task<Status> work, std::string na
   co_return info_of(node, name);
 }
 
-Task<ServerMessage> pong_when_done(Task<Status> work) {
-  const auto done = co_await std::move(work);
-  if (!done) co_return protocol::make_error(done.error());
-  co_return protocol::make_pong();
-}
-
 }  // namespace
 
 protocol::Answer answer_list_agents(Node& node) {

@@ -6,8 +6,6 @@
 namespace reef::server {
 namespace {
 
-constexpr std::size_t kDataPerMessage = 256U << 10;
-
 class BackupStream final : public protocol::MessageStream {
  public:
   explicit BackupStream(Node& node) : node_(node), files_(node.home) {}

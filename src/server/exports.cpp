@@ -15,7 +15,6 @@
 namespace reef::server {
 namespace {
 
-constexpr std::size_t kDataPerMessage = 256U << 10;
 constexpr std::size_t kSessionFilesMax = 100'000;
 
 // What lies in the folders of a session, in the order of their names; links are not followed.

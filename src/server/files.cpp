@@ -9,7 +9,6 @@ namespace reef::server {
 namespace {
 
 constexpr std::size_t kFilesPerMessage = 500;
-constexpr std::uint64_t kDataPerMessage = 256U << 10;
 
 void fill(protocol::FileInfo& out, const session::FileInfo& file) {
   out.set_path(file.path);
@@ -116,7 +115,7 @@ class FileStream final : public protocol::MessageStream {
       file_ = *std::move(opened);
       fill(*out.mutable_file(), file_->info());
     }
-    const auto want = std::min(left_, kDataPerMessage);
+    const auto want = std::min<std::uint64_t>(left_, kDataPerMessage);
     auto piece = co_await file_->read(at_, want);
     if (!piece) {
       done_ = true;

@@ -98,12 +98,6 @@ Task<ServerMessage> info_when_done(mcp::Pool& pool, Task<Status> work, std::stri
   co_return info_of(pool, agent, name);
 }
 
-Task<ServerMessage> pong_when_done(Task<Status> work) {
-  const auto done = co_await std::move(work);
-  if (!done) co_return protocol::make_error(done.error());
-  co_return protocol::make_pong();
-}
-
 std::string shown(std::string_view text) {
   return utf8::excerpt(utf8::single_line(utf8::printable(text)), kShownBytesMax);
 }

@@ -9,7 +9,6 @@ namespace reef::server {
 namespace {
 
 constexpr std::size_t kRowsPerMessage = 500;
-constexpr std::size_t kDataPerMessage = 256U << 10;
 // Of contents in one message; one entry may be more.
 constexpr std::size_t kContentPerMessage = 1U << 20;
 // Larger than this an entry does not fit a frame; `memory dump` takes it out.

@@ -74,12 +74,6 @@ Task<ServerMessage> list_models(Node& node, std::string only) {
   co_return message;
 }
 
-Task<ServerMessage> pong_when_done(Task<Status> work) {
-  const auto done = co_await std::move(work);
-  if (!done) co_return protocol::make_error(done.error());
-  co_return protocol::make_pong();
-}
-
 Task<ServerMessage> set_active(Node& node, std::string model) {
   const auto route = node.models.providers()->route(model);
   if (!route) co_return protocol::make_error(route.error());

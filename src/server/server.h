@@ -218,6 +218,9 @@ protocol::Answer answer_finish_mcp_login(Node& node, const protocol::FinishMcpLo
 protocol::Answer answer_logout_mcp(Node& node, const protocol::LogoutMcp& request);
 
 // What the groups share.
+// Bytes of a file in one message.
+inline constexpr std::size_t kDataPerMessage = 256U << 10;
+Task<protocol::ServerMessage> pong_when_done(Task<Status> work);
 // A server of an agent, or of the default one.
 Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std::string& name);
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);

@@ -11,7 +11,6 @@ namespace reef::server {
 namespace {
 
 constexpr std::size_t kRowsPerMessage = 500;
-constexpr std::size_t kDataPerMessage = 256U << 10;
 // How often a followed transcript is looked at although nobody here wrote to it.
 constexpr std::chrono::seconds kFollowStep{1};
 
@@ -194,6 +193,12 @@ void fill(const Node& node, protocol::SessionRow& out, const session::Row& row) 
   // A status that is not defined is kept, and shown as todo.
   const auto shown = node.definitions.known()->statuses.shown(row.text("sessionStatus"));
   out.set_details(session::details_of(row, shown));
+}
+
+Task<protocol::ServerMessage> pong_when_done(Task<Status> work) {
+  const auto done = co_await std::move(work);
+  if (!done) co_return protocol::make_error(done.error());
+  co_return protocol::make_pong();
 }
 
 Result<session::SessionId> known_session(const Node& node, const std::string& text) {

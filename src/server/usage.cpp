@@ -31,10 +31,10 @@ class UsageStream final : public protocol::MessageStream {
     auto& out = *message.mutable_usage_report();
     const auto end = std::min(at_ + kLinesPerMessage, report_.lines.size());
     for (; at_ < end; ++at_)
-      fill(*out.add_rows(), report_.lines[at_].name, report_.lines[at_].totals);
+      server::fill(*out.add_rows(), report_.lines[at_].name, report_.lines[at_].totals);
     done_ = at_ == report_.lines.size();
     out.set_last(done_);
-    if (done_) fill(*out.mutable_total(), "total", report_.total);
+    if (done_) server::fill(*out.mutable_total(), "total", report_.total);
     co_return message;
   }
 

@@ -7,10 +7,6 @@
 namespace reef::session {
 namespace {
 
-std::int64_t to_millis(TimePoint time) {
-  return time.time_since_epoch().count();
-}
-
 TimePoint time_from(const json::object& in) {
   return TimePoint(std::chrono::milliseconds(json::find_int(in, "timestamp").value_or(0)));
 }
@@ -190,7 +186,7 @@ json::object to_json(const Message& message) {
                         [](const UserMessage& m) {
                           return json::object{{"role", "user"},
                                               {"content", to_json(m.content)},
-                                              {"timestamp", to_millis(m.time)}};
+                                              {"timestamp", unix_millis(m.time)}};
                         },
                         [](const AssistantMessage& m) {
                           json::object out{{"role", "assistant"},
@@ -201,7 +197,7 @@ json::object to_json(const Message& message) {
                                            {"usage", to_json(m.usage)},
                                            {"stopReason", name_of(m.stop_reason)}};
                           if (!m.error_message.empty()) out["errorMessage"] = m.error_message;
-                          out["timestamp"] = to_millis(m.time);
+                          out["timestamp"] = unix_millis(m.time);
                           return out;
                         },
                         [](const ToolResultMessage& m) {
@@ -211,13 +207,13 @@ json::object to_json(const Message& message) {
                                            {"content", to_json(m.content)}};
                           if (!m.details.empty()) out["details"] = m.details;
                           out["isError"] = m.is_error;
-                          out["timestamp"] = to_millis(m.time);
+                          out["timestamp"] = unix_millis(m.time);
                           return out;
                         },
                         [](const SummaryMessage& m) {
                           return json::object{{"role", role_of(m)},
                                               {"summary", m.summary},
-                                              {"timestamp", to_millis(m.time)}};
+                                              {"timestamp", unix_millis(m.time)}};
                         },
                         [](const auto& m) { return m.raw; },
                     },

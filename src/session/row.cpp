@@ -69,9 +69,6 @@ std::string model_of(const json::object& in) {
   return out;
 }
 
-std::int64_t millis(TimePoint time) {
-  return time.time_since_epoch().count();
-}
 TimePoint from_millis(std::int64_t value) {
   return TimePoint(std::chrono::milliseconds(value));
 }
@@ -120,7 +117,7 @@ TimePoint Row::archived_at() const {
 }
 
 std::int64_t Row::bound_at() const {
-  return json::find_int(meta, "boundAt").value_or(millis(created));
+  return json::find_int(meta, "boundAt").value_or(unix_millis(created));
 }
 
 Row start_row(SessionId id, const Header& header) {

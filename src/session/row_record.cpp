@@ -1,4 +1,5 @@
-// Rows as the catalog writes them. Reading is done without a tree: a start reads all there are.
+// Rows as the catalog writes them. RecordReader is done without a tree: a start reads all there
+// are.
 
 #include <utility>
 
@@ -11,10 +12,6 @@ namespace {
 
 // Rows of another version are read from their transcripts again.
 constexpr std::int64_t kVersion = 2;
-
-std::int64_t millis(TimePoint time) {
-  return time.time_since_epoch().count();
-}
 
 void append(json::array& out, const TokenTotals& totals) {
   out.insert(out.end(), {totals.input, totals.output, totals.cache_read, totals.cache_write,
@@ -34,7 +31,7 @@ json::array days_to_json(const std::vector<DayUsage>& days) {
 }
 
 // One record being read.
-struct Reading {
+struct RecordReader {
   json::Scanner in;
   bool high = false;  // some text is not ASCII
   std::int64_t version = 0;
@@ -115,9 +112,9 @@ json::object to_json(const Row& row) {
   return json::object{{"id", row.id.text()},
                       {"v", kVersion},
                       {"bytes", row.bytes},
-                      {"created", millis(row.created)},
-                      {"updated", millis(row.updated)},
-                      {"lastAssistant", millis(row.last_assistant)},
+                      {"created", unix_millis(row.created)},
+                      {"updated", unix_millis(row.updated)},
+                      {"lastAssistant", unix_millis(row.last_assistant)},
                       {"lastRole", row.last_role},
                       {"preview", row.preview},
                       {"messages", row.message_count},
@@ -132,7 +129,7 @@ json::object to_json(const Row& row) {
 }
 
 std::optional<RowRecord> read_record(std::string_view object) {
-  Reading reading{json::Scanner(object)};
+  RecordReader reading{json::Scanner(object)};
   std::optional<RowRecord> out;
   const bool read = reading.in.members([&](std::string_view name) {
     if (out) return name == "gone" ? reading.in.truth(out->gone) : reading.member(name, out->row);

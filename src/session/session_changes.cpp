@@ -13,13 +13,7 @@
 #include "session/session.h"
 
 namespace reef::session {
-namespace {
-
-std::int64_t millis(TimePoint time) {
-  return time.time_since_epoch().count();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Task<Status> Sessions::append_to(SessionId id, Draft draft, std::optional<EntryId> parent) {
   REEF_CO_TRY(const auto session, co_await open(std::move(id)));
@@ -30,7 +24,7 @@ Task<Status> Sessions::append_to(SessionId id, Draft draft, std::optional<EntryI
 
 // Later than any binding of the key there is, also when the clock stands still or went back.
 std::int64_t Sessions::next_binding(const Key& key) const {
-  const auto now = millis(clock_.now());
+  const auto now = unix_millis(clock_.now());
   const auto bound = current(key);
   const auto* row = bound ? find(*bound) : nullptr;
   return row ? std::max(now, row->bound_at() + 1) : now;
@@ -48,7 +42,7 @@ Task<Result<Key>> Sessions::resume(SessionId id, std::optional<Key> key) {
   }
   const auto bound_at = next_binding(*key);
   json::object patch{
-      {"key", key->text()}, {"boundAt", bound_at}, {"lastUsedAt", millis(clock_.now())}};
+      {"key", key->text()}, {"boundAt", bound_at}, {"lastUsedAt", unix_millis(clock_.now())}};
   // A session from elsewhere gets its pair from the key.
   if (const auto pair = key->pair(); pair && row->agent().empty()) {
     patch["agent"] = pair->first;
@@ -95,7 +89,7 @@ Task<Status> Sessions::patch(SessionId id, json::object patch) {
     if (!on) {
       patch["archivedAt"] = nullptr;
     } else if (row && !row->flag("isArchived")) {
-      patch["archivedAt"] = millis(clock_.now());
+      patch["archivedAt"] = unix_millis(clock_.now());
     }
   }
   if (!patch.empty()) drafts.push_back(draft_meta(std::move(patch)));

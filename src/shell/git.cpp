@@ -8,7 +8,7 @@
 namespace reef::shell {
 namespace {
 
-constexpr std::string_view kAnyWords =
+constexpr std::string_view kQuietCommands =
     "status rev-parse ls-files ls-tree describe name-rev merge-base for-each-ref show-ref "
     "show-branch cherry "
     "check-ignore check-attr count-objects version";
@@ -102,7 +102,7 @@ Objection subcommand(std::string_view name, Call call) {
   const auto first = [&](std::string_view list) {
     return !call.empty() && call.front().literal && is_listed(*call.front().literal, list);
   };
-  if (is_listed(name, kAnyWords)) return {};
+  if (is_listed(name, kQuietCommands)) return {};
   if (is_listed(
           name,
           "log show diff whatchanged shortlog diff-tree diff-index diff-files rev-list range-diff "

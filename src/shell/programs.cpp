@@ -9,7 +9,7 @@ namespace reef::shell {
 namespace {
 
 // No word of theirs makes them write, run a program, or reach the network.
-constexpr std::string_view kAnyWords =
+constexpr std::string_view kQuietPrograms =
     "cat tac head tail wc ls dir vdir stat du df cut tr paste comm join nl fold fmt rev expand "
     "unexpand "
     "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base32 base64 basenc "
@@ -260,7 +260,7 @@ Objection objection_to(std::string_view program, Call call) {
     if (call.empty() || !call.back().is("]")) return "a '[' is not closed";
     return objection_to_test(call.first(call.size() - 1));
   }
-  if (is_listed(program, kAnyWords)) return {};
+  if (is_listed(program, kQuietPrograms)) return {};
   if (const auto check = checks().find(program); check != checks().end())
     return check->second(call);
   if (const auto known = table().find(program); known != table().end())

@@ -23,7 +23,7 @@ using test::value_of;
 using Lines = std::vector<std::string>;
 
 constexpr std::string_view kWorkspace = "/h/.craft-agent/workspaces/lab";
-constexpr std::string_view kHeader =
+constexpr std::string_view kCraftHeader =
     R"({"id":"260304-keen-otter","workspaceRootPath":"~/.craft-agent/workspaces/lab","sdkSessionId":"0d1c","sdkCwd":"/code/app","createdAt":1772600000000,"lastUsedAt":1772600900000,"name":"Parser speedup","sessionStatus":"needs-review","labels":["code","priority::2"],"isFlagged":true,"hasUnread":true,"permissionMode":"ask-to-edit","workingDirectory":"/code/app","model":"some-model","thinkingLevel":"max","messageCount":4,"preview":"x","tokenUsage":{"costUsd":0.07},"future":{"a":1}})";
 
 class Craft : public testing::Test {
@@ -50,7 +50,7 @@ class Craft : public testing::Test {
 
 TEST_F(Craft, ASessionFolderBecomesASession) {
   put_session({
-      std::string(kHeader),
+      std::string(kCraftHeader),
       R"({"id":"msg-1772600700000-q9w8e7","content":"Make the parser faster","timestamp":1772600700000,"type":"user"})",
       R"({"id":"msg-1772600710000-z1x2c3","content":"Looking at the hot loop first. 🔥","timestamp":1772600710000,"isIntermediate":true,"turnId":"msg_01AB","type":"assistant"})",
       R"({"id":"msg-1772600711000-v4b5n6","content":"Running Read...","timestamp":1772600711000,"toolName":"Read","toolUseId":"toolu_7","toolInput":{"file_path":"./src/p.c"},"toolStatus":"completed","toolIntent":"inspect parser","turnId":"msg_01AB","toolResult":"1 int main","isError":false,"type":"tool"})",
@@ -113,7 +113,7 @@ TEST_F(Craft, FilesComeAlongAndReferencesFollowThem) {
   files_.put(path + "/tmp/resized.png", "no");
   files_.put(path + "/.pi-sessions/a.jsonl", "no");
   put_session(
-      {std::string(kHeader),
+      {std::string(kCraftHeader),
        R"({"id":"m1","type":"user","content":"see {{SESSION_PATH}}/data/x","attachments":[{"id":"5b1e","type":"image","name":"flame.png","mimeType":"image/png","size":3,"storedPath":"{{SESSION_PATH}}/attachments/5b1e_flame.png","thumbnailPath":"{{SESSION_PATH}}/attachments/5b1e_thumb.png","resizedBase64":"UE5H"},{"storedPath":"{{SESSION_PATH}}/../../../secret","name":"../x"},7]})",
        R"({"id":"p1","type":"plan","content":"# Plan","planPath":"/elsewhere/sessions/260304-keen-otter/plans/speed.md"})"});
   read();
@@ -162,7 +162,7 @@ TEST_F(Craft, StatusesAndLabelsAreDefined) {
 }]
 }]
 })");
-  put_session({std::string(kHeader)});
+  put_session({std::string(kCraftHeader)});
   read();
   ASSERT_EQ(intake_.definitions().size(), 5U);
   EXPECT_EQ(
@@ -176,7 +176,7 @@ TEST_F(Craft, StatusesAndLabelsAreDefined) {
 }
 
 TEST_F(Craft, WorkspacesElsewhereAreFoundOnce) {
-  put_session({std::string(kHeader)});
+  put_session({std::string(kCraftHeader)});
   files_.put("/work/repo/sessions/s2/session.jsonl", R"({"id":"s2","createdAt":1772600000000})");
   files_.put(
       "/h/.craft-agent/config.json",
@@ -215,7 +215,7 @@ TEST_F(Craft, TornWrongAndUnknownLinesAreNamedOrKept) {
 
 TEST_F(Craft, ALineOfOursThatLostItsIdIsKept) {
   put_session({
-      std::string(kHeader),
+      std::string(kCraftHeader),
       R"({"content":"first","timestamp":1772600700000,"type":"user","reef":{"orphan":true}})",
       R"({"content":"second","timestamp":1772600701000,"type":"user","reef":{"orphan":true}})",
   });
@@ -238,15 +238,16 @@ TEST_F(Craft, ABrokenHeaderLosesOnlyItself) {
 }
 
 TEST_F(Craft, WhatOnlyATemporaryFileHoldsIsSaved) {
-  files_.put(folder("s") + "/session.jsonl.tmp",
-             std::string(kHeader) + "\n{\"id\":\"m1\",\"type\":\"user\",\"content\":\"hi\"}\n");
+  files_.put(
+      folder("s") + "/session.jsonl.tmp",
+      std::string(kCraftHeader) + "\n{\"id\":\"m1\",\"type\":\"user\",\"content\":\"hi\"}\n");
   read();
   EXPECT_EQ(only().said(), Lines{"user: hi"});
 }
 
 TEST_F(Craft, TheSameIdsAtEveryImport) {
   const Lines lines = {
-      std::string(kHeader), R"({"id":"m1","type":"user","content":"hi"})",
+      std::string(kCraftHeader), R"({"id":"m1","type":"user","content":"hi"})",
       R"({"id":"t1","type":"tool","toolName":"T","toolUseId":"u","toolStatus":"executing"})"};
   put_session(lines);
   read();
@@ -270,7 +271,7 @@ TEST_F(Craft, TheSameIdsAtEveryImport) {
 TEST_F(Craft, HugeResultsAndPicturesAreReadWhole) {
   const std::string huge(5'000'000, 'r');
   put_session(
-      {std::string(kHeader),
+      {std::string(kCraftHeader),
        fmt::format(R"({{"id":"t","type":"tool","toolName":"T","toolUseId":"u","toolResult":"{}"}})",
                    huge)});
   read();
@@ -291,7 +292,7 @@ TEST(CraftOnDisk, LinksAndPipesAreNotFollowedOrWaitedFor) {
   value_of(make_directories(files, session + "/attachments"));
   value_of(make_directories(files, home / "sessions/pipe"));
   test::write_file(home / "secret", "secret");
-  test::write_file(session + "/session.jsonl", std::string(kHeader) + "\n");
+  test::write_file(session + "/session.jsonl", std::string(kCraftHeader) + "\n");
   test::write_file(session + "/attachments/plain.txt", "plain");
   ASSERT_EQ(::symlink((home / "secret").c_str(), (session + "/attachments/link").c_str()), 0);
   ASSERT_EQ(::symlink(home.path().c_str(), (session + "/data").c_str()), 0);
@@ -337,7 +338,7 @@ class CraftBundle : public Craft {
 
 TEST_F(CraftBundle, ABundleIsASessionWithItsFiles) {
   read_bundle(bundle(
-      kHeader,
+      kCraftHeader,
       R"({"id":"m1","type":"user","content":"a \"quote\" } ] \\","attachments":[{"storedPath":"/their/home/sessions/260304-keen-otter/attachments/a.txt"}]}, {"id":"m2","type":"assistant","content":"ok"})",
       fmt::format(
           R"({{"relativePath":"attachments/a.txt","contentBase64":"{}","size":5}},{{"relativePath":"notes.md","contentBase64":"","size":0}})",
@@ -374,7 +375,7 @@ TEST_F(CraftBundle, WhatIsNoBundleIsNamedAndNothingComesOfIt) {
 
 TEST_F(CraftBundle, BadFilesAreLeftOutByName) {
   read_bundle(bundle(
-      kHeader, R"({"id":"m1","type":"user","content":"hi"},17)",
+      kCraftHeader, R"({"id":"m1","type":"user","content":"hi"},17)",
       R"({"relativePath":"../evil","contentBase64":"","size":0},{"relativePath":"/etc/x","contentBase64":"","size":0},{"relativePath":"attachments//x","contentBase64":"","size":0},{"relativePath":"attachments\\x","contentBase64":"","size":0},{"relativePath":"attachments/long","contentBase64":"aGVsbG8=","size":4},{"relativePath":"attachments/bad","contentBase64":"*","size":1},{"relativePath":"tool-metadata.json","contentBase64":"","size":0},{"relativePath":"attachments/good","contentBase64":"aGVsbG8=","size":5},"x")"));
   ASSERT_EQ(first_.size(), 1U);
   EXPECT_EQ(first_[0].said(), Lines{"user: hi"});
@@ -383,7 +384,7 @@ TEST_F(CraftBundle, BadFilesAreLeftOutByName) {
 }
 
 TEST_F(CraftBundle, OneThatIsCutShortKeepsWhatItHas) {
-  const auto whole = bundle(kHeader, R"({"id":"m1","type":"user","content":"hi"})",
+  const auto whole = bundle(kCraftHeader, R"({"id":"m1","type":"user","content":"hi"})",
                             R"({"relativePath":"data/x","contentBase64":"aGVsbG8=","size":5})");
   read_bundle(whole.substr(0, whole.find("branchInfo")));
   ASSERT_EQ(first_.size(), 1U);
@@ -395,7 +396,7 @@ TEST_F(CraftBundle, OneThatIsCutShortKeepsWhatItHas) {
 TEST_F(CraftBundle, FilesMayStandBeforeTheSession) {
   read_bundle(fmt::format(
       R"({{"files":[{{"size":5,"relativePath":"data/x","contentBase64":"aGVsbG8="}}],"session":{{"messages":[{{"id":"m1","type":"user","content":"hi"}}],"header":{}}},"version":1}})",
-      kHeader));
+      kCraftHeader));
   ASSERT_EQ(first_.size(), 1U);
   EXPECT_EQ(first_[0].said(), Lines{"user: hi"});
   EXPECT_EQ(first_[0].files.size(), 1U);

@@ -65,7 +65,7 @@ TEST(Source, APipeOrAFolderIsNoFileAndNobodyWaits) {
 TEST(Source, TellsClocksApart) {
   const auto millis = [](json::value value) {
     const auto time = time_from(&value);
-    return time ? to_millis(*time) : -1;
+    return time ? unix_millis(*time) : -1;
   };
   EXPECT_EQ(millis(1'772'600'000'123), 1'772'600'000'123);
   EXPECT_EQ(millis(1'772'600'000), 1'772'600'000'000);

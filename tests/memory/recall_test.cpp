@@ -9,7 +9,7 @@
 namespace reef::memory {
 namespace {
 
-Contents contents_of(std::vector<Entry> entries) {
+Contents numbered(std::vector<Entry> entries) {
   Contents contents;
   for (auto& entry : entries) {
     entry.id = contents.next_id++;
@@ -26,9 +26,9 @@ std::vector<std::string> names(const std::vector<Hit>& hits) {
 using Names = std::vector<std::string>;
 
 TEST(Recall, FindsByContentNameAndAliasAndRanksKindsTogether) {
-  const Index index(contents_of({{0, 1, Kind::note, "deploy", "the key is in the blue vault", {}},
-                                 {0, 2, Kind::archive, "week-1", "talked about the vault door", {}},
-                                 {0, 3, Kind::note, "coffee", "black", {"espresso"}}}),
+  const Index index(numbered({{0, 1, Kind::note, "deploy", "the key is in the blue vault", {}},
+                              {0, 2, Kind::archive, "week-1", "talked about the vault door", {}},
+                              {0, 3, Kind::note, "coffee", "black", {"espresso"}}}),
                     nullptr);
   EXPECT_EQ(names(index.search("Deploy", 5)), Names{"deploy"});
   EXPECT_EQ(names(index.search("ESPRESSO?", 5)), Names{"coffee"});
@@ -40,17 +40,17 @@ TEST(Recall, FindsByContentNameAndAliasAndRanksKindsTogether) {
 }
 
 TEST(Recall, EqualScoresAreInAFixedOrderYoungestFirst) {
-  const Index index(contents_of({{0, 5, Kind::note, "a", "same", {}},
-                                 {0, 9, Kind::note, "b", "same", {}},
-                                 {0, 5, Kind::note, "c", "same", {}}}),
+  const Index index(numbered({{0, 5, Kind::note, "a", "same", {}},
+                              {0, 9, Kind::note, "b", "same", {}},
+                              {0, 5, Kind::note, "c", "same", {}}}),
                     nullptr);
   EXPECT_EQ(names(index.search("same", 5)), (Names{"b", "c", "a"}));
 }
 
 TEST(Recall, WordsAreThoseOfSessionSearch) {
   const Index index(
-      contents_of({{0, 1, Kind::note, "café", "they were painting src/io/parse_config.cpp", {}},
-                   {0, 2, Kind::note, "city", "東京都に住む", {}}}),
+      numbered({{0, 1, Kind::note, "café", "they were painting src/io/parse_config.cpp", {}},
+                {0, 2, Kind::note, "city", "東京都に住む", {}}}),
       nullptr);
   for (const auto* query :
        {"CAFE", "painted", "config", "parse_config.cpp", "src/io/parse_config.cpp"})
@@ -65,7 +65,7 @@ TEST(Recall, ALongTextIsFoundToItsEnd) {
   Entry entry{0, 1, Kind::archive, "long", "", {}};
   for (int i = 0; i < 200'000; ++i) entry.content += "a ";
   entry.content += "needle";
-  const Index index(contents_of({entry}), nullptr);
+  const Index index(numbered({entry}), nullptr);
   EXPECT_EQ(names(index.search("needle", 5)), Names{"long"});
 }
 
@@ -90,7 +90,7 @@ TEST(Recall, ScoresAreThoseOfBm25) {
     entries.push_back(std::move(entry));
     bags.push_back(std::move(bag));
   }
-  const Index index(contents_of(entries), nullptr);
+  const Index index(numbered(entries), nullptr);
   double average = 0;
   for (const auto& bag : bags) average += double(bag.size()) / double(bags.size());
   for (const Names& query :
@@ -119,8 +119,8 @@ TEST(Recall, ScoresAreThoseOfBm25) {
 }
 
 TEST(Recall, AnIndexMadeFromAnotherIsTheSame) {
-  auto contents = contents_of(
-      {{0, 1, Kind::note, "a", "one two", {}}, {0, 2, Kind::note, "b", "two three", {}}});
+  auto contents =
+      numbered({{0, 1, Kind::note, "a", "one two", {}}, {0, 2, Kind::note, "b", "two three", {}}});
   const Index before(contents, nullptr);
   contents.entries.erase(contents.entries.begin());
   contents.entries.push_back(

@@ -14,8 +14,8 @@ TimePoint at(const std::string& iso) {
 class FilterTest : public testing::Test {
  protected:
   FilterTest() {
-    std::vector<std::string> warnings;
-    auto statuses_read = parse_statuses(shipped_statuses(), "s", warnings);
+    std::vector<std::string> ignored;
+    auto statuses_read = parse_statuses(shipped_statuses(), "s", ignored);
     auto labels_read = parse_labels(R"(
 [[label]]
 id = "code"
@@ -35,8 +35,8 @@ type = "date"
 id = "project"
 type = "string"
 )",
-                                    "l", warnings);
-    EXPECT_TRUE(statuses_read && labels_read && warnings.empty());
+                                    "l", ignored);
+    EXPECT_TRUE(statuses_read && labels_read && ignored.empty());
     statuses = *statuses_read;
     labels = *labels_read;
     row.created = at("2026-01-01T00:00:00Z");

@@ -9,7 +9,7 @@
 namespace reef::session {
 namespace {
 
-const std::string kHeader =
+const std::string kFirstLine =
     R"({"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/x"})"
     "\n";
 
@@ -43,7 +43,7 @@ Tail tail_of(const std::string& bytes) {
 }
 
 TEST(Context, ACompactionReplacesWhatIsBeforeTheFirstKept) {
-  const auto bytes = kHeader + user("a", "", "one") + user("b", "a", "two") +
+  const auto bytes = kFirstLine + user("a", "", "one") + user("b", "a", "two") +
                      user("c", "b", "three") + compaction("k", "c", "c") + user("d", "k", "four");
   EXPECT_EQ(words(tail_of(bytes).context), "SUM k|three|four|");
 }
@@ -59,7 +59,8 @@ std::string reply(const std::string& id, const std::string& parent, const std::s
 
 TEST(Context, WhatAGuestSaidIsTaggedOnceAndItsThoughtsAreItsOwn) {
   const auto bytes =
-      kHeader + user("a", "", "one") + reply("b", "a", "", R"([{"type":"text","text":"host"}])") +
+      kFirstLine + user("a", "", "one") +
+      reply("b", "a", "", R"([{"type":"text","text":"host"}])") +
       reply(
           "c", "b", "critic",
           R"([{"type":"thinking","thinking":"hm","thinkingSignature":"s"},{"type":"text","text":"no"}])") +
@@ -85,7 +86,7 @@ TEST(Context, WhatAGuestSaidIsTaggedOnceAndItsThoughtsAreItsOwn) {
 
 TEST(Context, AnEditedReplyOfAGuestIsStillTheGuests) {
   const auto bytes =
-      kHeader + user("a", "", "one") +
+      kFirstLine + user("a", "", "one") +
       reply("b", "a", "critic", R"([{"type":"text","text":"no"}])") +
       entry("context_edit", "c", "b", R"(,"targetId":"b","replacement":{"content":"maybe"})");
   const auto given = for_model(tail_of(bytes).context);
@@ -108,32 +109,32 @@ TEST(Context, AGuestsNameStandsBesideTheMessage) {
 }
 
 TEST(Context, OnlyTheLastCompactionCounts) {
-  const auto bytes = kHeader + user("a", "", "one") + compaction("k", "a", "a") +
+  const auto bytes = kFirstLine + user("a", "", "one") + compaction("k", "a", "a") +
                      user("b", "k", "two") + compaction("l", "b", "b") + user("c", "l", "three");
   EXPECT_EQ(words(tail_of(bytes).context), "SUM l|two|three|");
 }
 
 TEST(Context, ACompactionThatKeepsNothingNamesItself) {
   const auto bytes =
-      kHeader + user("a", "", "one") + compaction("k", "a", "k") + user("b", "k", "two");
+      kFirstLine + user("a", "", "one") + compaction("k", "a", "k") + user("b", "k", "two");
   EXPECT_EQ(words(tail_of(bytes).context), "SUM k|two|");
 }
 
 TEST(Context, AFirstKeptThatIsNotOnTheBranchKeepsNothing) {
   const auto bytes =
-      kHeader + user("a", "", "one") + compaction("k", "a", "elsewhere") + user("b", "k", "two");
+      kFirstLine + user("a", "", "one") + compaction("k", "a", "elsewhere") + user("b", "k", "two");
   EXPECT_EQ(words(tail_of(bytes).context), "SUM k|two|");
 }
 
 TEST(Context, OtherBranchesAreNotSeen) {
-  const auto bytes = kHeader + user("a", "", "one") + user("b", "a", "left") +
+  const auto bytes = kFirstLine + user("a", "", "one") + user("b", "a", "left") +
                      user("c", "a", "right") + user("d", "c", "on");
   EXPECT_EQ(words(tail_of(bytes).context), "one|right|on|");
 }
 
 TEST(Context, SummariesNotesAndCommandsBecomeTheUsersWords) {
   const auto bytes =
-      kHeader + user("a", "", "one") +
+      kFirstLine + user("a", "", "one") +
       entry("branch_summary", "b", "a", R"(,"summary":"tried it","fromId":"a")") +
       entry("custom_message", "c", "b", R"(,"customType":"n","content":"a note","display":true)") +
       entry("message", "d", "c",
@@ -158,7 +159,7 @@ TEST(Context, SummariesNotesAndCommandsBecomeTheUsersWords) {
 
 TEST(Context, TheLastEditOfAMessageWins) {
   const auto bytes =
-      kHeader + user("a", "", "one") + user("b", "a", "two") +
+      kFirstLine + user("a", "", "one") + user("b", "a", "two") +
       entry("context_edit", "c", "b", R"(,"targetId":"a","replacement":null)") +
       entry("context_edit", "d", "c", R"(,"targetId":"b","replacement":{"content":"edited"})");
   EXPECT_EQ(words(tail_of(bytes).context), "edited|");
@@ -166,7 +167,7 @@ TEST(Context, TheLastEditOfAMessageWins) {
 
 TEST(Context, ModelAndThinkingAreTheLastOnTheBranch) {
   const auto bytes =
-      kHeader + entry("model_change", "a", "", R"(,"provider":"p","modelId":"m")") +
+      kFirstLine + entry("model_change", "a", "", R"(,"provider":"p","modelId":"m")") +
       entry("thinking_level_change", "b", "a", R"(,"thinkingLevel":"high")") +
       user("c", "b", "hi") +
       entry("message", "d", "c",
@@ -182,7 +183,7 @@ TEST(Context, ExtendingGivesWhatBuildingAnewGives) {
   const std::string lines[] = {user("a", "", "one"), user("b", "a", "two"),
                                entry("branch_summary", "c", "b", R"(,"summary":"s")"),
                                user("d", "c", "three")};
-  std::string bytes = kHeader;
+  std::string bytes = kFirstLine;
   Context extended;
   for (const auto& line : lines) {
     bytes += line;
@@ -194,7 +195,7 @@ TEST(Context, ExtendingGivesWhatBuildingAnewGives) {
 }
 
 TEST(Tail, ReadsOnlyTheEndOfALongSession) {
-  std::string bytes = kHeader;
+  std::string bytes = kFirstLine;
   std::string parent;
   for (int i = 0; i < 20'000; ++i) {
     const auto id = fmt::format("e{}", i);
@@ -212,7 +213,7 @@ TEST(Tail, ReadsOnlyTheEndOfALongSession) {
 TEST(Tail, BackwardsAndForwardsAgreeOnAnything) {
   SeededRandom random(20261115);
   for (int round = 0; round < 3000; ++round) {
-    std::string bytes = random.below(20) == 0 ? "" : kHeader;
+    std::string bytes = random.below(20) == 0 ? "" : kFirstLine;
     const auto lines = random.below(12);
     for (std::uint64_t i = 0; i < lines; ++i) {
       const auto name = [&] { return fmt::format("e{}", random.below(lines + 1)); };

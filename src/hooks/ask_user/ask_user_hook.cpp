@@ -37,10 +37,6 @@ const Description kAskUser{
            .type = Type::boolean,
            .description = "Whether several options may be chosen."}}}}};
 
-ToolAnswer failed(std::string text) {
-  return {std::move(text), true};
-}
-
 std::string short_text(const json::object& in, std::string_view name) {
   return std::string(utf8::prefix(text_of(in, name), kTextBytesMax));
 }

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/utf8.h"
+#include "hooks/description.h"
 #include "runtime/bounds.h"
 #include "runtime/permission.h"
 #include "runtime/scope.h"
@@ -22,10 +23,6 @@ constexpr std::string_view kWorkerPrompt =
     "You are a worker: another agent gave you the task in the first message. Do it with the tools "
     "you have, on your own. Your last message is the result and the only thing it sees: put into "
     "it what was asked for, what you found, and what you could not do.";
-
-ToolAnswer failed(std::string text) {
-  return {std::move(text), true};
-}
 
 // An agent that is in no configuration: the caller, with another name and prompt. So it has the
 // caller's model, and can reach nothing the caller cannot.

@@ -15,14 +15,14 @@ using runtime::Answer;
 using runtime::Question;
 
 constexpr std::size_t kFieldsMax = 20;
-constexpr std::size_t kOptionsMax = 50;
-constexpr std::size_t kTextBytesMax = 1000;
+constexpr std::size_t kFormOptionsMax = 50;
+constexpr std::size_t kFormTextBytesMax = 1000;
 constexpr std::size_t kLabelBytesMax = 200;
 constexpr std::string_view kDecline = "decline";
 constexpr std::string_view kYes = "Yes", kNo = "No", kDone = "Done", kAccept = "Accept",
                            kRefuse = "Decline";
 
-std::string text_of(const json::object& in, std::string_view key) {
+std::string title_text(const json::object& in, std::string_view key) {
   return utf8::printable(json::find_string(in, key).value_or(""));
 }
 
@@ -35,7 +35,7 @@ std::vector<Choice> choices_of(const json::object& schema) {
   std::vector<Choice> out;
   const auto* names = json::find_array(schema, "enumNames");
   if (const auto* values = json::find_array(schema, "enum"))
-    for (std::size_t i = 0; i < values->size() && out.size() < kOptionsMax; ++i) {
+    for (std::size_t i = 0; i < values->size() && out.size() < kFormOptionsMax; ++i) {
       const auto* value = (*values)[i].if_string();
       if (!value) continue;
       const auto* name = names && i < names->size() ? (*names)[i].if_string() : nullptr;
@@ -46,7 +46,7 @@ std::vector<Choice> choices_of(const json::object& schema) {
       for (const auto& one : *list) {
         const auto* fields = one.if_object();
         const auto value = fields ? json::find_string(*fields, "const") : std::nullopt;
-        if (!value || out.size() >= kOptionsMax) continue;
+        if (!value || out.size() >= kFormOptionsMax) continue;
         out.push_back({std::string(*value),
                        std::string(json::find_string(*fields, "title").value_or(*value))});
       }
@@ -154,13 +154,13 @@ bool is_open(const Answer& answer) {
 std::vector<Question> questions_from(const std::string& server,
                                      const mcp::Elicitation& elicitation) {
   const auto asked =
-      utf8::excerpt(utf8::single_line(utf8::printable(elicitation.message)), kTextBytesMax);
+      utf8::excerpt(utf8::single_line(utf8::printable(elicitation.message)), kFormTextBytesMax);
   std::vector<Question> out;
   Question only;
   only.header = server;
   if (!elicitation.url.empty()) {
     only.text = fmt::format("Server '{}' asks you to visit a page: {}\n{}", server, asked,
-                            utf8::excerpt(elicitation.url, kTextBytesMax));
+                            utf8::excerpt(elicitation.url, kFormTextBytesMax));
     only.options = {{std::string(kDone), "I have done what it asks for there"},
                     {std::string(kRefuse), "I will not"}};
     return {only};
@@ -174,14 +174,14 @@ std::vector<Question> questions_from(const std::string& server,
   for (const auto& field : fields) {
     const auto& schema = *field.schema;
     Question question;
-    const auto title = text_of(schema, "title");
+    const auto title = title_text(schema, "title");
     question.header = utf8::excerpt(title.empty() ? field.name : title);
     if (out.empty())
       question.text = fmt::format("Server '{}' asks: {}\n(\"{}\" refuses to tell it.)\n", server,
                                   asked, kDecline);
     question.text += question.header;
-    if (const auto what = text_of(schema, "description"); !what.empty())
-      question.text += ": " + utf8::excerpt(what, kTextBytesMax);
+    if (const auto what = title_text(schema, "description"); !what.empty())
+      question.text += ": " + utf8::excerpt(what, kFormTextBytesMax);
     if (const auto* otherwise = schema.if_contains("default"))
       question.text += fmt::format(" [{}]", utf8::excerpt(json::write(*otherwise), kLabelBytesMax));
     if (!field.required) question.text += " (optional)";

@@ -43,10 +43,6 @@ const Description kPrompt{
      {.name = "name", .description = "From mcp_list.", .required = true},
      {.name = "arguments", .description = "A JSON object of texts, when the prompt takes any."}}};
 
-ToolAnswer failed(std::string why) {
-  return {std::move(why), true};
-}
-
 std::string bounded(std::string text) {
   if (text.size() <= kAnswerBytesMax) return text;
   const auto left = text.size() - kAnswerBytesMax;

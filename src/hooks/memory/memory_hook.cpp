@@ -46,10 +46,6 @@ const Description kRemember{
       .type = Type::texts,
       .description = "Other names it may be looked for by."}}};
 
-ToolAnswer failed(std::string text) {
-  return {std::move(text), true};
-}
-
 Task<ToolAnswer> remember(Memory& memory, const json::object& arguments) {
   if (const auto good = check(kRemember, arguments); !good) co_return failed(good.error().what);
   memory::Remember operation{text_of(arguments, "name"), text_of(arguments, "content"), {}};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kAround = 3;
 // The work grows with its square, and so does the memory: 4 MB here.
-constexpr int kEditsMax = 1000;
+constexpr int kStepsMax = 1000;
 
 using Lines = std::vector<std::string_view>;
 
@@ -34,7 +34,7 @@ enum class Op : char { keep = ' ', remove = '-', add = '+' };
 std::vector<Op> shortest(const Lines& a, const Lines& b) {
   const int n = static_cast<int>(a.size());
   const int m = static_cast<int>(b.size());
-  const int most = std::min(n + m, kEditsMax);
+  const int most = std::min(n + m, kStepsMax);
   std::vector<std::vector<int>> history;  // of `reach`, after each number of edits
   const auto at = [&](std::vector<int>& v, int k, int edits) -> int& {
     return v[static_cast<std::size_t>(k + edits + 1)];

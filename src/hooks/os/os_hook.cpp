@@ -174,7 +174,7 @@ Task<ToolAnswer> OsHook::call(std::string tool, json::object arguments, Caller c
   if (tool == os::kEdit.name) co_return co_await os::edit(desk, arguments);
   if (tool == os::kSubmitPlan.name) co_return co_await os::submit_plan(desk, arguments);
   if (!may_run_bash(caller))
-    co_return os::failed(fmt::format(
+    co_return failed(fmt::format(
         "bash is not for senders from outside ({}); the agent's configuration can allow it",
         utf8::excerpt(caller.sender)));
   // What nobody was asked about the kernel holds to its word.

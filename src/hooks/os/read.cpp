@@ -17,7 +17,7 @@ using runtime::ToolAnswer;
 using Type = Parameter::Type;
 
 constexpr std::int64_t kLinesDefault = 2000;
-constexpr std::size_t kLineBytesMax = 2000;
+constexpr std::size_t kShownLineBytesMax = 2000;
 // What every provider takes.
 constexpr std::uint64_t kImageBytesMax = 5'000'000;
 constexpr std::size_t kLookedAt = 64U << 10;
@@ -59,7 +59,7 @@ std::string numbered(std::string_view text, std::size_t first, std::size_t count
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     if (++number < first) continue;
     if (line.ends_with('\r')) line.remove_suffix(1);
-    const auto part = utf8::prefix(line, kLineBytesMax);
+    const auto part = utf8::prefix(line, kShownLineBytesMax);
     auto shown = fmt::format("{}\t{}", number, utf8::sanitize(part));
     if (part.size() < line.size())
       shown += fmt::format(" [cut: the line has {} bytes]", line.size());

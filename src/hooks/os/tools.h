@@ -69,8 +69,4 @@ Task<runtime::ToolAnswer> glob(const Desk& desk, const json::object& arguments);
 Task<runtime::ToolAnswer> grep(const Desk& desk, const json::object& arguments);
 Task<runtime::ToolAnswer> submit_plan(const Desk& desk, const json::object& arguments);
 
-inline runtime::ToolAnswer failed(std::string text) {
-  return {std::move(text), true};
-}
-
 }  // namespace reef::hooks::os

@@ -60,10 +60,6 @@ const Description kList{
      kOffset,
      kCount}};
 
-ToolAnswer failed(std::string text) {
-  return {std::move(text), true};
-}
-
 recall::RowTest seen_by(const runtime::Caller& caller) {
   switch (caller.agent.sight) {
     case Agent::Sight::all:

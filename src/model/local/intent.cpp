@@ -61,7 +61,7 @@ bool has_any(std::string_view lower, const std::array<std::string_view, N>& part
   return false;
 }
 
-std::string trimmed(std::string_view text) {
+std::string bare(std::string_view text) {
   constexpr std::string_view kEnds = " \t\r\n.!?\"'";
   const auto begin = text.find_first_not_of(kEnds);
   if (begin == std::string_view::npos) return {};
@@ -97,18 +97,18 @@ Intent intent_of(std::string_view text) {
   const bool asks = rest.find('?') != std::string_view::npos;
   if (text.size() <= kCommandBytesMax) {
     if (const auto what = after(rest, lower, kRemember); what && !asks)
-      if (auto subject = trimmed(*what); !subject.empty())
+      if (auto subject = bare(*what); !subject.empty())
         return {Intent::Kind::remember, std::move(subject)};
     if (const auto what = after(rest, lower, kForget); what && !asks)
-      if (auto subject = trimmed(*what); !subject.empty())
+      if (auto subject = bare(*what); !subject.empty())
         return {Intent::Kind::forget, std::move(subject)};
     if (const auto what = after(rest, lower, kAbout))
-      if (auto subject = trimmed(*what); !subject.empty())
+      if (auto subject = bare(*what); !subject.empty())
         return {Intent::Kind::question, std::move(subject)};
     if (has_any(lower, kTitle)) return {Intent::Kind::title, {}};
     if (has_any(lower, kRecap)) return {Intent::Kind::recap, {}};
   }
-  if (is_question(rest)) return {Intent::Kind::question, trimmed(rest)};
+  if (is_question(rest)) return {Intent::Kind::question, bare(rest)};
   return {Intent::Kind::statement, {}};
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kQuoteChars = 300;
 // How much of one message is looked at: an answer must not take longer because a file was pasted.
-constexpr std::size_t kLookBytesMax = 16U << 10;
+constexpr std::size_t kAskedBytesMax = 16U << 10;
 constexpr std::size_t kRecentMax = 5;
 constexpr std::size_t kQuotesMax = 3;
 // Asked for: some are no use.
@@ -68,7 +68,7 @@ Talk read(const std::vector<session::MessagePtr>& messages) {
     if (!std::holds_alternative<session::UserMessage>(*messages[i])) continue;
     if (last < messages.size()) talk.earlier.push_back(Said{++number, std::move(talk.asked)});
     last = i;
-    talk.asked = std::string(utf8::prefix(session::text_of(*messages[i]), kLookBytesMax));
+    talk.asked = std::string(utf8::prefix(session::text_of(*messages[i]), kAskedBytesMax));
   }
   talk.before.assign(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(last));
   for (auto i = last; i < messages.size(); ++i)

@@ -35,7 +35,7 @@ constexpr std::uint64_t kDeviceIoctl = 1ULL << 15;  // version 5
 constexpr std::uint64_t kBindTcp = 1ULL << 0;
 constexpr std::uint64_t kConnectTcp = 1ULL << 1;
 constexpr std::uint64_t kAbstractSockets = 1ULL << 0;
-constexpr std::uint64_t kSignals = 1ULL << 1;
+constexpr std::uint64_t kScopeSignals = 1ULL << 1;
 
 std::uint64_t writing(int version) {
   auto rights = kWriteFile | kRemoveDir | kRemoveFile | kMakeAny;
@@ -64,7 +64,7 @@ int make_landlock(int version, bool read_only, bool no_network, const char* cons
   if (read_only) attributes.files = writing(version);
   if (no_network && version >= 4) attributes.network = kBindTcp | kConnectTcp;
   if (no_network && version >= 6) attributes.scoped |= kAbstractSockets;
-  if (read_only && version >= 6) attributes.scoped |= kSignals;
+  if (read_only && version >= 6) attributes.scoped |= kScopeSignals;
   if (version == 0 || (attributes.files | attributes.network | attributes.scoped) == 0) return 0;
 
   const std::size_t bytes = version >= 6 ? 24 : version >= 4 ? 16 : 8;

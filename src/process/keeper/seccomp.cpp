@@ -117,7 +117,7 @@ constexpr std::uint32_t kReadOnly[] = {
 };
 
 // Where Landlock cannot keep signals inside (before version 6), there are none at all.
-constexpr std::uint32_t kSignals[] = {
+constexpr std::uint32_t kSignalCalls[] = {
     SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, kPidfdSendSignal};
 
 // Without a name to send to, a pair stays a pair.
@@ -298,7 +298,7 @@ int put_on_seccomp(int landlock, bool read_only, bool no_network) {
   if (read_only) {
     filter.refuse_calls(kReadOnly);
     if (landlock < 6) {
-      filter.refuse_calls(kSignals);
+      filter.refuse_calls(kSignalCalls);
       check_owner(filter);
     }
     if (landlock < 3) check_truncation(filter);

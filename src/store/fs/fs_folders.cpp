@@ -20,12 +20,8 @@ namespace reef::store {
 namespace {
 
 constexpr std::size_t kCopyBytes = 1U << 20;
-constexpr int kDepthMax = 16;
+constexpr int kAttachmentDepthMax = 16;
 constexpr unsigned kNamesMax = 100'000;
-
-Fd open_directory(int parent, const char* name) {
-  return Fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
 
 // The directory `name`, made when it is not there.
 Result<Fd> make_directory(int parent, const std::string& name) {
@@ -105,7 +101,7 @@ void collect(Fd directory, const std::string& prefix, const std::string& after, 
     struct ::stat info = {};
     if (::fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
     auto path = fmt::format("{}/{}", prefix, name);
-    if (S_ISDIR(info.st_mode) && depth < kDepthMax) {
+    if (S_ISDIR(info.st_mode) && depth < kAttachmentDepthMax) {
       if (auto inner = open_directory(fd, entry->d_name))
         collect(std::move(inner), path, after, count, depth + 1, paths);
     } else if (S_ISREG(info.st_mode) && path > after) {
@@ -190,7 +186,7 @@ class FsNewFile final : public session::NewFile {
   Result<std::string> twin(int session, int attachments) {
     std::set<std::string> paths;
     collect(open_directory(attachments, "."), std::string(session::kAttachmentsFolder), "",
-            SIZE_MAX, kDepthMax, paths);
+            SIZE_MAX, kAttachmentDepthMax, paths);
     for (const auto& path : paths) {
       const auto other = open_file(session, path);
       if (!other || other->info.bytes != bytes_) continue;

@@ -155,9 +155,10 @@ Status sync_tree(Files& files, const std::string& folder, int depth_max) {
 Status sync_all(Files& files, const std::vector<session::Incoming>& sessions) {
   // A few are synced by themselves; for many, one sync of the file system is cheaper.
   constexpr std::size_t kFew = 4;
-  constexpr int kDepthMax = 8;
+  constexpr int kSessionDepthMax = 8;
   if (sessions.size() <= kFew) {
-    for (const auto& session : sessions) REEF_CHECK(sync_tree(files, session.folder, kDepthMax));
+    for (const auto& session : sessions)
+      REEF_CHECK(sync_tree(files, session.folder, kSessionDepthMax));
     return Ok{};
   }
   REEF_TRY(const Fd fd, files.open(sessions.front().folder, Files::Open::read));

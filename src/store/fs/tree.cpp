@@ -16,12 +16,7 @@ namespace reef::store {
 namespace {
 
 // Nobody nests so deep on purpose; every level costs a descriptor.
-constexpr int kDepthMax = 500;
-
-// A directory, never through a link.
-Fd open_directory(int parent, const char* name) {
-  return Fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
+constexpr int kTreeDepthMax = 500;
 
 std::vector<std::string> names_in(int directory) {
   struct Closer {
@@ -44,7 +39,7 @@ std::uint64_t bytes_in(int parent, const char* name, int depth) {
   struct ::stat info = {};
   if (::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return 0;
   if (S_ISREG(info.st_mode)) return static_cast<std::uint64_t>(info.st_size);
-  if (!S_ISDIR(info.st_mode) || depth > kDepthMax) return 0;
+  if (!S_ISDIR(info.st_mode) || depth > kTreeDepthMax) return 0;
   const auto directory = open_directory(parent, name);
   if (!directory) return 0;
   std::uint64_t sum = 0;
@@ -62,7 +57,7 @@ void make_writable(int parent, const char* name) {
 Status remove_in(int parent, const char* name, int depth) {
   if (::unlinkat(parent, name, 0) == 0 || errno == ENOENT) return Ok{};
   if (errno != EISDIR && errno != EPERM) return sys_error(errno, "remove " + std::string(name));
-  if (depth > kDepthMax)
+  if (depth > kTreeDepthMax)
     return Error(Errc::too_large, fmt::format("remove {}: nested too deep", name));
   make_writable(parent, name);
   const auto directory = open_directory(parent, name);
@@ -77,6 +72,10 @@ Status remove_in(int parent, const char* name, int depth) {
 }
 
 }  // namespace
+
+Fd open_directory(int parent, const char* name) {
+  return Fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
 
 std::uint64_t tree_bytes(const std::string& folder) {
   return bytes_in(AT_FDCWD, folder.c_str(), 0);
