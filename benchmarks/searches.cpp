@@ -234,6 +234,7 @@ Status measure(std::size_t messages, bool with_rivals) {
   row("engine: merging afterwards, s", number(in_seconds(built.merge)), "", none);
   row("engine: one more message, us of CPU", number(in_us(built.add)), "< 50", none);
   row("daemon: start to the first answer, ms", number(in_ms(daemon.restart)), "< 100", none);
+  row("daemon: the slowest of them, ms", number(in_ms(daemon.slowest_restart)), "", none);
   row("engine: opening to the first answer, ms", number(asked.first_ms), "", none);
   row("daemon: index on disk, % of the text", number(100 * daemon.index_mib / daemon.text_mib),
       "< 40", none);
@@ -244,7 +245,9 @@ Status measure(std::size_t messages, bool with_rivals) {
   row("daemon: resident after a restart, MiB", number(daemon.resident_restarted_mib), "", none);
   table.note(fmt::format("{} MiB of text; engine: {} segments after {} merges, one thread",
                          number(built.text_mib), built.files, built.merges));
-  table.note(fmt::format("Every query once, and then {} times: its median counts.", kQueryRounds));
+  table.note(
+      fmt::format("Every query once, and then {} times: its median counts. Of {} starts likewise.",
+                  kQueryRounds, kStarts));
   table.note(
       "With windows: the messages around each of the 20 hits, up to 1,024 bytes of each, in the "
       "process that searches. The daemon also ranks by what stands around hits, marks what matches "

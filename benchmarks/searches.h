@@ -14,12 +14,15 @@ namespace reef::benchmarks {
 // is resident then. Returns an exit code. Runs in a process of its own.
 int search_here(const std::string& directory);
 
+inline constexpr std::size_t kStarts = 5;
+
 // The daemon on transcripts, asked over its socket: 20 hits with their windows.
 struct DaemonSearches {
   Samples searches;  // from the request to the answer, as objects, at the client
   Samples inside;    // of that in the daemon, windows included
   Nanos rebuild{0};  // from the start without an index to the first answer
-  Nanos restart{0};  // with one
+  Nanos restart{0};  // with one: the median of kStarts
+  Nanos slowest_restart{0};
   double text_mib = 0;
   double index_mib = 0;
   double resident_mib = 0;   // after a rebuild and all queries

@@ -1,4 +1,6 @@
 // Search as people have it: transcripts on disk, the daemon, 20 hits with their windows.
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <thread>
 #include <utility>
@@ -156,10 +158,16 @@ Result<DaemonSearches> measure_daemon(const Corpus& corpus, const std::string& s
     out.anonymous_mib = used.anonymous_mib;
   }
   out.index_mib = mib_below(home.index());
-  std::optional<RunningDaemon> daemon;
-  REEF_TRY(out.restart, start_and_ask(home, queries.front(), daemon));
-  REEF_TRY(const auto used, resident(daemon->process.pid()));
-  out.resident_restarted_mib = used.all_mib;
+  std::array<Nanos, kStarts> starts;
+  for (auto& start : starts) {
+    std::optional<RunningDaemon> daemon;
+    REEF_TRY(start, start_and_ask(home, queries.front(), daemon));
+    REEF_TRY(const auto used, resident(daemon->process.pid()));
+    out.resident_restarted_mib = used.all_mib;
+  }
+  std::sort(starts.begin(), starts.end());
+  out.restart = starts[kStarts / 2];
+  out.slowest_restart = starts.back();
   return out;
 }
 

@@ -152,22 +152,65 @@ Status PosixFiles::remove(const std::string& path) {
   return status_of(::remove(path.c_str()), "remove " + path);
 }
 
-Result<std::vector<std::string>> PosixFiles::list(const std::string& directory) {
-  struct Closer {
-    void operator()(DIR* dir) const { ::closedir(dir); }
-  };
-  const std::unique_ptr<DIR, Closer> dir(::opendir(directory.c_str()));
-  if (!dir) return sys_error(errno, "list " + directory);
+namespace {
+
+struct DirectoryCloser {
+  void operator()(DIR* dir) const { ::closedir(dir); }
+};
+using Directory = std::unique_ptr<DIR, DirectoryCloser>;
+
+Result<std::vector<std::string>> names_in(DIR* dir, const std::string& path) {
   std::vector<std::string> names;
   errno = 0;
-  while (const auto* entry = ::readdir(dir.get())) {
+  while (const auto* entry = ::readdir(dir)) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
     errno = 0;
   }
-  if (errno != 0) return sys_error(errno, "list " + directory);
+  if (errno != 0) return sys_error(errno, "list " + path);
+  return names;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> PosixFiles::list(const std::string& directory) {
+  const Directory dir(::opendir(directory.c_str()));
+  if (!dir) return sys_error(errno, "list " + directory);
+  REEF_TRY(auto names, names_in(dir.get(), directory));
   std::sort(names.begin(), names.end());
   return names;
+}
+
+// From the directory on: with many thousands, walking the whole path each time is a quarter of it.
+Result<std::vector<Files::Inner>> PosixFiles::stat_inner(const std::string& directory,
+                                                         const std::string& inner) {
+  const Directory dir(::opendir(directory.c_str()));
+  if (!dir) return sys_error(errno, "list " + directory);
+  REEF_TRY(auto names, names_in(dir.get(), directory));
+  std::vector<Inner> out;
+  out.reserve(names.size());
+  std::string path;
+  for (auto& name : names) {
+    path.assign(name).append("/").append(inner);
+    struct ::stat info = {};
+    auto stat = ::fstatat(::dirfd(dir.get()), path.c_str(), &info, 0) == 0
+                    ? Result<Stat>(to_stat(info))
+                    : sys_error(errno, "stat " + directory + "/" + path);
+    out.push_back(Inner{std::move(name), std::move(stat)});
+  }
+  return out;
+}
+
+Result<std::vector<Files::Inner>> Files::stat_inner(const std::string& directory,
+                                                    const std::string& inner) {
+  REEF_TRY(auto names, list(directory));
+  std::vector<Inner> out;
+  out.reserve(names.size());
+  for (auto& name : names) {
+    auto stat = stat_path(directory + "/" + name + "/" + inner);
+    out.push_back(Inner{std::move(name), std::move(stat)});
+  }
+  return out;
 }
 
 namespace {

@@ -67,6 +67,13 @@ class Files {
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status remove(const std::string& path) = 0;  // a file or an empty directory
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;
+  // Of `inner` in everything a directory has, in no order.
+  struct Inner {
+    std::string name;
+    Result<Stat> stat;
+  };
+  virtual Result<std::vector<Inner>> stat_inner(const std::string& directory,
+                                                const std::string& inner);
 };
 
 class PosixFiles final : public Files {
@@ -86,6 +93,8 @@ class PosixFiles final : public Files {
   Status rename(const std::string& from, const std::string& to) override;
   Status remove(const std::string& path) override;
   Result<std::vector<std::string>> list(const std::string& directory) override;
+  Result<std::vector<Inner>> stat_inner(const std::string& directory,
+                                        const std::string& inner) override;
 };
 
 // --- built on the above ---

@@ -1,5 +1,4 @@
-// Rows as the catalog writes them. RecordReader is done without a tree: a start reads all there
-// are.
+// Rows as the catalog writes them. Reading is done without a tree: a start reads all there are.
 
 #include <utility>
 

@@ -13,7 +13,6 @@
 #include "session/session.h"
 
 namespace reef::session {
-namespace {}  // namespace
 
 Task<Status> Sessions::append_to(SessionId id, Draft draft, std::optional<EntryId> parent) {
   REEF_CO_TRY(const auto session, co_await open(std::move(id)));

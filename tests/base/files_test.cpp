@@ -82,6 +82,30 @@ TEST(Files, WhatIsInMemoryIsReadWithoutWaiting) {
   EXPECT_FALSE(read("pipe", 0));
 }
 
+// With one call for each and with a path from the top for each: the same.
+TEST(Files, StatsWhatEveryFolderHas) {
+  const test::TempDir folder;
+  PosixFiles real;
+  test::FaultyFiles longer;
+  ASSERT_TRUE(real.make_directory(folder / "has"));
+  ASSERT_TRUE(replace_atomically(real, folder / "has/it", "four"));
+  ASSERT_TRUE(real.make_directory(folder / "has not"));
+  ASSERT_TRUE(replace_atomically(real, folder / "a file", "x"));
+  for (Files* files : {static_cast<Files*>(&real), static_cast<Files*>(&longer)}) {
+    const auto found = files->stat_inner(folder.path(), "it");
+    ASSERT_TRUE(found);
+    std::map<std::string, Result<Files::Stat>> by_name;
+    for (const auto& [name, stat] : *found) by_name.emplace(name, stat);
+    ASSERT_EQ(by_name.size(), 3U);
+    ASSERT_TRUE(by_name.at("has"));
+    EXPECT_EQ(by_name.at("has")->size, 4U);
+    EXPECT_EQ(by_name.at("has not").error().code, Errc::not_found);
+    EXPECT_NE(by_name.at("has not").error().what.find(folder / "has not/it"), std::string::npos);
+    EXPECT_FALSE(by_name.at("a file"));
+    EXPECT_EQ(files->stat_inner(folder / "none", "it").error().code, Errc::not_found);
+  }
+}
+
 TEST(Files, ErrorsNameThePathAndTheReason) {
   PosixFiles files;
   const auto missing = read_all(files, "/nonexistent/x");

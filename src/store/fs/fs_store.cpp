@@ -210,13 +210,13 @@ Task<Result<std::vector<session::Stored>>> FsStore::list() {
   // Later, a session without its file may be one that is just being made.
   const bool first = !std::exchange(listed_, true);
   auto work = [this, first]() -> Result<std::vector<session::Stored>> {
-    REEF_TRY(const auto names, files_.list(home_ + "/sessions"));
+    REEF_TRY(const auto transcripts,
+             files_.stat_inner(home_ + "/sessions", std::string(kFile.substr(1))));
     std::vector<session::Stored> out;
-    out.reserve(names.size());
-    for (const auto& name : names) {
+    out.reserve(transcripts.size());
+    for (const auto& [name, stat] : transcripts) {
       auto id = session::SessionId::parse(name);
       if (!id) continue;
-      const auto stat = files_.stat_path(file(*id));
       if (stat) {
         out.push_back(session::Stored{*std::move(id), stat->size});
       } else if (stat.error().code == Errc::not_found) {
