@@ -82,6 +82,8 @@ std::pair<std::size_t, std::size_t> excerpt_of(const protocol::FoundItem& item) 
 // Its matches bright.
 std::string highlighted(const protocol::FoundItem& item, bool color) {
   const std::string_view text = item.snippet();
+  if (text.empty() && item.entry().empty())
+    return "(cannot be read: its transcript was changed by somebody else)";
   const auto [from, to] = excerpt_of(item);
   std::string out = from > 0 ? "..." : "";
   auto at = from;

@@ -141,11 +141,14 @@ Task<void> Recall::stop() {
 
 void Recall::changed(const session::SessionId& id, bool rewritten) {
   if (!index_ || stopping_) return;
+  lost_.erase(id);
   const auto* row = sessions_.find(id);
-  if (!row || rewritten) drop_group(id);
+  const auto known = index_->find_group(id.text());
+  const auto covered = known ? index_->covered(*known) : 0;
+  if (known && row && !rewritten && covered == row->bytes) return;
+  // What shrank is another transcript by now.
+  if (!row || rewritten || covered > row->bytes) drop_group(id);
   if (!row) return;
-  const auto group = index_->find_group(id.text());
-  if (group && index_->covered(*group) == row->bytes) return;
   behind_.insert(id);
   start_readers();
 }
@@ -559,6 +562,18 @@ std::optional<search::GroupSet> groups_for(const session::Sessions& sessions,
 }  // namespace
 
 Task<Result<Answer>> Recall::search(Ask ask) {
+  auto answer = co_await search_once(ask);
+  bool news = false;
+  if (answer)
+    for (const auto& hit : answer->hits)
+      if (hit.lost && lost_.insert(hit.session).second) news = true;
+  if (!news) co_return answer;
+  log::info("search: a hit is not where it was; all sessions are looked at again");
+  REEF_CO_CHECK(co_await sessions_.rescan());
+  co_return co_await search_once(ask);
+}
+
+Task<Result<Answer>> Recall::search_once(const Ask& ask) {
   REEF_CO_CHECK(co_await wait_until_caught_up());
   auto question = parse_question(ask.query, ask.last_word_is_prefix);
   RowTest test;
@@ -635,7 +650,10 @@ Task<Result<Answer>> Recall::search(Ask ask) {
   };
   const auto use = [&](std::size_t line, std::size_t stretch, Item& item) {
     const auto [hit, at] = places[line];
-    if (lines[line].hit) answer.hits[hit].entry = item.entry;
+    if (lines[line].hit) {
+      answer.hits[hit].entry = item.entry;
+      answer.hits[hit].lost = item.lost;
+    }
     if (ask.use_item)
       ask.use_item(stretch, hit, at, item);
     else

@@ -2,6 +2,7 @@
 #include "recall/recall.h"
 
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -108,6 +109,44 @@ TEST_F(RecallTest, SessionsThatGoAwayWhileTheyAreTakenInAreNotFound) {
   EXPECT_EQ(hits("+only4here"), 0U);
   EXPECT_EQ(hits("+only5here"), 1U);
   EXPECT_EQ(recall->documents(), 150U);
+}
+
+// Another program's doing; seen by the search that stumbles over it.
+TEST_F(RecallTest, WhatSomebodyElseCutOrRemovedIsNotFound) {
+  load();
+  const auto cut = say("ann", {"the greenhouse pump leaks", "it is the seal"});
+  const auto removed = say("bob", {"another greenhouse"});
+  const auto whole = say("eve", {"a third greenhouse"});
+  // Nobody has them open.
+  test::run(io, sessions.stop());
+  unload();
+  session::Sessions fresh{io.get_executor(), store, clock, random};
+  ASSERT_TRUE(test::run(io, fresh.load()));
+  Recall other(io.get_executor(), fresh, store, pool, files, folder / "index");
+  fresh.set_on_change(
+      [&](const session::SessionId& id, bool rewritten) { other.changed(id, rewritten); });
+  ASSERT_TRUE(test::run(io, other.load()));
+  const auto found = [&](const std::string& query) {
+    Ask asked;
+    asked.query = query;
+    std::set<std::string> out;
+    const auto answer = test::value_of(test::run(io, other.search(std::move(asked))));
+    for (const auto& hit : answer.hits) {
+      EXPECT_FALSE(hit.lost) << query;
+      out.insert(hit.session.text());
+    }
+    return out;
+  };
+  using Ids = std::set<std::string>;
+  EXPECT_EQ(found("greenhouse"), (Ids{cut.text(), removed.text(), whole.text()}));
+  auto& bytes = store.raw().at(cut);
+  bytes.resize(bytes.rfind('\n', bytes.size() - 2) + 1);
+  EXPECT_EQ(found("seal"), Ids{});
+  EXPECT_EQ(found("greenhouse"), (Ids{cut.text(), removed.text(), whole.text()}));
+  store.raw().erase(removed);
+  EXPECT_EQ(found("greenhouse"), (Ids{cut.text(), whole.text()}));
+  test::run(io, other.stop());
+  test::run(io, fresh.stop());
 }
 
 // Taken in one by one and in bulk alike.
