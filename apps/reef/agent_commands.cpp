@@ -38,7 +38,6 @@ namespace {
 using client::Client;
 using protocol::AgentInfo;
 
-constexpr std::chrono::milliseconds kListMax{30'000};
 // History follows a new name, session by session.
 constexpr std::chrono::milliseconds kChangeMax{600'000};
 
@@ -69,7 +68,7 @@ Task<Status> list(const Context& context, Client& client) {
   protocol::ClientMessage message;
   message.mutable_list_agents();
   REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Client::Repeat::safe, kListMax));
+              co_await client.request(std::move(message), Client::Repeat::safe, kAnswerMax));
   const auto& agents = answer.agent_list().agents();
   if (context.json) {
     json::array out;
@@ -121,7 +120,7 @@ Task<Status> show(const Context& context, Client& client, std::string name) {
   protocol::ClientMessage message;
   message.mutable_get_agent()->set_name(name);
   REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Client::Repeat::safe, kListMax));
+              co_await client.request(std::move(message), Client::Repeat::safe, kAnswerMax));
   print_agent(context, answer.agent_info());
   co_return Ok{};
 }

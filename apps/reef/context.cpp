@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kOtherDaemonMax{10'000};
 constexpr std::chrono::milliseconds kOtherDaemonPause{20};
-constexpr std::chrono::seconds kAnswerPatience{30};
 
 Task<Status> connect(const Context& context, Start start, client::Client& client) {
   auto connected = co_await client.connect();
@@ -74,7 +73,7 @@ Task<Status> expect_pong(const Context& context, client::Client& client,
                          protocol::ClientMessage message, std::string said) {
   REEF_CO_TRY(
       const auto answer,
-      co_await client.request(std::move(message), client::Client::Repeat::never, kAnswerPatience));
+      co_await client.request(std::move(message), client::Client::Repeat::never, kAnswerMax));
   if (!answer.has_pong()) co_return Error(Errc::unavailable, "the daemon gave another answer");
   if (context.json) {
     print_json(json::object{{"ok", true}});

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/utf8.h"
 #include "commands.h"
 
 namespace reef::cli {

@@ -13,7 +13,6 @@ using client::Client;
 
 // A backend may take its time: longer than the daemon gives it.
 constexpr std::chrono::milliseconds kTestMax{90'000};
-constexpr std::chrono::milliseconds kListMax{30'000};
 
 std::string tokens(std::int64_t count) {
   if (count <= 0) return "-";
@@ -62,7 +61,7 @@ Task<Status> models(const Context& context, Client& client, std::string provider
   protocol::ClientMessage message;
   message.mutable_list_models()->set_provider(provider);
   REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Client::Repeat::safe, kListMax));
+              co_await client.request(std::move(message), Client::Repeat::safe, kAnswerMax));
   const auto& list = answer.model_list();
   if (context.json) {
     json::array out;
@@ -82,7 +81,7 @@ Task<Status> use(const Context& context, Client& client, std::string model) {
   protocol::ClientMessage message;
   message.mutable_set_active_model()->set_model(model);
   REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Client::Repeat::safe, kListMax));
+              co_await client.request(std::move(message), Client::Repeat::safe, kAnswerMax));
   static_cast<void>(answer);
   if (context.json) {
     print_json(json::object{{"ok", true}, {"model", model}});
@@ -96,7 +95,7 @@ Task<Status> providers(const Context& context, Client& client) {
   protocol::ClientMessage message;
   message.mutable_list_providers();
   REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Client::Repeat::safe, kListMax));
+              co_await client.request(std::move(message), Client::Repeat::safe, kAnswerMax));
   const auto& list = answer.provider_list();
   if (context.json) {
     json::array out;
@@ -169,7 +168,7 @@ Task<Status> remove(const Context& context, Client& client, std::string name) {
   protocol::ClientMessage message;
   message.mutable_remove_provider()->set_name(name);
   REEF_CO_TRY(const auto answer,
-              co_await client.request(std::move(message), Client::Repeat::never, kListMax));
+              co_await client.request(std::move(message), Client::Repeat::never, kAnswerMax));
   static_cast<void>(answer);
   if (context.json) {
     print_json(json::object{{"ok", true}});

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/utf8.h"
 #include "commands.h"
 
 namespace reef::cli {

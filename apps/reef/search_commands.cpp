@@ -83,7 +83,7 @@ std::pair<std::size_t, std::size_t> excerpt_of(const protocol::FoundItem& item) 
 std::string highlighted(const protocol::FoundItem& item, bool color) {
   const std::string_view text = item.snippet();
   if (text.empty() && item.entry().empty())
-    return "(cannot be read: its transcript was changed by somebody else)";
+    return "(cannot be shown: too long, or somebody else changed the session; then: reef reload)";
   const auto [from, to] = excerpt_of(item);
   std::string out = from > 0 ? "..." : "";
   auto at = from;

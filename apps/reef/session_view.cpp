@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/utf8.h"
-
 namespace reef::cli {
 namespace {
 

@@ -17,7 +17,6 @@ namespace {
 using client::Client;
 
 constexpr std::chrono::milliseconds kTestMax{90'000};
-constexpr std::chrono::milliseconds kSaveMax{30'000};
 
 // While it lives, what is typed is not shown.
 class Hidden {
@@ -118,7 +117,7 @@ Task<Status> setup(const Context& context, Client& client, SetupOptions options)
   protocol::ClientMessage message;
   message.mutable_list_providers();
   REEF_CO_TRY(const auto listed,
-              co_await client.request(std::move(message), Client::Repeat::safe, kSaveMax));
+              co_await client.request(std::move(message), Client::Repeat::safe, kAnswerMax));
   REEF_CO_TRY(const auto definition, define(listed.provider_list(), options, asks));
 
   if (!options.no_test) {
@@ -144,7 +143,7 @@ Task<Status> setup(const Context& context, Client& client, SetupOptions options)
   *saving.mutable_save_provider()->mutable_definition() = definition;
   saving.mutable_save_provider()->set_make_default(!options.keep_default);
   REEF_CO_TRY(const auto saved,
-              co_await client.request(std::move(saving), Client::Repeat::never, kSaveMax));
+              co_await client.request(std::move(saving), Client::Repeat::never, kAnswerMax));
   static_cast<void>(saved);
   const auto model = definition.name() + "/" + definition.default_model();
   if (context.json) {

@@ -37,7 +37,6 @@ void start(Item& item, const search::DocumentRow& row) {
   item.snippet.clear();
   item.matches.clear();
   item.truncated = false;
-  item.lost = false;
 }
 
 void show_beginning(Item& item, std::string& text, std::size_t bytes_max) {
@@ -79,7 +78,6 @@ bool read_item(Reading& reading, std::string_view bytes, bool last, const ItemLi
   const auto read = read_line(bytes.substr(0, end), 0);
   if (!read) {
     item.truncated = true;
-    item.lost = true;
     return true;
   }
   item.entry = read->entry;

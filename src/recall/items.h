@@ -23,7 +23,6 @@ struct Item {
   std::string snippet;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> matches;  // byte ranges of the snippet
   bool truncated = false;
-  bool lost = false;  // could not be read: it is not where the index says
   TimePoint time;
 };
 

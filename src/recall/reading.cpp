@@ -29,7 +29,10 @@ bool shorten(std::string& text) {
        late.remove_prefix(tokenizer.stopped()))
     for (const auto& token : tokenizer.tokenize(late)) {
       const auto [term, is_new] = known.emplace(tokenizer.term(token));
-      if (is_new) rest.append(" ").append(*term);
+      // As it was written: a term is not always one again. Of what is cut to fit, the term is.
+      const auto written = late.substr(token.begin, token.end - token.begin);
+      constexpr std::size_t kWrittenBytesMax = 4 * search::kTermBytesMax;
+      if (is_new) rest.append(" ").append(written.size() > kWrittenBytesMax ? *term : written);
       if (known.size() > kLateWordsMax) {
         text.replace(counted, std::string::npos, rest);
         return false;

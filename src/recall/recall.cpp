@@ -141,7 +141,6 @@ Task<void> Recall::stop() {
 
 void Recall::changed(const session::SessionId& id, bool rewritten) {
   if (!index_ || stopping_) return;
-  lost_.erase(id);
   const auto* row = sessions_.find(id);
   const auto known = index_->find_group(id.text());
   const auto covered = known ? index_->covered(*known) : 0;
@@ -562,18 +561,6 @@ std::optional<search::GroupSet> groups_for(const session::Sessions& sessions,
 }  // namespace
 
 Task<Result<Answer>> Recall::search(Ask ask) {
-  auto answer = co_await search_once(ask);
-  bool news = false;
-  if (answer)
-    for (const auto& hit : answer->hits)
-      if (hit.lost && lost_.insert(hit.session).second) news = true;
-  if (!news) co_return answer;
-  log::info("search: a hit is not where it was; all sessions are looked at again");
-  REEF_CO_CHECK(co_await sessions_.rescan());
-  co_return co_await search_once(ask);
-}
-
-Task<Result<Answer>> Recall::search_once(const Ask& ask) {
   REEF_CO_CHECK(co_await wait_until_caught_up());
   auto question = parse_question(ask.query, ask.last_word_is_prefix);
   RowTest test;
@@ -650,10 +637,7 @@ Task<Result<Answer>> Recall::search_once(const Ask& ask) {
   };
   const auto use = [&](std::size_t line, std::size_t stretch, Item& item) {
     const auto [hit, at] = places[line];
-    if (lines[line].hit) {
-      answer.hits[hit].entry = item.entry;
-      answer.hits[hit].lost = item.lost;
-    }
+    if (lines[line].hit) answer.hits[hit].entry = item.entry;
     if (ask.use_item)
       ask.use_item(stretch, hit, at, item);
     else

@@ -66,7 +66,6 @@ struct Found {
   std::size_t count = 0;  // of items
   std::string entry{};    // of the hit
   std::vector<Item> items{};
-  bool lost = false;  // the hit could not be read
 };
 
 struct Answer {
@@ -98,9 +97,7 @@ class Recall {
   // in many sessions needs the cores. It must not outlive this.
   std::shared_ptr<void> hold();
 
-  // Everything acknowledged before the call is found. When a hit is not where it should be,
-  // somebody else was at its transcript: then the disk is looked at again, and the answer is made
-  // anew.
+  // Everything acknowledged before the call is found.
   Task<Result<Answer>> search(Ask ask);
   // Messages `offset` and the following of a session, whole up to `bytes_max` each.
   Task<Result<Messages>> list_messages(session::SessionId id, std::uint64_t offset,
@@ -136,7 +133,6 @@ class Recall {
   void bound_memory();
   // For what was acknowledged before the call.
   Task<Status> wait_until_caught_up();
-  Task<Result<Answer>> search_once(const Ask& ask);
 
   session::Sessions& sessions_;
   session::Store& store_;
@@ -146,10 +142,8 @@ class Recall {
   std::optional<Result<search::Index::Opened>> opened_;  // until it is compared
   bool opening_ = false;
   std::unique_ptr<search::Index> index_;
-  std::set<session::SessionId> behind_;  // grew since they were read
-  std::set<session::SessionId> busy_;    // being read
-  std::set<session::SessionId>
-      lost_;  // had hits that could not be read, when the disk was looked at
+  std::set<session::SessionId> behind_;                             // grew since they were read
+  std::set<session::SessionId> busy_;                               // being read
   std::unordered_map<std::uint32_t, std::uint32_t> next_ordinals_;  // by group, where known
   std::size_t readers_ = 0;
   std::size_t holds_ = 0;

@@ -239,6 +239,7 @@ class Sessions {
   Task<TimePoint> trashed_since(SessionId id);
   Task<void> follow(std::vector<Move>& moves, std::size_t& next, std::optional<Error>& failed);
   Task<void> refresh(std::vector<Refresh> requests);
+  Task<void> look_at(std::vector<SessionId> ids);
   void on_append(Session& session, const std::vector<Entry>& entries, std::uint64_t bytes);
   void adopt(Row row);
   // A row of rows_ is new or was changed: its key and its time.

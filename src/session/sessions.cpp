@@ -94,6 +94,15 @@ void Sessions::forget(const SessionId& id) {
   if (best) bindings_.emplace(key, best->id);
 }
 
+namespace {
+
+void warn_of_damage(const Row& row) {
+  if (row.damage > 0)
+    log::warn("session {}: {} damaged place(s); reef fsck tells more", row.id.text(), row.damage);
+}
+
+}  // namespace
+
 Task<void> Sessions::refresh(std::vector<Refresh> requests) {
   std::vector<SessionId> ids;
   std::vector<std::optional<Row>> before;
@@ -104,9 +113,7 @@ Task<void> Sessions::refresh(std::vector<Refresh> requests) {
   auto rows = co_await store_.refresh(std::move(requests));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i]) {
-      if (rows[i]->damage > 0)
-        log::warn("session {}: {} damaged place(s); reef fsck tells more", ids[i].text(),
-                  rows[i]->damage);
+      warn_of_damage(*rows[i]);
       adopt(*std::move(rows[i]));
       mark_changed(ids[i]);
     } else {
@@ -173,34 +180,60 @@ Task<Status> Sessions::load() {
 }
 
 Task<void> Sessions::update(SessionId id) {
-  const auto* row = find(id);
-  if (!row) co_return;
-  const auto before = row->bytes;
-  std::vector<Refresh> one;
-  one.push_back(Refresh{id, *row});
-  auto rows = co_await store_.refresh(std::move(one));
-  if (rows.at(0) && rows[0]->bytes != before && find(id) && find(id)->bytes == before) {
-    adopt(*std::move(rows[0]));
-    mark_changed(id);
+  if (!find(id)) co_return;
+  std::vector<SessionId> one;
+  one.push_back(std::move(id));
+  co_await look_at(std::move(one));
+}
+
+// What was appended, made or taken away here while the files were read is newer than what was read.
+Task<void> Sessions::look_at(std::vector<SessionId> ids) {
+  const auto bytes_of = [this](const SessionId& id) {
+    const auto* row = find(id);
+    return row ? std::optional(row->bytes) : std::nullopt;
+  };
+  std::vector<Refresh> requests;
+  std::vector<std::optional<std::uint64_t>> before;
+  for (const auto& id : ids) {
+    const auto* row = find(id);
+    requests.push_back(Refresh{id, row ? std::optional<Row>(*row) : std::nullopt});
+    before.push_back(bytes_of(id));
+  }
+  auto rows = co_await store_.refresh(std::move(requests));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!rows[i]) {
+      log::warn("session {}: {}", ids[i].text(), rows[i].error().what);
+    } else if (bytes_of(ids[i]) == before[i] && rows[i]->bytes != before[i]) {
+      warn_of_damage(*rows[i]);
+      adopt(*std::move(rows[i]));
+      mark_changed(ids[i]);
+    }
   }
 }
 
 Task<Status> Sessions::rescan() {
   REEF_CO_TRY(const auto stored, co_await store_.list());
   std::set<SessionId> there;
-  std::vector<Refresh> stale;
+  std::vector<SessionId> different;
   for (const auto& session : stored) {
     there.insert(session.id);
     const auto* row = find(session.id);
     if (row && row->bytes == session.bytes) continue;
-    stale.push_back(Refresh{session.id, row ? std::optional<Row>(*row) : std::nullopt});
-    if (stale.size() == kRefreshAtOnce) co_await refresh(std::exchange(stale, {}));
+    different.push_back(session.id);
+    if (different.size() == kRefreshAtOnce) co_await look_at(std::exchange(different, {}));
   }
-  if (!stale.empty()) co_await refresh(std::move(stale));
-  std::vector<SessionId> gone;
+  if (!different.empty()) co_await look_at(std::move(different));
+  // What came after the list was made is not in it either, nor what could not be looked at.
+  std::vector<SessionId> unlisted;
   for (const auto& [id, row] : rows_)
-    if (!there.contains(id) && !cache_.contains(id)) gone.push_back(id);
-  for (const auto& id : gone) drop_missing(id);
+    if (!there.contains(id)) unlisted.push_back(id);
+  for (const auto& id : unlisted) {
+    const auto first = co_await store_.read(id, 0, 1);
+    if (first || first.error().code != Errc::not_found || !find(id)) continue;
+    const auto cached = cache_.find(id);
+    const bool used = cached != cache_.end() && cached->second.session.use_count() > 1;
+    if (!used) drop_missing(id);
+  }
   co_return Ok{};
 }
 

@@ -143,7 +143,9 @@ class Mcp(unittest.TestCase):
         self.assertNotIn("grown", changed[0])
 
     def test_nothing_secret_is_shown_anywhere(self):
-        home = self.home(script=calls(("fake__env", {"name": "SERVICE_KEY"}), ("fake__crash", {})),
+        # One after the other: side by side, the crash may come before the answer.
+        home = self.home(script=script({"calls": [{"name": "fake__env", "arguments": {"name": "SERVICE_KEY"}}]},
+                                       {"calls": [{"name": "fake__crash", "arguments": {}}]}, {"text": "done"}),
                          files={"agents/scripted.toml": agent_file()})
         config = {"name": "fake", "command": "python3", "args": ["-B", FAKE, "--token", SECRET],
                   "env": {"SERVICE_KEY": SECRET, "ELSEWHERE": "env:HOME"}}

@@ -99,14 +99,17 @@ class Search(unittest.TestCase):
         self.assertEqual(self.home.reef("restore", said["session"]).code, 0)
         self.assertIn(said["session"], self.sessions("xylophone"))
 
-    def test_what_somebody_else_cut_or_removed_while_it_runs_is_not_found(self):
+    def test_what_somebody_else_cut_or_removed_is_not_found_after_a_reload(self):
         folder = os.path.join(self.home.path, "sessions")
         self.assertEqual(self.sessions("+zebrafish"), ["260105-calm-boat"])
         with open(os.path.join(folder, "260105-calm-boat", "session.jsonl"), "w", encoding="utf-8") as file:
             file.write(transcript("260105-calm-boat", *FILLER[:3], day="2026-01-05"))
+        shutil.rmtree(os.path.join(folder, "260302-old-pump"))
+        done = self.home.reef("search", "+zebrafish")
+        self.assertIn("reef reload", done.out)
+        self.assertEqual(self.home.reef("reload").code, 0)
         self.assertEqual(self.sessions("+zebrafish"), [])
         self.assertEqual(self.sessions("+weather")[0], "260105-calm-boat")
-        shutil.rmtree(os.path.join(folder, "260302-old-pump"))
         self.assertEqual(self.sessions("+greenhouse"), [])
 
     def test_of_long_messages_the_place_is_shown(self):

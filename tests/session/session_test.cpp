@@ -37,6 +37,22 @@ class GatedStore final : public test::WrappedStore {
   Notify open_gate;
 };
 
+// What happens here between a look at the disk and what is made of it.
+class SlowLookStore final : public test::WrappedStore {
+ public:
+  Task<Result<std::vector<Stored>>> list() override {
+    auto listed = co_await real.list();
+    if (after_list) co_await std::exchange(after_list, {})();
+    co_return listed;
+  }
+  Task<std::vector<Result<Row>>> refresh(std::vector<Refresh> requests) override {
+    auto rows = co_await real.refresh(std::move(requests));
+    if (after_refresh) co_await std::exchange(after_refresh, {})();
+    co_return rows;
+  }
+  std::function<Task<void>()> after_list, after_refresh;
+};
+
 class SessionTest : public testing::Test {
  protected:
   SessionTest() : store(io.get_executor()), sessions(io.get_executor(), store, clock, random) {}
@@ -353,6 +369,45 @@ TEST_F(SessionTest, AnyStateOfTheCatalogGivesTheSameRows) {
     EXPECT_FALSE(mended.damaged);
     EXPECT_EQ(mended.rows.size(), 3U);
   }
+}
+
+TEST(Rescan, WhatHappensMeanwhileIsNewerThanWhatWasSeen) {
+  boost::asio::io_context io{1};
+  FixedClock clock;
+  SeededRandom random{7};
+  SlowLookStore store;
+  Sessions sessions(io.get_executor(), store, clock, random);
+  const auto make = [&](const std::string& sender) {
+    return sessions.create(Sessions::New{*Key::of_pair("reef", sender), "reef", sender, "/x", {}});
+  };
+  const auto say = [](const std::string& text) {
+    UserMessage message;
+    message.content.push_back(TextBlock{text});
+    return draft_message(message);
+  };
+  const auto talk = test::value_of(test::run(io, make("ann")));
+  const auto gone = test::value_of(test::run(io, make("bob")))->id();
+  const auto trashed = test::value_of(test::run(io, make("eve")))->id();
+  test::value_of(test::run(io, talk->append(say("one"))));
+  // Another program appends; while that is read, so does this one, and one session is thrown away.
+  for (const auto& id : {talk->id(), trashed})
+    store.real.raw().at(id) += R"({"type":"custom","id":"aa","parentId":null,"timestamp":"x"})"
+                               "\n";
+  store.real.raw().erase(gone);
+  std::optional<SessionId> fresh;
+  store.after_list = [&]() -> Task<void> { fresh = test::value_of(co_await make("new"))->id(); };
+  store.after_refresh = [&]() -> Task<void> {
+    EXPECT_TRUE((co_await talk->append(say("two"))).ok());
+    EXPECT_TRUE((co_await sessions.trash(trashed)).ok());
+  };
+  ASSERT_TRUE(test::run(io, sessions.rescan()));
+  EXPECT_EQ(sessions.find(gone), nullptr);
+  EXPECT_EQ(sessions.find(trashed), nullptr);
+  ASSERT_NE(sessions.find(*fresh), nullptr);
+  ASSERT_NE(sessions.find(talk->id()), nullptr);
+  EXPECT_EQ(sessions.find(talk->id())->bytes, store.real.raw().at(talk->id()).size());
+  EXPECT_EQ(sessions.find(talk->id())->message_count, 2U);
+  test::run(io, sessions.stop());
 }
 
 }  // namespace
