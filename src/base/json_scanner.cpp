@@ -77,9 +77,10 @@ bool Scanner::plain_string(std::string_view& out) {
 bool Scanner::string(std::string& out, std::size_t bytes_max, bool& high) {
   if (!take('"')) return false;
   while (out.size() < bytes_max) {
-    const auto* stop = plain_end(at_, end_, high);
-    const auto count = static_cast<std::size_t>(stop - at_);
-    out.append(at_, std::min(count, bytes_max - out.size()));
+    // What is not wanted is not looked at.
+    const auto most = std::min(bytes_max - out.size(), left());
+    const auto* stop = plain_end(at_, at_ + most, high);
+    out.append(at_, stop);
     at_ = stop;
     if (out.size() == bytes_max) return true;
     if (at_ == end_) return false;

@@ -195,7 +195,7 @@ std::string FsStore::folder(const session::SessionId& id) const {
 }
 
 std::string FsStore::file(const session::SessionId& id) const {
-  return folder(id) + std::string(kFile);
+  return folder(id).append(kFile);
 }
 
 std::string FsStore::trash_folder(const session::SessionId& id) const {
