@@ -153,12 +153,16 @@ bool is_gap(char c) {
 struct Snippets::Wanted {
   std::vector<Term> terms;
   Beginnings beginnings;
+  bool compounds = false;  // some term may be one
 
   // The clause this term of a text answers, or kClausesMax.
   std::size_t clause_of(std::string_view term, Stemmer& stemmer) const {
     std::string_view stem;
     bool stemmed = false;
     for (const auto& wanted : terms) {
+      if (wanted.text.front() != term.front() &&
+          (wanted.stem.empty() || wanted.stem.front() != term.front()))
+        continue;
       if (wanted.text == term || (wanted.prefix && term.starts_with(wanted.text)))
         return wanted.clause;
       const auto begins = [&](const std::string& with) { return term.starts_with(with); };
@@ -186,6 +190,7 @@ Snippets::Snippets(const Query& query) {
       term.clause = c;
       term.prefix = clause.kind == Clause::Kind::prefix;
       wanted->beginnings.add(text);
+      wanted->compounds = wanted->compounds || term.prefix || !has_positions(text);
       if (!clause.forms || term.prefix || !Stemmer::applies(text)) continue;
       term.stem = stemmer.stem(text);
       term.beginnings = beginnings_of(term.stem);
@@ -225,7 +230,37 @@ PlainWord plain_word(std::string_view text) {
   return out;
 }
 
-// What stands between spaces is looked at by itself: no word reaches over one.
+bool is_run(char c) {
+  return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+}
+
+struct Stretch {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// What has to be looked at together where a word may begin at `at`: no word reaches over a space.
+// Unless compounds are wanted, none reaches further than letters, digits and underscores do, where
+// nothing stands beside them that folds.
+Stretch stretch_around(std::string_view text, std::size_t at, std::size_t from, bool compounds) {
+  const auto folds = [&](std::size_t i) {
+    return static_cast<std::uint8_t>(text[i]) >= 0x80 || text[i] == '\'';
+  };
+  if (!compounds) {
+    Stretch run{at, at};
+    if (!is_run(text[at]) && !folds(at)) return run;
+    while (run.begin > from && is_run(text[run.begin - 1])) --run.begin;
+    while (run.end < text.size() && is_run(text[run.end])) ++run.end;
+    const bool alone =
+        (run.begin == from || !folds(run.begin - 1)) && (run.end == text.size() || !folds(run.end));
+    if (run.end > run.begin && alone) return run;
+  }
+  Stretch out{at, at};
+  while (out.begin > from && !is_gap(text[out.begin - 1])) --out.begin;
+  while (out.end < text.size() && !is_gap(text[out.end])) ++out.end;
+  return out;
+}
+
 template <class Wanted>
 std::vector<Found> find_all(std::string_view text, const Wanted& wanted) {
   std::vector<Found> out;
@@ -238,21 +273,20 @@ std::vector<Found> find_all(std::string_view text, const Wanted& wanted) {
       out.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), clause});
   };
   for (std::size_t looked = 0; looked < text.size();) {
-    auto at = wanted.beginnings.next(text, looked);
-    auto end = at;
-    while (at > looked && !is_gap(text[at - 1])) --at;
-    while (end < text.size() && !is_gap(text[end])) ++end;
+    const auto at = wanted.beginnings.next(text, looked);
+    if (at == text.size()) break;
+    const auto [begin, end] = stretch_around(text, at, looked, wanted.compounds);
     looked = end + 1;
-    const auto word = text.substr(at, end - at);
+    const auto word = text.substr(begin, end - begin);
     if (const auto plain = plain_word(word); plain.size > 0) {
       word.copy(folded.data(), plain.size, plain.begin);
       folded[0] = static_cast<char>(folded[0] | 0x20);
-      const auto begin = at + plain.begin;
-      look({folded.data(), plain.size}, begin, begin + plain.size);
+      const auto from = begin + plain.begin;
+      look({folded.data(), plain.size}, from, from + plain.size);
       continue;
     }
     for (const auto& token : tokenizer.tokenize(word))
-      look(tokenizer.term(token), at + token.begin, at + token.end);
+      look(tokenizer.term(token), begin + token.begin, begin + token.end);
   }
   const auto earlier = [](const Found& a, const Found& b) { return a.begin < b.begin; };
   if (!std::is_sorted(out.begin(), out.end(), earlier))
