@@ -65,26 +65,15 @@ bool names_speaker(const Question& question, const search::Hit& hit) {
                              question.speakers.end();
 }
 
-// The candidates of one session: those in [begin, end).
-struct Group {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  std::uint32_t matched = 0;
-  double for_messages = 0;
-  search::Hit best;
-};
-
 // The best scores of a session, best first.
 class BestScores {
  public:
-  void clear() { count_ = 0; }
   void add(double score) {
     if (count_ == kSessionDepth && score <= scores_[count_ - 1]) return;
     auto at = count_ < kSessionDepth ? count_++ : count_ - 1;
     for (; at > 0 && scores_[at - 1] < score; --at) scores_[at] = scores_[at - 1];
     scores_[at] = score;
   }
-  bool empty() const { return count_ == 0; }
   double together(double decay) const {
     double sum = 0, share = 1;
     for (std::size_t i = 0; i < count_; ++i) {
@@ -181,14 +170,83 @@ void score_together(std::vector<Candidate>& all) {
   }
 }
 
+// What a candidate adds to its session is read off `worth`.
+template <class Worth>
+double session_score(std::span<const Candidate> session, std::span<const float> clause_weights,
+                     SessionWeights weights, const Worth& worth) {
+  BestScores scores;
+  std::uint32_t matched = 0;
+  for (const auto& one : session) {
+    if (one.hit.score <= 0) continue;
+    scores.add(worth(one));
+    matched |= one.hit.matched;
+  }
+  return score_of(scores, matched, clause_weights, weights);
+}
+
+// Calls use(begin, end) for the candidates of each session, which stand together.
+template <class Use>
+void each_session(std::span<const Candidate> all, const Use& use) {
+  for (std::size_t from = 0; from < all.size();) {
+    auto to = from + 1;
+    while (to < all.size() && all[to].hit.row.group == all[from].hit.row.group) ++to;
+    use(from, to);
+    from = to;
+  }
+}
+
+Ranking best_messages(const search::Index& index, std::span<const Candidate> all,
+                      std::span<const float> clause_weights, const Question& question,
+                      const search::Filter& filter, double best, std::size_t wanted) {
+  const bool any_may_answer = all_optional(question.words);
+  std::vector<Shown> shown;
+  shown.reserve(all.size());
+  each_session(all, [&](std::size_t from, std::size_t to) {
+    const auto session =
+        kSessionShare * session_score(all.subspan(from, to - from), clause_weights, kForMessages,
+                                      [](const auto& one) { return double(one.hit.score); });
+    for (auto i = from; i < to; ++i) {
+      const auto& one = all[i];
+      if (!one.found && !(any_may_answer && passes(filter, one.hit))) continue;
+      double score = one.together + session;
+      if (names_speaker(question, one.hit)) score += kSpeaker * best;
+      score += kDate * best * date_fit(question, one.hit);
+      shown.emplace_back(score, i);
+    }
+  });
+  const bool more = shown.size() > wanted;
+  return {best_of(index, all, std::move(shown), wanted), more};
+}
+
+Ranking best_sessions(std::span<const Candidate> all, std::span<const float> clause_weights,
+                      const Question& question, double best, std::size_t wanted) {
+  Ranking out;
+  each_session(all, [&](std::size_t from, std::size_t to) {
+    const search::Hit* top = nullptr;
+    for (const auto& one : all.subspan(from, to - from))
+      if (one.found && one.hit.score > 0 && (!top || search::better(one.hit, *top))) top = &one.hit;
+    if (!top) return;
+    const auto score = session_score(all.subspan(from, to - from), clause_weights, kAmongSessions,
+                                     [](const auto& one) { return one.together; });
+    out.hits.push_back({*top, score + 2 * kDate * best * date_fit(question, *top)});
+  });
+  out.more = out.hits.size() > wanted;
+  const auto first =
+      out.hits.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, out.hits.size()));
+  std::partial_sort(out.hits.begin(), first, out.hits.end(), [](const Ranked& a, const Ranked& b) {
+    return a.score != b.score ? a.score > b.score : a.hit.row.group < b.hit.row.group;
+  });
+  out.hits.erase(first, out.hits.end());
+  return out;
+}
+
 }  // namespace
 
 Ranking rank(const search::Index& index, search::Searcher& searcher, const Question& question,
-             const search::Filter& filter, std::size_t wanted) {
-  Ranking out;
+             const search::Filter& filter, std::size_t wanted, bool by_session) {
   const bool common = searcher.postings() >= kCommonPostings;
   auto found = searcher.best_in_place(filter, common ? kCommonCandidates : kCandidates);
-  if (found.empty()) return out;
+  if (found.empty()) return {};
 
   const auto best = double(std::max_element(found.begin(), found.end(), [](auto& a, auto& b) {
                              return a.score < b.score;
@@ -200,61 +258,9 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
     for (auto& one : all)
       if (!one.found) index.fill_row(one.hit);
   score_together(all);
-
-  // Candidates of a session stand together.
-  std::vector<Group> groups;
-  groups.reserve(all.size() / 2);
-  out.groups.reserve(all.size() / 2);
-  BestScores scores, together;
-  const auto words = searcher.clause_weights();
-  for (std::size_t from = 0; from < all.size();) {
-    auto& group = groups.emplace_back();
-    group.begin = from;
-    scores.clear();
-    together.clear();
-    const auto number = all[from].hit.row.group;
-    for (; from < all.size() && all[from].hit.row.group == number; ++from) {
-      const auto& one = all[from];
-      if (one.hit.score <= 0) continue;
-      scores.add(double(one.hit.score));
-      together.add(one.together);
-      group.matched |= one.hit.matched;
-      if (one.found && (group.best.score <= 0 || search::better(one.hit, group.best)))
-        group.best = one.hit;
-    }
-    group.end = from;
-    if (scores.empty()) continue;
-    group.for_messages = score_of(scores, group.matched, words, kForMessages);
-    const auto score = score_of(together, group.matched, words, kAmongSessions);
-    out.groups.push_back(
-        RankedGroup{number, score + 2 * kDate * best * date_fit(question, group.best), group.best});
-  }
-
-  const bool any_may_answer = all_optional(question.words);
-  std::vector<Shown> shown;
-  shown.reserve(all.size());
-  for (const auto& group : groups) {
-    for (auto i = group.begin; i < group.end; ++i) {
-      const auto& one = all[i];
-      const auto& hit = one.hit;
-      if (!one.found && !(any_may_answer && passes(filter, hit))) continue;
-      double score = one.together + kSessionShare * group.for_messages;
-      if (names_speaker(question, hit)) score += kSpeaker * best;
-      score += kDate * best * date_fit(question, hit);
-      shown.emplace_back(score, i);
-    }
-  }
-  out.more_hits = shown.size() > wanted;
-  out.hits = best_of(index, all, std::move(shown), wanted);
-  out.more_groups = out.groups.size() > wanted;
-  const auto first =
-      out.groups.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, out.groups.size()));
-  std::partial_sort(out.groups.begin(), first, out.groups.end(),
-                    [](const RankedGroup& a, const RankedGroup& b) {
-                      return a.score != b.score ? a.score > b.score : a.group < b.group;
-                    });
-  if (out.more_groups) out.groups.resize(wanted);
-  return out;
+  const auto weights = searcher.clause_weights();
+  return by_session ? best_sessions(all, weights, question, best, wanted)
+                    : best_messages(index, all, weights, question, filter, best, wanted);
 }
 
 }  // namespace reef::recall

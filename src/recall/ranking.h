@@ -13,23 +13,16 @@ struct Ranked {
   search::Hit hit;
   double score = 0;
 };
-struct RankedGroup {
-  std::uint32_t group = 0;
-  double score = 0;
-  search::Hit best;
-};
 
-// The best `wanted` of each, best first.
+// Best first.
 struct Ranking {
   std::vector<Ranked> hits;
-  std::vector<RankedGroup> groups;
-  bool more_hits = false;  // behind these
-  bool more_groups = false;
+  bool more = false;  // behind these
 };
 
-// `searcher` is for the question's words. Deterministic. The numbers are explained in
-// docs/search.md.
+// The best `wanted` messages, or the best one of each of the best sessions. `searcher` is for the
+// question's words. Deterministic. The numbers are explained in docs/search.md.
 Ranking rank(const search::Index& index, search::Searcher& searcher, const Question& question,
-             const search::Filter& filter, std::size_t wanted);
+             const search::Filter& filter, std::size_t wanted, bool by_session);
 
 }  // namespace reef::recall

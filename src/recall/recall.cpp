@@ -562,6 +562,11 @@ std::optional<search::GroupSet> groups_for(const session::Sessions& sessions,
 
 Task<Result<Answer>> Recall::search(Ask ask) {
   REEF_CO_CHECK(co_await wait_until_caught_up());
+  helper_.call();
+  struct Dismissing {
+    Helper& helper;
+    ~Dismissing() { helper.dismiss(); }
+  } dismissing{helper_};
   auto question = parse_question(ask.query, ask.last_word_is_prefix);
   RowTest test;
   if (!question.filter.empty() && ask.filter) {
@@ -575,11 +580,6 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     }
   }
   auto searcher = index_->prepare_mended(question.words);
-  helper_.call();
-  struct Dismissing {
-    Helper& helper;
-    ~Dismissing() { helper.dismiss(); }
-  } dismissing{helper_};
   searcher.use(helper_);
   const auto groups = groups_for(sessions_, *index_, ask, question, test);
   search::Filter filter;
@@ -595,7 +595,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     };
   const auto limit = std::clamp<std::size_t>(ask.limit, 1, kHitsMax);
   const auto wanted = ask.offset + limit;
-  const auto ranking = rank(*index_, searcher, question, filter, wanted);
+  const auto ranking = rank(*index_, searcher, question, filter, wanted, ask.by_session);
   bound_memory();
   if (index_->damaged())
     for (const auto& name : index_->drop_damaged()) {
@@ -604,15 +604,13 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     }
 
   // The page, as hits with what stands around them; read from the transcripts.
-  const auto total = ask.by_session ? ranking.groups.size() : ranking.hits.size();
   Answer answer;
-  answer.more = ask.by_session ? ranking.more_groups : ranking.more_hits;
+  answer.more = ranking.more;
   answer.hits.reserve(limit);  // lines refer to them
   std::vector<ItemLine> lines;
   std::vector<std::pair<std::size_t, std::size_t>> places;  // of the lines: hit, item
-  for (auto i = ask.offset; i < std::min(total, wanted); ++i) {
-    const auto& hit = ask.by_session ? ranking.groups[i].best : ranking.hits[i].hit;
-    const auto score = ask.by_session ? ranking.groups[i].score : ranking.hits[i].score;
+  for (auto i = ask.offset; i < std::min(ranking.hits.size(), wanted); ++i) {
+    const auto& [hit, score] = ranking.hits[i];
     auto id = session::SessionId::parse(index_->group_name(hit.row.group));
     if (!id) continue;
     const auto before = std::min(ask.before, kWindowMax);

@@ -27,7 +27,7 @@ constexpr std::size_t kNearTermsRead = 100'000;
 constexpr std::size_t kSingleGroupsMax = 256;
 // Work of so many postings is worth a helper who is here, and one who has to be waited for.
 constexpr std::uint64_t kSharedPostings = 2'000;
-constexpr std::uint64_t kHelpPostings = 100'000;
+constexpr std::uint64_t kHelpPostings = 10'000;
 // Scored one after the other, and from how many on by two.
 constexpr std::size_t kScoredAtOnce = 16;
 constexpr std::size_t kScoredTogether = 48;
