@@ -21,25 +21,55 @@ constexpr std::uint64_t zeros_in(std::uint64_t word) {
   return (word - kOnes) & ~word & kTops;
 }
 
+#if defined(__SSE2__)
+// Quotes, backslashes and control characters.
+__m128i special_in(__m128i bytes) {
+  const auto marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                  _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+  return _mm_or_si128(marks, _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes));
+}
+
+// A bit for each byte of `count` stretches of 16, by its highest one.
+template <std::size_t count>
+std::uint64_t bits_of(const __m128i (&stretches)[count]) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    bits |= std::uint64_t(std::uint32_t(_mm_movemask_epi8(stretches[i]))) << (16 * i);
+  return bits;
+}
+
+// Passes over plain bytes, `count` times 16 at once. True: it stands at one that is not plain.
+template <std::size_t count>
+bool pass_plain(const char*& at, const char* end, bool& high) {
+  for (; end - at >= std::ptrdiff_t{16 * count}; at += 16 * count) {
+    __m128i bytes[count], special[count];
+    auto any_special = _mm_setzero_si128(), any = any_special;
+    for (std::size_t i = 0; i < count; ++i) {
+      bytes[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at) + i);
+      special[i] = special_in(bytes[i]);
+      any_special = _mm_or_si128(any_special, special[i]);
+      any = _mm_or_si128(any, bytes[i]);
+    }
+    if (_mm_movemask_epi8(any_special) != 0) {
+      const auto where = bits_of(special);
+      // Only those before it.
+      if ((bits_of(bytes) & ((where & (~where + 1)) - 1)) != 0) high = true;
+      at += std::countr_zero(where);
+      return true;
+    }
+    if (_mm_movemask_epi8(any) != 0) high = true;
+  }
+  return false;
+}
+#endif
+
 // The first byte that is not simply part of a string: a quote, a backslash, a control character.
 // `high` is set when a byte before it is not ASCII.
 const char* plain_end(const char* at, const char* end, bool& high) {
 #if defined(__SSE2__)
-  const auto quote = _mm_set1_epi8('"');
-  const auto backslash = _mm_set1_epi8('\\');
-  const auto last_control = _mm_set1_epi8(0x1F);
-  for (; end - at >= 16; at += 16) {
-    const auto bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    const auto special =
-        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
-                     _mm_cmpeq_epi8(_mm_min_epu8(bytes, last_control), bytes));
-    const auto where = static_cast<std::uint32_t>(_mm_movemask_epi8(special));
-    auto above = static_cast<std::uint32_t>(_mm_movemask_epi8(bytes));
-    // Only those before it.
-    if (where != 0) above &= (where & (~where + 1)) - 1;
-    high = high || above != 0;
-    if (where != 0) return at + std::countr_zero(where);
-  }
+  // Most are short; what is not is often long.
+  if (end - at >= 16 && pass_plain<1>(at, at + 16, high)) return at;
+  if (pass_plain<4>(at, end, high) || pass_plain<1>(at, end, high)) return at;
 #endif
   std::uint64_t tops = 0;
   for (; end - at >= 8; at += 8) {
