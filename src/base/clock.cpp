@@ -20,25 +20,32 @@ void put_digits(char* end, unsigned number) {
 
 }  // namespace
 
-std::string format_iso(TimePoint time) {
+IsoText::IsoText(TimePoint time) {
   const auto day = chrono::floor<chrono::days>(time);
   const chrono::year_month_day date(day);
   const chrono::hh_mm_ss<chrono::milliseconds> clock(time - day);
   // Every line of a transcript has one: fmt takes ten times as long.
   if (const int year = int(date.year()); year >= 0 && year <= 9999) {
-    std::string out = "0000-00-00T00:00:00.000Z";
-    put_digits(out.data() + 4, unsigned(year));
-    put_digits(out.data() + 7, unsigned(date.month()));
-    put_digits(out.data() + 10, unsigned(date.day()));
-    put_digits(out.data() + 13, unsigned(clock.hours().count()));
-    put_digits(out.data() + 16, unsigned(clock.minutes().count()));
-    put_digits(out.data() + 19, unsigned(clock.seconds().count()));
-    put_digits(out.data() + 23, unsigned(clock.subseconds().count()));
-    return out;
+    constexpr std::string_view kZeros = "0000-00-00T00:00:00.000Z";
+    size_ = kZeros.copy(bytes_, sizeof bytes_);
+    put_digits(bytes_ + 4, unsigned(year));
+    put_digits(bytes_ + 7, unsigned(date.month()));
+    put_digits(bytes_ + 10, unsigned(date.day()));
+    put_digits(bytes_ + 13, unsigned(clock.hours().count()));
+    put_digits(bytes_ + 16, unsigned(clock.minutes().count()));
+    put_digits(bytes_ + 19, unsigned(clock.seconds().count()));
+    put_digits(bytes_ + 23, unsigned(clock.subseconds().count()));
+    return;
   }
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", int(date.year()),
-                     unsigned(date.month()), unsigned(date.day()), clock.hours().count(),
-                     clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
+  const auto end = fmt::format_to_n(
+      bytes_, sizeof bytes_, "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", int(date.year()),
+      unsigned(date.month()), unsigned(date.day()), clock.hours().count(), clock.minutes().count(),
+      clock.seconds().count(), clock.subseconds().count());
+  size_ = static_cast<std::size_t>(end.out - bytes_);
+}
+
+std::string format_iso(TimePoint time) {
+  return std::string(IsoText(time).text());
 }
 
 namespace {

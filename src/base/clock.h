@@ -29,6 +29,16 @@ class SystemClock final : public Clock {
 
 // ISO 8601 in UTC with milliseconds: 2026-01-02T03:04:05.678Z
 std::string format_iso(TimePoint time);
+// The same for many, without taking memory for each.
+class IsoText {
+ public:
+  explicit IsoText(TimePoint time);
+  std::string_view text() const { return {bytes_, size_}; }
+
+ private:
+  char bytes_[32];
+  std::size_t size_;
+};
 // Accepts what format_iso writes and what others write: fraction of any length or none, Z or
 // ±hh:mm.
 std::optional<TimePoint> parse_iso(std::string_view text);

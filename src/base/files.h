@@ -55,8 +55,10 @@ class Files {
   virtual Result<std::size_t> read(int fd, std::uint64_t offset, char* into, std::size_t size) = 0;
   // What is there of so many bytes, up to the end of the file, if it is in memory; nullopt when a
   // disk might have to be waited for. For the loop, which must not wait.
-  virtual std::optional<std::size_t> read_cached(const std::string& path, std::uint64_t offset,
-                                                 char* into, std::size_t size);
+  // `directory`: an open one, which the path begins at.
+  virtual std::optional<std::size_t> read_cached(int directory, const std::string& path,
+                                                 std::uint64_t offset, char* into,
+                                                 std::size_t size);
   virtual Result<Stat> stat(int fd) = 0;
   virtual Result<Stat> stat_path(const std::string& path) = 0;
   virtual Status truncate(int fd, std::uint64_t size) = 0;
@@ -70,7 +72,7 @@ class Files {
   // Of `inner` in everything a directory has, in no order.
   struct Inner {
     std::string name;
-    Result<Stat> stat;
+    Result<Stat> stat = Stat();
   };
   virtual Result<std::vector<Inner>> stat_inner(const std::string& directory,
                                                 const std::string& inner);
@@ -81,7 +83,8 @@ class PosixFiles final : public Files {
   Result<Fd> open(const std::string& path, Open how) override;
   Result<std::size_t> write(int fd, std::string_view bytes) override;
   Result<std::size_t> read(int fd, std::uint64_t offset, char* into, std::size_t size) override;
-  std::optional<std::size_t> read_cached(const std::string& path, std::uint64_t offset, char* into,
+  std::optional<std::size_t> read_cached(int directory, const std::string& path,
+                                         std::uint64_t offset, char* into,
                                          std::size_t size) override;
   Result<Stat> stat(int fd) override;
   Result<Stat> stat_path(const std::string& path) override;

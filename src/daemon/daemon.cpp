@@ -776,8 +776,8 @@ int run_daemon(const Options& options) {
   // are there.
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   // The pool's threads share a few heaps: more would only keep memory that is not used. With fewer
-  // those that read sessions at the start wait for each other.
-  ::mallopt(M_ARENA_MAX, 4);
+  // those that read sessions at the start wait for each other, and a search for its helper.
+  ::mallopt(M_ARENA_MAX, 8);
   // Large buffers go back at once, and the heap keeps no room for the largest there ever was.
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
   // An answer of a search takes some hundred KiB: giving them back to the system each time costs

@@ -26,6 +26,15 @@ std::uint64_t offset_of(const ItemLine& line) {
 struct Reading {
   Peek peeked;
   Item item;
+
+  // This thread's own. What a long message took is given back.
+  static Reading& mine() {
+    constexpr std::size_t kKeptBytesMax = 64U << 10;
+    static thread_local Reading reading;
+    if (reading.peeked.text.capacity() + reading.item.snippet.capacity() > kKeptBytesMax)
+      reading = Reading();
+    return reading;
+  }
 };
 
 void start(Item& item, const search::DocumentRow& row) {
@@ -113,7 +122,7 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
   // Told apart by their places, so that several threads can write at once.
   std::vector<std::uint8_t> missing(lines.size());
   const auto use_piece = [&](std::size_t n, const Result<std::string_view>& bytes) {
-    Reading reading;
+    auto& reading = Reading::mine();
     for (auto i = firsts[n]; i < firsts[n + 1]; ++i) {
       const auto at = offset_of(lines[i]) - ranges[n].from;
       const auto rest = bytes && at < bytes->size() ? bytes->substr(at) : std::string_view();
@@ -136,7 +145,7 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
     }
     if (longer.empty()) co_return;
     const auto use_longer = [&](std::size_t n, const Result<std::string_view>& bytes) {
-      Reading reading;
+      auto& reading = Reading::mine();
       const auto i = longer_of[n];
       const auto rest = bytes ? *bytes : std::string_view();
       const bool last = rest.size() < size || size == kLineBytesMax;

@@ -66,7 +66,7 @@ void encode(const recall::Item& item, std::string& bytes) {
     for (const auto& [begin, end] : item.matches) matches.insert(matches.end(), {begin, end});
     out.numbers(Out::kMatchesFieldNumber, matches);
   }
-  out.text(Out::kTimeFieldNumber, format_iso(item.time));
+  out.text(Out::kTimeFieldNumber, IsoText(item.time).text());
 }
 
 // The large parts of an answer, encoded.

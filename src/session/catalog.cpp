@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -49,14 +50,72 @@ std::string catalog_removal(const SessionId& id) {
 
 namespace {
 
+// Read at once: little enough that the memory is used again while it is near.
+constexpr std::uint64_t kPieceBytes = 256U << 10;
+// No record comes near.
+constexpr std::size_t kLineBytesMax = 64U << 20;
+
+// The lines that begin in [from, to) of a source.
+class Lines {
+ public:
+  Lines(const ByteSource& source, std::uint64_t from, std::uint64_t to)
+      : source_(source), to_(to), next_(from) {}
+
+  // Passes over what belongs to a line that began before.
+  Status skip_begun() {
+    if (next_ == 0) return Ok{};
+    --next_;
+    return read_line();
+  }
+  // False: none is left. One that was cut short, or is far too long, has no end.
+  Result<bool> next() {
+    if (begin() >= to_) return false;
+    REEF_CHECK(read_line());
+    return true;
+  }
+  std::string_view line() const { return line_; }  // until the next
+  bool whole() const { return whole_; }            // its end was there
+
+ private:
+  // Where the next line begins.
+  std::uint64_t begin() const { return next_ - (piece_.size() - used_); }
+  Status read_line() {
+    auto end = piece_.find('\n', used_);
+    while (end == std::string::npos && next_ < source_.size) {
+      const auto looked = piece_.size() - used_;
+      if (looked > kLineBytesMax) break;
+      piece_.erase(0, std::exchange(used_, 0));
+      REEF_TRY(const auto more, source_.read(next_, kPieceBytes));
+      if (more.empty()) return Error(Errc::io, "the file became shorter while it was read");
+      piece_ += more;
+      next_ += more.size();
+      end = piece_.find('\n', looked);
+    }
+    whole_ = end != std::string::npos;
+    const auto size = (whole_ ? end : piece_.size()) - used_;
+    line_ = std::string_view(piece_).substr(used_, size);
+    used_ += size + (whole_ ? 1 : 0);
+    return Ok{};
+  }
+
+  const ByteSource& source_;
+  std::uint64_t to_;
+  std::uint64_t next_;     // what is read next
+  std::string piece_;      // ends there
+  std::size_t used_ = 0;   // of it
+  std::string_view line_;  // in it
+  bool whole_ = false;
+};
+
 struct Part {
   std::unordered_map<SessionId, Row> rows;
   std::vector<SessionId> gone;
   std::size_t records = 0;
   bool damaged = false;
+  Status read = Ok{};
 };
 
-void take(Part& part, RowRecord record) {
+void take(Part& part, RowRecord&& record) {
   ++part.records;
   auto id = record.row.id;
   if (record.gone) {
@@ -67,68 +126,66 @@ void take(Part& part, RowRecord record) {
   }
 }
 
-// Up to the first record that is not whole.
-Part read_part(std::string_view bytes) {
-  Part out;
-  out.rows.reserve(static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), '\n')));
-  while (!bytes.empty()) {
-    const auto end = bytes.find('\n');
-    const auto line = bytes.substr(0, end);
-    const bool whole = end != std::string_view::npos && line.size() > kChecksumDigits + 1 &&
-                       line[kChecksumDigits] == ' ';
-    const auto text = whole ? line.substr(kChecksumDigits + 1) : std::string_view();
-    auto record = whole && is_checksum(line.substr(0, kChecksumDigits), text) ? read_record(text)
-                                                                              : std::nullopt;
-    out.damaged = !record;
-    if (out.damaged) return out;
-    take(out, *std::move(record));
-    bytes.remove_prefix(end + 1);
-  }
-  return out;
+std::optional<RowRecord> read_checked(std::string_view line) {
+  if (line.size() <= kChecksumDigits + 1 || line[kChecksumDigits] != ' ') return std::nullopt;
+  const auto text = line.substr(kChecksumDigits + 1);
+  if (!is_checksum(line.substr(0, kChecksumDigits), text)) return std::nullopt;
+  return read_record(text);
 }
 
-// Whole lines, about equal shares. Small files are not worth a thread.
-std::vector<std::string_view> shares_of(std::string_view bytes) {
-  constexpr std::size_t kShareMin = 1U << 20;
-  const std::size_t threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
-  const auto share = std::max(kShareMin, bytes.size() / threads + 1);
-  std::vector<std::string_view> out;
-  while (!bytes.empty()) {
-    const auto newline = bytes.size() > share ? bytes.find('\n', share) : std::string_view::npos;
-    const auto end = newline == std::string_view::npos ? bytes.size() : newline + 1;
-    out.push_back(bytes.substr(0, end));
-    bytes.remove_prefix(end);
+// Up to the first record that is not whole.
+Status read_part(Lines lines, Part& out) {
+  REEF_CHECK(lines.skip_begun());
+  for (;;) {
+    REEF_TRY(const bool any, lines.next());
+    if (!any) return Ok{};
+    auto record = lines.whole() ? read_checked(lines.line()) : std::nullopt;
+    out.damaged = !record;
+    if (out.damaged) return Ok{};
+    take(out, *std::move(record));
   }
-  return out;
 }
 
 }  // namespace
 
-CatalogReading read_catalog(std::string_view bytes) {
-  const auto shares = shares_of(bytes);
-  std::vector<Part> parts(shares.size());
+Result<CatalogReading> read_catalog(const ByteSource& source) {
+  // Small ones are not worth a thread.
+  constexpr std::uint64_t kShareMin = 1U << 20;
+  constexpr std::uint64_t kUsualRecordBytes = 512;
+  constexpr std::uint64_t kRowsMax = 1U << 20;
+  const auto count = std::clamp<std::uint64_t>(
+      source.size / kShareMin, 1, std::clamp(std::thread::hardware_concurrency(), 1U, 8U));
+  std::vector<Part> parts(count);
   {
+    const auto read = [&](std::uint64_t n) {
+      const auto from = source.size / count * n;
+      const auto to = n + 1 < count ? source.size / count * (n + 1) : source.size;
+      // The others come into the last one, whose rows are the newest.
+      const auto bytes = n + 1 < count ? to - from : source.size;
+      parts[n].rows.reserve(std::min(bytes / kUsualRecordBytes, kRowsMax));
+      parts[n].read = read_part(Lines(source, from, to), parts[n]);
+    };
     std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < shares.size(); ++i)
-      others.emplace_back([&, i] { parts[i] = read_part(shares[i]); });
-    if (!shares.empty()) parts[0] = read_part(shares[0]);
+    for (std::uint64_t n = 1; n < count; ++n) others.emplace_back(read, n);
+    read(0);
   }
+  CatalogReading out;
   // What follows a damaged place was not read.
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (parts[i].damaged) parts.resize(i + 1);
-  CatalogReading out;
-  std::size_t rows = 0;
   for (const auto& part : parts) {
-    rows += part.rows.size();
+    REEF_CHECK(part.read);
     out.records += part.records;
     out.damaged = part.damaged;
   }
-  out.rows.reserve(rows);
   // From the last to the first: what is there already is newer.
   std::vector<SessionId> gone;
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     for (const auto& id : gone) part->rows.erase(id);
-    out.rows.merge(part->rows);
+    if (out.rows.empty())
+      out.rows = std::move(part->rows);
+    else
+      out.rows.merge(part->rows);
     std::move(part->gone.begin(), part->gone.end(), std::back_inserter(gone));
   }
   return out;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "session/row.h"
+#include "session/tail.h"
 
 namespace reef::session {
 
@@ -20,6 +21,7 @@ struct CatalogReading {
   std::size_t records = 0;
   bool damaged = false;  // a record was not whole; it and what follows was not read
 };
-CatalogReading read_catalog(std::string_view bytes);
+// Large ones on several threads.
+Result<CatalogReading> read_catalog(const ByteSource& source);
 
 }  // namespace reef::session

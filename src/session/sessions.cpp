@@ -137,9 +137,12 @@ Task<Status> Sessions::load() {
   std::optional<Result<std::vector<Stored>>> listed;
   TaskGroup listing(loop_, "list");
   listing.spawn(list_into(store_, listed));
-  auto bytes = co_await store_.read_catalog();
-  if (!bytes) log::warn("catalog: {}; it is made again", bytes.error().what);
-  auto known = read_catalog(bytes ? std::string_view(*bytes) : std::string_view());
+  CatalogReading known;
+  const auto read = co_await store_.read_catalog([&](const ByteSource& source) -> Status {
+    REEF_TRY(known, read_catalog(source));
+    return Ok{};
+  });
+  if (!read) log::warn("catalog: {}; it is made again", read.error().what);
   catalog_records_ = known.records;
   catalog_damaged_ = known.damaged;
   if (known.damaged) log::warn("catalog: damaged after {} record(s); mended", known.records);

@@ -101,8 +101,10 @@ class Store {
   enum class Place : std::uint8_t { sessions, trash };
   virtual Task<std::vector<std::uint64_t>> measure(std::vector<SessionId> ids, Place place) = 0;
 
-  // The catalog's bytes: derived, so appends need not be durable. Empty when there is none.
-  virtual Task<Result<std::string>> read_catalog() = 0;
+  // The catalog's bytes: derived, so appends need not be durable. Empty when there is none. `use`
+  // is called on any thread, and may read on several; what it says is the answer.
+  using UseSource = std::function<Status(const ByteSource&)>;
+  virtual Task<Status> read_catalog(UseSource use) = 0;
   virtual Task<Status> append_catalog(std::string bytes) = 0;
   virtual Task<Status> replace_catalog(std::string bytes) = 0;
 };

@@ -67,9 +67,11 @@ TEST(Files, WhatIsInMemoryIsReadWithoutWaiting) {
   const test::TempDir folder;
   PosixFiles files;
   test::write_file(folder / "f", "hello world");
+  const auto directory = files.open(folder.path(), Files::Open::read);
+  ASSERT_TRUE(directory);
   std::string bytes(20, '\0');
   const auto read = [&](const std::string& name, std::uint64_t offset) {
-    return files.read_cached(folder / name, offset, bytes.data(), bytes.size());
+    return files.read_cached(directory->get(), name, offset, bytes.data(), bytes.size());
   };
   // Not every kernel and file system can tell.
   if (const auto got = read("f", 6)) {
@@ -103,6 +105,28 @@ TEST(Files, StatsWhatEveryFolderHas) {
     EXPECT_NE(by_name.at("has not").error().what.find(folder / "has not/it"), std::string::npos);
     EXPECT_FALSE(by_name.at("a file"));
     EXPECT_EQ(files->stat_inner(folder / "none", "it").error().code, Errc::not_found);
+  }
+}
+
+TEST(Files, StatsManyFoldersEachOnce) {
+  const test::TempDir folder;
+  PosixFiles files;
+  constexpr std::size_t kCount = 3000;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const auto name = folder / std::to_string(i);
+    ASSERT_TRUE(files.make_directory(name));
+    if (i % 2 == 0) test::write_file(name + "/it", std::string(i % 7, 'x'));
+  }
+  const auto found = files.stat_inner(folder.path(), "it");
+  ASSERT_TRUE(found);
+  std::map<std::string, Result<Files::Stat>> by_name;
+  for (const auto& [name, stat] : *found) by_name.emplace(name, stat);
+  ASSERT_EQ(found->size(), kCount);
+  ASSERT_EQ(by_name.size(), kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const auto& stat = by_name.at(std::to_string(i));
+    ASSERT_EQ(stat.ok(), i % 2 == 0) << i;
+    if (stat) EXPECT_EQ(stat->size, i % 7) << i;
   }
 }
 

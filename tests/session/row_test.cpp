@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "session/catalog.h"
+#include "support/run.h"
 
 namespace reef::session {
 namespace {
@@ -133,7 +134,8 @@ TEST(Row, SurvivesTheCatalog) {
   fold(row, reply("2026-01-01T00:00:00Z", "a", 10, 0.1));
   fold(row, reply("2026-01-02T00:00:00Z", "a", 20, 0.2));
   fold(row, reply("2026-01-02T00:00:00Z", "b", 1, 0));
-  const auto reading = read_catalog(catalog_record(row));
+  const auto record = catalog_record(row);
+  const auto reading = test::value_of(read_catalog(source_of(record)));
   ASSERT_FALSE(reading.damaged);
   const auto& again = reading.rows.at(an_id());
   EXPECT_EQ(catalog_record(again), catalog_record(row));
@@ -205,7 +207,7 @@ TEST(Row, TheNewestRecordOfALargeCatalogCounts) {
     }
   ASSERT_GT(bytes.size(), 3U << 20);
   bytes += catalog_removal(id(8));
-  const auto reading = read_catalog(bytes);
+  const auto reading = test::value_of(read_catalog(source_of(bytes)));
   EXPECT_FALSE(reading.damaged);
   for (int n = 0; n < kRows; ++n) {
     const auto found = reading.rows.find(id(n));
@@ -215,7 +217,8 @@ TEST(Row, TheNewestRecordOfALargeCatalogCounts) {
       EXPECT_EQ(found->second.bytes, n % 2 == 0 ? 2U : 0U) << n;
     }
   }
-  const auto cut = read_catalog(std::string_view(bytes).substr(0, bytes.size() - 3));
+  const auto cut =
+      test::value_of(read_catalog(source_of(std::string_view(bytes).substr(0, bytes.size() - 3))));
   EXPECT_TRUE(cut.damaged);
   EXPECT_TRUE(cut.rows.contains(id(8)));
 }

@@ -5,6 +5,7 @@
 #include "base/notify.h"
 #include "base/task_group.h"
 #include "session/catalog.h"
+#include "support/catalog.h"
 #include "support/run.h"
 #include "support/wrapped_store.h"
 
@@ -346,7 +347,7 @@ TEST_F(SessionTest, AnyStateOfTheCatalogGivesTheSameRows) {
     return out;
   };
   const auto expected = rows_of(sessions);
-  const auto catalog = test::value_of(test::run(io, store.read_catalog()));
+  const auto catalog = test::catalog_of(io, store);
   ASSERT_GT(catalog.size(), 100U);
   std::vector<std::string> states = {"", "garbage", catalog, catalog + "half a rec",
                                      catalog + catalog};
@@ -365,7 +366,7 @@ TEST_F(SessionTest, AnyStateOfTheCatalogGivesTheSameRows) {
     EXPECT_EQ(rows_of(after), expected);
     test::run(io, after.stop());
     // And what it wrote is whole again.
-    const auto mended = read_catalog(test::value_of(test::run(io, store.read_catalog())));
+    const auto mended = test::value_of(read_catalog(source_of(test::catalog_of(io, store))));
     EXPECT_FALSE(mended.damaged);
     EXPECT_EQ(mended.rows.size(), 3U);
   }

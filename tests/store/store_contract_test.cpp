@@ -5,6 +5,7 @@
 
 #include "base/helper.h"
 #include "store/store.h"
+#include "support/catalog.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
@@ -184,12 +185,12 @@ TYPED_TEST(StoreContract, PurgeRemovesForGood) {
 }
 
 TYPED_TEST(StoreContract, TheCatalogIsEmptyThenAppendedThenReplaced) {
-  EXPECT_EQ(test::value_of(test::run(this->io, this->store.read_catalog())), "");
+  EXPECT_EQ(test::catalog_of(this->io, this->store), "");
   ASSERT_TRUE(test::run(this->io, this->store.append_catalog("a")));
   ASSERT_TRUE(test::run(this->io, this->store.append_catalog("b")));
-  EXPECT_EQ(test::value_of(test::run(this->io, this->store.read_catalog())), "ab");
+  EXPECT_EQ(test::catalog_of(this->io, this->store), "ab");
   ASSERT_TRUE(test::run(this->io, this->store.replace_catalog("c")));
-  EXPECT_EQ(test::value_of(test::run(this->io, this->store.read_catalog())), "c");
+  EXPECT_EQ(test::catalog_of(this->io, this->store), "c");
 }
 
 TYPED_TEST(StoreContract, RewriteReplacesOnlyWhatItHasSeen) {

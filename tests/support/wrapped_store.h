@@ -49,7 +49,7 @@ class WrappedStore : public session::Store {
                                            Place place) override {
     return real.measure(std::move(ids), place);
   }
-  Task<Result<std::string>> read_catalog() override { return real.read_catalog(); }
+  Task<Status> read_catalog(UseSource use) override { return real.read_catalog(std::move(use)); }
   Task<Status> append_catalog(std::string bytes) override {
     return real.append_catalog(std::move(bytes));
   }

@@ -1,6 +1,7 @@
 #include "store/fs/fs_store.h"
 
 #include <atomic>
+#include <fcntl.h>
 #include <thread>
 
 #include <boost/asio/this_coro.hpp>
@@ -188,7 +189,11 @@ std::vector<Status> take_in_folders(Files& files, const std::string& directory,
 }
 
 FsStore::FsStore(Files& files, Pool& pool, std::string home)
-    : files_(files), pool_(pool), home_(std::move(home)), appends_(files, pool) {}
+    : files_(files),
+      pool_(pool),
+      home_(std::move(home)),
+      sessions_(::open((home_ + "/sessions").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      appends_(files, pool) {}
 
 std::string FsStore::folder(const session::SessionId& id) const {
   return home_ + "/sessions/" + id.text();
@@ -345,9 +350,10 @@ Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
 }
 
 std::optional<std::string_view> FsStore::cached_piece(const session::Range& range, Buffer& buffer) {
-  if (range.size > kUnaskedBytesMax) return std::nullopt;
+  if (range.size > kUnaskedBytesMax || !sessions_) return std::nullopt;
   auto* bytes = buffer.room(range.size);
-  const auto got = files_.read_cached(file(range.id), range.from, bytes, range.size);
+  const auto got = files_.read_cached(sessions_.get(), range.id.text() + std::string(kFile),
+                                      range.from, bytes, range.size);
   if (!got) return std::nullopt;
   return std::string_view(bytes, *got);
 }
@@ -493,11 +499,13 @@ Task<std::vector<std::uint64_t>> FsStore::measure(std::vector<session::SessionId
   co_return co_await pool_.run(work);
 }
 
-Task<Result<std::string>> FsStore::read_catalog() {
-  auto work = [this]() -> Result<std::string> {
-    auto bytes = read_all(files_, catalog());
-    if (!bytes && bytes.error().code == Errc::not_found) return std::string();
-    return bytes;
+Task<Status> FsStore::read_catalog(UseSource use) {
+  auto work = [&]() -> Status {
+    const auto fd = files_.open(catalog(), Files::Open::read);
+    if (!fd && fd.error().code == Errc::not_found) return use(session::source_of(""));
+    if (!fd) return fd.error();
+    REEF_TRY(const auto stat, files_.stat(fd->get()));
+    return use(source_of(files_, fd->get(), stat.size));
   };
   co_return co_await pool_.run(work);
 }

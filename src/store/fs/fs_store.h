@@ -35,7 +35,7 @@ class FsStore final : public session::Store {
   Task<Status> purge(session::SessionId id) override;
   Task<std::vector<std::uint64_t>> measure(std::vector<session::SessionId> ids,
                                            Place place) override;
-  Task<Result<std::string>> read_catalog() override;
+  Task<Status> read_catalog(UseSource use) override;
   Task<Status> append_catalog(std::string bytes) override;
   Task<Status> replace_catalog(std::string bytes) override;
 
@@ -58,6 +58,7 @@ class FsStore final : public session::Store {
   Files& files_;
   Pool& pool_;
   std::string home_;
+  Fd sessions_;  // the directory
   bool listed_ = false;
   Appends appends_;
 };

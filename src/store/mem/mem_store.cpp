@@ -166,8 +166,8 @@ Task<std::vector<std::uint64_t>> MemStore::measure(std::vector<session::SessionI
   co_return out;
 }
 
-Task<Result<std::string>> MemStore::read_catalog() {
-  co_return catalog_;
+Task<Status> MemStore::read_catalog(UseSource use) {
+  co_return use(session::source_of(catalog_));
 }
 
 Task<Status> MemStore::append_catalog(std::string bytes) {

@@ -29,7 +29,7 @@ class MemStore final : public session::Store {
   Task<Status> purge(session::SessionId id) override;
   Task<std::vector<std::uint64_t>> measure(std::vector<session::SessionId> ids,
                                            Place place) override;
-  Task<Result<std::string>> read_catalog() override;
+  Task<Status> read_catalog(UseSource use) override;
   Task<Status> append_catalog(std::string bytes) override;
   Task<Status> replace_catalog(std::string bytes) override;
 
