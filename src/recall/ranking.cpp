@@ -11,6 +11,8 @@ constexpr std::size_t kCandidates = 200;
 // Words said in so many messages tell little: fewer candidates do, and looking costs more.
 constexpr std::uint64_t kCommonPostings = 12'000;
 constexpr std::size_t kCommonCandidates = 80;
+// Hits that are judged by one thread, one after the other.
+constexpr std::size_t kJudgedAtOnce = 16;
 // What stands before a hit is more often its question than what follows.
 constexpr std::size_t kReach = 2;
 constexpr double kBefore[kReach] = {0.5, 0.25};
@@ -96,13 +98,11 @@ double score_of(const BestScores& scores, std::uint32_t matched,
   return score;
 }
 
-// The hits and what stands around them, each once and scored, by group and place.
-std::vector<Candidate> candidates_of(const search::Index& index, search::Searcher& searcher,
-                                     std::vector<search::Hit> found) {
+// The hits, by group and place, and what stands around them, each once and scored, likewise.
+std::vector<Candidate> candidates_of(const search::Index& index, search::Searcher::Scorer& scorer,
+                                     std::span<const search::Hit> found) {
   auto rest = index.around(found, kReach);
-  searcher.score(rest);
-  if (!std::is_sorted(found.begin(), found.end(), before))
-    std::sort(found.begin(), found.end(), before);
+  scorer.score(rest);
   std::vector<Candidate> out;
   out.reserve(found.size() + rest.size());
   auto one = found.begin();
@@ -122,30 +122,43 @@ bool needs_rows(const Question& question, const search::Filter& filter) {
          filter.time_from_ms != all.time_from_ms || filter.time_to_ms != all.time_to_ms;
 }
 
-// A candidate that may be shown: its score and its number.
-using Shown = std::pair<double, std::size_t>;
+// A candidate that may be shown.
+struct Shown {
+  double score = 0;
+  const search::Hit* hit = nullptr;
+};
 
 // The first `wanted` in order. Where scores are equal rows decide, which are filled in only there.
-std::vector<Ranked> best_of(const search::Index& index, std::span<const Candidate> all,
-                            std::vector<Shown> shown, std::size_t wanted) {
-  const auto higher = [](const Shown& a, const Shown& b) { return a.first > b.first; };
+Ranking best_messages(const search::Index& index, std::vector<Shown> shown, std::size_t wanted) {
+  const auto higher = [](const Shown& a, const Shown& b) { return a.score > b.score; };
+  Ranking out;
   auto end = shown.end();
-  if (wanted < shown.size()) {
+  out.more = wanted < shown.size();
+  if (out.more) {
     const auto last = shown.begin() + static_cast<std::ptrdiff_t>(wanted);
     std::nth_element(shown.begin(), last, shown.end(), higher);
     end = std::partition(last, shown.end(),
-                         [least = last->first](const Shown& one) { return one.first >= least; });
+                         [least = last->score](const Shown& one) { return one.score >= least; });
   }
-  std::vector<Ranked> out;
   for (auto one = shown.begin(); one != end; ++one) {
-    auto& ranked = out.emplace_back(Ranked{all[one->second].hit, one->first});
+    auto& ranked = out.hits.emplace_back(Ranked{*one->hit, one->score});
     index.fill_row(ranked.hit);
   }
-  std::sort(out.begin(), out.end(), [](const Ranked& a, const Ranked& b) {
+  std::sort(out.hits.begin(), out.hits.end(), [](const Ranked& a, const Ranked& b) {
     return a.score != b.score ? a.score > b.score : search::better(a.hit, b.hit);
   });
-  if (out.size() > wanted) out.resize(wanted);
+  if (out.hits.size() > wanted) out.hits.resize(wanted);
   return out;
+}
+
+Ranking best_sessions(std::vector<Ranked> all, std::size_t wanted) {
+  const bool more = all.size() > wanted;
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, all.size()));
+  std::partial_sort(all.begin(), first, all.end(), [](const Ranked& a, const Ranked& b) {
+    return a.score != b.score ? a.score > b.score : a.hit.row.group < b.hit.row.group;
+  });
+  all.erase(first, all.end());
+  return {std::move(all), more};
 }
 
 // What each says together with what stands around it, which stands beside it here too.
@@ -184,60 +197,90 @@ double session_score(std::span<const Candidate> session, std::span<const float> 
   return score_of(scores, matched, clause_weights, weights);
 }
 
-// Calls use(begin, end) for the candidates of each session, which stand together.
+// The candidates of each session stand together.
 template <class Use>
 void each_session(std::span<const Candidate> all, const Use& use) {
   for (std::size_t from = 0; from < all.size();) {
     auto to = from + 1;
     while (to < all.size() && all[to].hit.row.group == all[from].hit.row.group) ++to;
-    use(from, to);
+    use(all.subspan(from, to - from));
     from = to;
   }
 }
 
-Ranking best_messages(const search::Index& index, std::span<const Candidate> all,
-                      std::span<const float> clause_weights, const Question& question,
-                      const search::Filter& filter, double best, std::size_t wanted) {
-  const bool any_may_answer = all_optional(question.words);
-  std::vector<Shown> shown;
-  shown.reserve(all.size());
-  each_session(all, [&](std::size_t from, std::size_t to) {
-    const auto session =
-        kSessionShare * session_score(all.subspan(from, to - from), clause_weights, kForMessages,
+// What the candidates of some sessions come to.
+struct Judged {
+  std::vector<Candidate> all;  // the messages' hits are theirs
+  std::vector<Shown> messages;
+  std::vector<Ranked> sessions;
+};
+
+// Judges messages, or sessions, one share of the hits at a time; any thread.
+struct Judge {
+  const search::Index& index;
+  const Question& question;
+  const search::Filter& filter;
+  std::span<const float> clause_weights;
+  double best;  // score of all
+  bool by_session;
+  bool any_may_answer = all_optional(question.words);
+  bool rows_count = needs_rows(question, filter);
+
+  // `found`: all hits of their sessions, by group and place.
+  Judged operator()(std::span<const search::Hit> found, search::Searcher::Scorer& scorer) const {
+    Judged out;
+    out.all = candidates_of(index, scorer, found);
+    for (auto& one : out.all) {
+      if (one.found && echoes(one.hit.row.facets)) one.hit.score *= kEchoShare;
+      if (!one.found && rows_count) index.fill_row(one.hit);
+    }
+    score_together(out.all);
+    each_session(out.all, [&](std::span<const Candidate> session) {
+      by_session ? judge_session(session, out.sessions) : judge_messages(session, out.messages);
+    });
+    return out;
+  }
+
+  void judge_messages(std::span<const Candidate> session, std::vector<Shown>& out) const {
+    const auto share =
+        kSessionShare * session_score(session, clause_weights, kForMessages,
                                       [](const auto& one) { return double(one.hit.score); });
-    for (auto i = from; i < to; ++i) {
-      const auto& one = all[i];
+    for (const auto& one : session) {
       if (!one.found && !(any_may_answer && passes(filter, one.hit))) continue;
-      double score = one.together + session;
+      double score = one.together + share;
       if (names_speaker(question, one.hit)) score += kSpeaker * best;
       score += kDate * best * date_fit(question, one.hit);
-      shown.emplace_back(score, i);
+      out.push_back({score, &one.hit});
     }
-  });
-  const bool more = shown.size() > wanted;
-  return {best_of(index, all, std::move(shown), wanted), more};
-}
+  }
 
-Ranking best_sessions(std::span<const Candidate> all, std::span<const float> clause_weights,
-                      const Question& question, double best, std::size_t wanted) {
-  Ranking out;
-  each_session(all, [&](std::size_t from, std::size_t to) {
+  void judge_session(std::span<const Candidate> session, std::vector<Ranked>& out) const {
     const search::Hit* top = nullptr;
-    for (const auto& one : all.subspan(from, to - from))
+    for (const auto& one : session)
       if (one.found && one.hit.score > 0 && (!top || search::better(one.hit, *top))) top = &one.hit;
     if (!top) return;
-    const auto score = session_score(all.subspan(from, to - from), clause_weights, kAmongSessions,
+    const auto score = session_score(session, clause_weights, kAmongSessions,
                                      [](const auto& one) { return one.together; });
-    out.hits.push_back({*top, score + 2 * kDate * best * date_fit(question, *top)});
-  });
-  out.more = out.hits.size() > wanted;
-  const auto first =
-      out.hits.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, out.hits.size()));
-  std::partial_sort(out.hits.begin(), first, out.hits.end(), [](const Ranked& a, const Ranked& b) {
-    return a.score != b.score ? a.score > b.score : a.hit.row.group < b.hit.row.group;
-  });
-  out.hits.erase(first, out.hits.end());
+    out.push_back({*top, score + 2 * kDate * best * date_fit(question, *top)});
+  }
+};
+
+// Some hits each, and all of a session in one.
+std::vector<std::span<const search::Hit>> shares_of(std::span<const search::Hit> hits,
+                                                    std::size_t usual) {
+  std::vector<std::span<const search::Hit>> out;
+  for (std::size_t from = 0; from < hits.size();) {
+    auto to = std::min(from + usual, hits.size());
+    while (to < hits.size() && hits[to].row.group == hits[to - 1].row.group) ++to;
+    out.push_back(hits.subspan(from, to - from));
+    from = to;
+  }
   return out;
+}
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& more) {
+  to.insert(to.end(), more.begin(), more.end());
 }
 
 }  // namespace
@@ -247,20 +290,29 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
   const bool common = searcher.postings() >= kCommonPostings;
   auto found = searcher.best_in_place(filter, common ? kCommonCandidates : kCandidates);
   if (found.empty()) return {};
+  const auto lower = [](const search::Hit& a, const search::Hit& b) { return a.score < b.score; };
+  const Judge judge{.index = index,
+                    .question = question,
+                    .filter = filter,
+                    .clause_weights = searcher.clause_weights(),
+                    .best = double(std::max_element(found.begin(), found.end(), lower)->score),
+                    .by_session = by_session};
+  if (!std::is_sorted(found.begin(), found.end(), before))
+    std::sort(found.begin(), found.end(), before);
 
-  const auto best = double(std::max_element(found.begin(), found.end(), [](auto& a, auto& b) {
-                             return a.score < b.score;
-                           })->score);
-  auto all = candidates_of(index, searcher, std::move(found));
-  for (auto& one : all)
-    if (one.found && echoes(one.hit.row.facets)) one.hit.score *= kEchoShare;
-  if (needs_rows(question, filter))
-    for (auto& one : all)
-      if (!one.found) index.fill_row(one.hit);
-  score_together(all);
-  const auto weights = searcher.clause_weights();
-  return by_session ? best_sessions(all, weights, question, best, wanted)
-                    : best_messages(index, all, weights, question, filter, best, wanted);
+  const auto shares = shares_of(found, kJudgedAtOnce);
+  std::vector<Judged> judged(shares.size());
+  const auto judge_with = [&](search::Searcher::Scorer& scorer) {
+    return [&](std::size_t n) { judged[n] = judge(shares[n], scorer); };
+  };
+  search::Searcher::Scorer here(searcher), there(searcher);
+  searcher.share(shares.size(), judge_with(here), judge_with(there));
+  for (std::size_t n = 1; n < judged.size(); ++n) {
+    append(judged[0].messages, judged[n].messages);
+    append(judged[0].sessions, judged[n].sessions);
+  }
+  return by_session ? best_sessions(std::move(judged[0].sessions), wanted)
+                    : best_messages(index, std::move(judged[0].messages), wanted);
 }
 
 }  // namespace reef::recall

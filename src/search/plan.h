@@ -63,12 +63,12 @@ class Searcher::Top {
 
   std::vector<Hit> take() {
     if (hits_.size() > limit_) shrink();
-    for (const auto& one : hits_) grouped_.push_back(with_row(one));
+    for (const auto& one : hits_) grouped_.push_back(with_row(hit_of(one)));
     std::sort(grouped_.begin(), grouped_.end(), better);
     if (grouped_.size() > limit_) grouped_.resize(limit_);
     return std::move(grouped_);
   }
-  // By segment and document instead. Not of grouped ones.
+  // By segment and document instead, without rows. Not of grouped ones.
   std::vector<Hit> take_in_place() {
     if (hits_.size() > limit_) shrink();
     if (hits_.size() > limit_) keep_best();
@@ -77,7 +77,7 @@ class Searcher::Top {
     });
     std::vector<Hit> out;
     out.reserve(hits_.size());
-    for (const auto& one : hits_) out.push_back(with_row(one));
+    for (const auto& one : hits_) out.push_back(hit_of(one));
     return out;
   }
 
@@ -93,9 +93,8 @@ class Searcher::Top {
     hit.row = units_[hit.unit].source->row(hit.document);
     return hit;
   }
-  Hit with_row(const Light& one) const {
-    return with_row(Hit{
-        .unit = one.unit, .document = one.document, .score = one.score, .matched = one.matched});
+  static Hit hit_of(const Light& one) {
+    return {.unit = one.unit, .document = one.document, .score = one.score, .matched = one.matched};
   }
 
   void raise_shared() {
@@ -121,7 +120,7 @@ class Searcher::Top {
     std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1),
                      hits_.end(), [this](const Light& a, const Light& b) {
                        return a.score != b.score ? a.score > b.score
-                                                 : better(with_row(a), with_row(b));
+                                                 : better(with_row(hit_of(a)), with_row(hit_of(b)));
                      });
     hits_.resize(limit_);
   }

@@ -28,9 +28,8 @@ constexpr std::size_t kSingleGroupsMax = 256;
 // Work of so many postings is worth a helper who is here, and one who has to be waited for.
 constexpr std::uint64_t kSharedPostings = 2'000;
 constexpr std::uint64_t kHelpPostings = 10'000;
-// Scored one after the other, and from how many on by two.
+// Scored, or looked up, one after the other.
 constexpr std::size_t kScoredAtOnce = 16;
-constexpr std::size_t kScoredTogether = 48;
 constexpr std::uint32_t kShareDocuments = 32 * Norms::kWindow;
 // So many bytes of a Rough are added up in the time one posting takes.
 constexpr std::uint64_t kRoughPerPosting = 16;
@@ -241,7 +240,14 @@ std::vector<Hit> Searcher::best_in_place(const Filter& filter, std::size_t limit
   if (limit == 0 || query_.clauses.empty()) return {};
   Top top(units_, limit, 0);
   run(filter, top);
-  return top.take_in_place();
+  auto hits = top.take_in_place();
+  const auto fill = [&](std::size_t n) {
+    const auto from = n * kScoredAtOnce;
+    for (auto i = from; i < std::min(hits.size(), from + kScoredAtOnce); ++i)
+      hits[i].row = units_[hits[i].unit].source->row(hits[i].document);
+  };
+  share((hits.size() + kScoredAtOnce - 1) / kScoredAtOnce, fill, fill);
+  return hits;
 }
 
 void Searcher::run(const Filter& filter, Top& top) {
@@ -435,34 +441,28 @@ void Searcher::run_all(Plan& plan, Top& top) {
   }
 }
 
-class Searcher::Scorer {
- public:
-  explicit Scorer(const Searcher& searcher) : searcher_(searcher) {}
-
-  void score(Hit& hit) {
-    hit.score = 0;
-    hit.matched = 0;
-    if (hit.unit >= searcher_.units_.size()) return;
-    if (unit_ != hit.unit) {
-      unit_ = hit.unit;
-      matchers_ = searcher_.matchers(unit_, false);
-    }
-    for (std::size_t c = 0; c < matchers_.size(); ++c) {
-      auto& matcher = matchers_[c];
-      if (matcher.empty() || matcher.seek(hit.document) != hit.document || !matcher.confirm())
-        continue;
-      hit.score += matcher.score();
-      hit.matched |= 1U << c;
-    }
+void Searcher::Scorer::score(Hit& hit) {
+  hit.score = 0;
+  hit.matched = 0;
+  if (hit.unit >= searcher_.units_.size()) return;
+  // They only go forwards.
+  if (unit_ != hit.unit || hit.document < document_) {
+    unit_ = hit.unit;
+    matchers_ = searcher_.matchers(unit_, false);
   }
+  document_ = hit.document;
+  for (std::size_t c = 0; c < matchers_.size(); ++c) {
+    auto& matcher = matchers_[c];
+    if (matcher.empty() || matcher.seek(hit.document) != hit.document || !matcher.confirm())
+      continue;
+    hit.score += matcher.score();
+    hit.matched |= 1U << c;
+  }
+}
 
- private:
-  const Searcher& searcher_;
-  std::vector<Matcher> matchers_;
-  std::uint32_t unit_ = UINT32_MAX;
-};
+namespace {
 
-void Searcher::score(std::span<Hit> documents) {
+std::vector<Hit*> in_order(std::span<Hit> documents) {
   std::vector<Hit*> order;
   order.reserve(documents.size());
   for (auto& hit : documents) order.push_back(&hit);
@@ -471,12 +471,18 @@ void Searcher::score(std::span<Hit> documents) {
   };
   if (!std::is_sorted(order.begin(), order.end(), earlier))
     std::sort(order.begin(), order.end(), earlier);
-  Scorer here(*this);
-  if (order.size() < kScoredTogether || !helper_ || !helper_->present()) {
-    for (auto* hit : order) here.score(*hit);
-    return;
-  }
-  Scorer there(*this);
+  return order;
+}
+
+}  // namespace
+
+void Searcher::Scorer::score(std::span<Hit> documents) {
+  for (auto* hit : in_order(documents)) score(*hit);
+}
+
+void Searcher::score(std::span<Hit> documents) {
+  const auto order = in_order(documents);
+  Scorer here(*this), there(*this);
   const auto some = [&order](Scorer& scorer) {
     return [&order, &scorer](std::size_t n) {
       const auto from = n * kScoredAtOnce;
@@ -484,7 +490,14 @@ void Searcher::score(std::span<Hit> documents) {
         scorer.score(*order[i]);
     };
   };
-  helper_->share((order.size() + kScoredAtOnce - 1) / kScoredAtOnce, some(here), some(there));
+  share((order.size() + kScoredAtOnce - 1) / kScoredAtOnce, some(here), some(there));
+}
+
+void Searcher::share(std::size_t count, const Part& here, const Part& there) {
+  constexpr std::size_t kWorthSharing = 3;
+  if (count >= kWorthSharing && helper_ && helper_->present())
+    return helper_->share(count, here, there);
+  for (std::size_t n = 0; n < count; ++n) here(n);
 }
 
 }  // namespace reef::search

@@ -79,6 +79,22 @@ class Searcher {
   // Fills in score and matched of these documents, for example neighbours of a hit. They may be in
   // any order; filters and exclusions do not count.
   void score(std::span<Hit> documents);
+  // The same on one of several threads.
+  class Scorer {
+   public:
+    explicit Scorer(const Searcher& searcher) : searcher_(searcher) {}
+    void score(std::span<Hit> documents);
+    void score(Hit& hit);  // quickest for documents in order
+
+   private:
+    const Searcher& searcher_;
+    std::vector<Matcher> matchers_;
+    std::uint32_t unit_ = UINT32_MAX;
+    std::uint32_t document_ = 0;  // the last one
+  };
+  // Runs here(n) on this thread, or there(n) on the helper's, for every n below `count`.
+  using Part = std::function<void(std::size_t)>;
+  void share(std::size_t count, const Part& here, const Part& there);
   // Whether any document has the clause, or one of its forms.
   bool knows(std::size_t clause) const;
   // Of all clauses together: what looking at all their documents would cost.
@@ -114,9 +130,6 @@ class Searcher {
   std::vector<RoughView> roughs(const Plan& plan);
   void run_roughly(Plan& plan, std::span<const RoughView> views, Top& top);
   void run_all(Plan& plan, Top& top);
-  // Scores documents one after the other; they ascend.
-  class Scorer;
-
   std::vector<Unit> units_;
   Query query_;
   Stemmer* stemmer_;
