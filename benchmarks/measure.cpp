@@ -1,6 +1,7 @@
 #include "measure.h"
 
 #include <algorithm>
+#include <unistd.h>
 
 #include <time.h>
 
@@ -15,6 +16,10 @@ Nanos Samples::percentile(unsigned percent) const {
   const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(rank - 1);
   std::nth_element(sorted.begin(), at, sorted.end());
   return *at;
+}
+
+void settle() {
+  ::sync();
 }
 
 Nanos cpu_time_of(int pid) {

@@ -57,6 +57,10 @@ class Rounds {
   std::vector<Samples> samples_;
 };
 
+// Before queries are measured: what was written is on the disk, so that writing it down goes on
+// beside nobody's queries.
+void settle();
+
 // CPU time a process has used so far, all its threads; zero when it is gone.
 Nanos cpu_time_of(int pid);
 

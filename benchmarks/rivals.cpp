@@ -98,6 +98,7 @@ Result<Rival> measure_sqlite(const Corpus& corpus, const std::string& scratch,
   REEF_TRY(const auto window,
            make_statement(database.get(),
                           "select substr(t, 1, ?3) from texts where id between ?1 and ?2"));
+  settle();
   Rounds searches(queries.size()), with_windows(queries.size());
   for (std::size_t round = 0; round <= kQueryRounds; ++round)
     for (std::size_t q = 0; q < queries.size(); ++q) {
@@ -157,6 +158,7 @@ Result<Rival> measure_xapian(const Corpus& corpus, const std::string& scratch,
     Xapian::Database database(path);
     Xapian::Enquire enquire(database);
     enquire.set_weighting_scheme(Xapian::BM25Weight(1.2, 0, 1, 0.75, 0.5));
+    settle();
     Rounds searches(queries.size()), with_windows(queries.size());
     for (std::size_t round = 0; round <= kQueryRounds; ++round)
       for (std::size_t q = 0; q < queries.size(); ++q) {

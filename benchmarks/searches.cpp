@@ -160,6 +160,7 @@ Result<Asked> ask_elsewhere(const std::string& directory) {
   PosixFiles files;
   REEF_TRY(const auto program, find_program("reef-bench"));
   const auto output = directory + ".out";
+  settle();
   REEF_TRY(auto child, Child::start({program, "--search-index", directory, "-"}, output));
   const auto status = child.wait();
   REEF_CHECK(check_interrupted());

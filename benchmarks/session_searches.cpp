@@ -152,6 +152,7 @@ Result<DaemonSearches> measure_daemon(const Corpus& corpus, const std::string& s
     std::optional<RunningDaemon> daemon;
     REEF_TRY(out.rebuild, start_and_ask(home, queries.front(), daemon));
     REEF_CHECK(wait_for_merges(home.index()));
+    settle();
     REEF_CHECK(run_on_loop([&](Executor loop) { return ask_all(loop, home, queries, out); }));
     REEF_TRY(const auto used, resident(daemon->process.pid()));
     out.resident_mib = used.all_mib;
