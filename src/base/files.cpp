@@ -16,6 +16,8 @@
 #include <fmt/format.h>
 #include <linux/openat2.h>
 
+#include "base/side_by_side.h"
+
 namespace reef {
 
 Fd& Fd::operator=(Fd&& other) noexcept {
@@ -209,10 +211,8 @@ Result<std::vector<Files::Inner>> PosixFiles::stat_inner(const std::string& dire
         out[i].name = std::move(names[i]);
       }
   };
-  std::optional<std::jthread> other;
-  if (names.size() >= kManyNames && std::thread::hardware_concurrency() > 1) other.emplace(work);
-  work();
-  other.reset();
+  const bool many = names.size() >= kManyNames && std::thread::hardware_concurrency() > 1;
+  side_by_side(many ? 2 : 1, work);
   return out;
 }
 

@@ -27,12 +27,28 @@ struct Reading {
   Peek peeked;
   Item item;
 
-  // This thread's own. What a long message took is given back.
-  static Reading& mine() {
+  std::size_t bytes() const {
+    std::size_t sum = item.matches.capacity() * sizeof item.matches[0];
+    for (const auto* text : {&peeked.entry, &peeked.time, &peeked.tool, &peeked.text, &item.entry,
+                             &item.tool, &item.snippet})
+      sum += text->capacity();
+    return sum;
+  }
+};
+
+// This thread's own, while it reads a piece.
+class Borrowed {
+ public:
+  // What a long message took is given back.
+  ~Borrowed() {
     constexpr std::size_t kKeptBytesMax = 64U << 10;
+    if (reading.bytes() > kKeptBytesMax) reading = Reading();
+  }
+  Reading& reading = mine();
+
+ private:
+  static Reading& mine() {
     static thread_local Reading reading;
-    if (reading.peeked.text.capacity() + reading.item.snippet.capacity() > kKeptBytesMax)
-      reading = Reading();
     return reading;
   }
 };
@@ -122,12 +138,12 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
   // Told apart by their places, so that several threads can write at once.
   std::vector<std::uint8_t> missing(lines.size());
   const auto use_piece = [&](std::size_t n, const Result<std::string_view>& bytes) {
-    auto& reading = Reading::mine();
+    const Borrowed borrowed;
     for (auto i = firsts[n]; i < firsts[n + 1]; ++i) {
       const auto at = offset_of(lines[i]) - ranges[n].from;
       const auto rest = bytes && at < bytes->size() ? bytes->substr(at) : std::string_view();
-      if (read_item(reading, rest, false, lines[i], snippets, bytes_max))
-        use(i, n, reading.item);
+      if (read_item(borrowed.reading, rest, false, lines[i], snippets, bytes_max))
+        use(i, n, borrowed.reading.item);
       else
         missing[i] = 1;
     }
@@ -145,13 +161,13 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
     }
     if (longer.empty()) co_return;
     const auto use_longer = [&](std::size_t n, const Result<std::string_view>& bytes) {
-      auto& reading = Reading::mine();
+      const Borrowed borrowed;
       const auto i = longer_of[n];
       const auto rest = bytes ? *bytes : std::string_view();
       const bool last = rest.size() < size || size == kLineBytesMax;
-      if (!read_item(reading, rest, last, lines[i], snippets, bytes_max)) return;
+      if (!read_item(borrowed.reading, rest, last, lines[i], snippets, bytes_max)) return;
       missing[i] = 0;
-      use(i, n, reading.item);
+      use(i, n, borrowed.reading.item);
     };
     co_await store.read_each(
         std::move(longer), use_longer, [] {}, helper);

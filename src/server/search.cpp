@@ -139,11 +139,11 @@ std::string encode(const Node& node, const recall::Answer& answer, const Parts& 
 
 Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
   const auto began = std::chrono::steady_clock::now();
-  // Terms about sessions have a colon. Without one nobody need look whether definitions changed.
-  if (ask.query.find(':') != std::string::npos)
-    ask.filter = [defined = co_await node.definitions.look()](const std::string& text) {
-      return organise::row_test(text, defined, SystemClock().now());
-    };
+  // For the rows of the answer too.
+  const auto defined = co_await node.definitions.look();
+  ask.filter = [defined](const std::string& text) {
+    return organise::row_test(text, defined, SystemClock().now());
+  };
   Parts parts;
   // Rows while the messages are read; hits of one session share theirs.
   ask.while_reading = [&](const recall::Answer& answer) {

@@ -4,6 +4,7 @@
 #include "session/catalog.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <iterator>
 #include <optional>
@@ -15,6 +16,8 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include "base/side_by_side.h"
 
 namespace reef::session {
 namespace {
@@ -86,7 +89,7 @@ class Lines {
       if (looked > kLineBytesMax) break;
       piece_.erase(0, std::exchange(used_, 0));
       REEF_TRY(const auto more, source_.read(next_, kPieceBytes));
-      if (more.empty()) return Error(Errc::io, "the file became shorter while it was read");
+      if (more.empty()) break;  // it became shorter meanwhile
       piece_ += more;
       next_ += more.size();
       end = piece_.find('\n', looked);
@@ -156,19 +159,17 @@ Result<CatalogReading> read_catalog(const ByteSource& source) {
   const auto count = std::clamp<std::uint64_t>(
       source.size / kShareMin, 1, std::clamp(std::thread::hardware_concurrency(), 1U, 8U));
   std::vector<Part> parts(count);
-  {
-    const auto read = [&](std::uint64_t n) {
+  std::atomic<std::uint64_t> next = 0;
+  side_by_side(count, [&] {
+    for (auto n = next++; n < count; n = next++) {
       const auto from = source.size / count * n;
       const auto to = n + 1 < count ? source.size / count * (n + 1) : source.size;
       // The others come into the last one, whose rows are the newest.
       const auto bytes = n + 1 < count ? to - from : source.size;
       parts[n].rows.reserve(std::min(bytes / kUsualRecordBytes, kRowsMax));
       parts[n].read = read_part(Lines(source, from, to), parts[n]);
-    };
-    std::vector<std::jthread> others;
-    for (std::uint64_t n = 1; n < count; ++n) others.emplace_back(read, n);
-    read(0);
-  }
+    }
+  });
   CatalogReading out;
   // What follows a damaged place was not read.
   for (std::size_t i = 0; i < parts.size(); ++i)

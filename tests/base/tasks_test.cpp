@@ -1,11 +1,14 @@
 #include <atomic>
+#include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/notify.h"
 #include "base/pool.h"
 #include "base/shield.h"
+#include "base/side_by_side.h"
 #include "base/task_group.h"
 #include "support/run.h"
 
@@ -206,6 +209,18 @@ TEST(Shield, ACancelledTaskFinishesWhatIsShieldedAndStopsAfterIt) {
   test::run(io, group.join());
   EXPECT_EQ(reached, 10);
   EXPECT_TRUE(went_on);
+}
+
+TEST(SideBySide, AllIsDoneOnceAndAnExceptionComesOut) {
+  for (const std::size_t threads : {1U, 2U, 5U}) {
+    std::vector<std::atomic<int>> done(100);
+    std::atomic<std::size_t> next = 0;
+    side_by_side(threads, [&] {
+      for (auto n = next++; n < done.size(); n = next++) ++done[n];
+    });
+    for (const auto& times : done) EXPECT_EQ(times, 1);
+    EXPECT_THROW(side_by_side(threads, [] { throw std::runtime_error("no"); }), std::runtime_error);
+  }
 }
 
 }  // namespace

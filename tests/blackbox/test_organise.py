@@ -9,8 +9,8 @@ import threading
 import time
 import unittest
 
-from reefbox import (ERROR, GET_STATS, LIST_SESSIONS, PATCH_SESSION, SEND, SESSION_INFO, SESSION_LIST, STATS, WRITTEN_AT, Home,
-                     Message, bind_entry, binary, environment, header_entry, jsonl, message, read_lines, request, script,
+from reefbox import (ERROR, GET_STATS, LIST_SESSIONS, PATCH_SESSION, SEARCH_SESSIONS, SEND, SESSION_INFO, SESSION_LIST, STATS,
+                     WRITTEN_AT, Home, Message, bind_entry, binary, environment, header_entry, jsonl, message, read_lines, request, script,
                      snapshot, turn, user_entry, wait_for)
 
 LIST_STATUSES, CHANGE_STATUS, LIST_LABELS, CHANGE_LABEL, LIST_VIEWS, CHANGE_VIEW, CHANGE_RULE = range(220, 227)
@@ -114,6 +114,19 @@ class Statuses(Case):
             row = self.ok(home, "sessions", "--json").json[0]
             self.assertEqual(row["sessionStatus"], "blocked")
             self.assertNotIn("storedStatus", row)
+
+    def test_a_search_shows_what_was_edited_by_hand(self):
+        with Home(script=REPLIES) as home:
+            session = tell(home, "kraken", "ann")
+            self.ok(home, "statuses", "add", "blocked")
+            self.ok(home, "set", session, "sessionStatus=blocked")
+            with home.connect() as link:
+                def status():
+                    hit = Message(link.call(SEARCH_SESSIONS, {1: "kraken"}).body.fields[1][0])
+                    return json.loads(hit.sub(1).str(11))["sessionStatus"]
+                self.assertEqual(status(), "blocked")
+                home.write("statuses.toml", '[[status]]\nid = "mine"\n')
+                self.assertEqual(status(), "todo")
 
     def test_the_fixed_ones_stay(self):
         with Home() as home:

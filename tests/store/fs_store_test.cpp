@@ -194,6 +194,38 @@ TEST(FsStore, ASessionThatIsBeingMadeIsNotTakenForALeftover) {
   EXPECT_TRUE(test::exists(folder / "sessions/261115-half-made/session.jsonl.new"));
 }
 
+// Moved away and put back from a backup, say.
+TEST(FsStore, AListFindsWhatIsInThePlaceOfTheSessionsNow) {
+  const test::TempDir folder;
+  boost::asio::io_context io(1);
+  PosixFiles files;
+  Pool pool(1);
+  const auto id = test::value_of(session::SessionId::parse("261115-whole"));
+  test::write_file(folder / "sessions/261115-whole/session.jsonl", "old\n");
+  FsStore store(files, pool, folder.path());
+  const auto read = [&] {
+    std::string found;
+    const auto all = [&]() -> Task<bool> {
+      std::vector<session::Range> ranges;
+      ranges.push_back(session::Range{id, 0, 100});
+      co_await store.read_each(
+          std::move(ranges),
+          [&](std::size_t, const Result<std::string_view>& bytes) {
+            found = bytes ? std::string(*bytes) : "error";
+          },
+          [] {}, nullptr);
+      co_return true;
+    };
+    EXPECT_TRUE(test::run(io, all()));
+    return found;
+  };
+  EXPECT_EQ(read(), "old\n");
+  ASSERT_TRUE(files.rename(folder / "sessions", folder / "sessions.bak"));
+  test::write_file(folder / "sessions/261115-whole/session.jsonl", "new\n");
+  static_cast<void>(test::value_of(test::run(io, store.list())));
+  EXPECT_EQ(read(), "new\n");
+}
+
 TEST(FsStore, ASecondTornTailDoesNotReplaceTheFirst) {
   const test::TempDir folder;
   PosixFiles files;

@@ -19,10 +19,13 @@ const std::string kLine = R"({"type":"custom","id":"a","parentId":null,"timestam
 
 constexpr TimePoint kWhen{std::chrono::milliseconds(1794779830302)};
 
-struct FsHarness {
-  FsHarness() { ::mkdir((folder / "sessions").c_str(), 0700); }
+// There before the store is.
+struct HomeFolder : test::TempDir {
+  HomeFolder() { ::mkdir((*this / "sessions").c_str(), 0700); }
+};
 
-  test::TempDir folder;
+struct FsHarness {
+  HomeFolder folder;
   PosixFiles files;
   Pool pool{4};
   FsStore store{files, pool, folder.path()};

@@ -192,8 +192,12 @@ FsStore::FsStore(Files& files, Pool& pool, std::string home)
     : files_(files),
       pool_(pool),
       home_(std::move(home)),
-      sessions_(::open((home_ + "/sessions").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      sessions_(open_sessions()),
       appends_(files, pool) {}
+
+Fd FsStore::open_sessions() const {
+  return Fd(::open((home_ + "/sessions").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
 
 std::string FsStore::folder(const session::SessionId& id) const {
   return home_ + "/sessions/" + id.text();
@@ -235,7 +239,11 @@ Task<Result<std::vector<session::Stored>>> FsStore::list() {
     }
     return out;
   };
-  co_return co_await pool_.run(work);
+  // It may be another than before.
+  auto look = [&] { return std::pair(open_sessions(), work()); };
+  auto [directory, stored] = co_await pool_.run(look);
+  sessions_ = std::move(directory);
+  co_return std::move(stored);
 }
 
 Task<Status> FsStore::create(session::SessionId id, std::string bytes) {

@@ -43,6 +43,7 @@ class FsStore final : public session::Store {
   std::string file(const session::SessionId& id) const;
 
  private:
+  Fd open_sessions() const;
   Result<session::Row> refresh_one(session::Refresh request);
   std::string trash_folder(const session::SessionId& id) const;
   TimePoint trashed_at(const session::SessionId& id);
@@ -58,7 +59,7 @@ class FsStore final : public session::Store {
   Files& files_;
   Pool& pool_;
   std::string home_;
-  Fd sessions_;  // the directory
+  Fd sessions_;  // the directory; opened again by every list()
   bool listed_ = false;
   Appends appends_;
 };
