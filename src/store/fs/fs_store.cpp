@@ -513,7 +513,9 @@ Task<Status> FsStore::read_catalog(UseSource use) {
     if (!fd && fd.error().code == Errc::not_found) return use(session::source_of(""));
     if (!fd) return fd.error();
     REEF_TRY(const auto stat, files_.stat(fd->get()));
-    return use(source_of(files_, fd->get(), stat.size));
+    auto used = use(source_of(files_, fd->get(), stat.size));
+    if (!used) return std::move(used).error().with(catalog());
+    return used;
   };
   co_return co_await pool_.run(work);
 }
