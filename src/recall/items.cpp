@@ -11,6 +11,8 @@ namespace {
 // Lines no further apart than this are read as one piece.
 constexpr std::uint64_t kGapBytesMax = 16U << 10;
 constexpr std::uint64_t kSpanBytesMax = 256U << 10;
+// And so many: threads share pieces.
+constexpr std::size_t kPieceLinesMax = 12;
 // The last line of a piece usually has no more than this; of one beside a hit so much is enough
 // for what is shown.
 constexpr std::uint64_t kHitBytes = 6U << 10;
@@ -123,8 +125,8 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto offset = offset_of(lines[i]);
     const auto* range = ranges.empty() ? nullptr : &ranges.back();
-    const bool joins = range && *lines[i].id == range->id && offset > offset_of(lines[i - 1]) &&
-                       offset - range->from < kSpanBytesMax &&
+    const bool joins = range && *lines[i].id == range->id && offset >= offset_of(lines[i - 1]) &&
+                       offset - range->from < kSpanBytesMax && i - firsts.back() < kPieceLinesMax &&
                        (lines[i - 1].hit || offset - offset_of(lines[i - 1]) <= kGapBytesMax);
     if (!joins) {
       ranges.push_back(session::Range{*lines[i].id, offset, 0});

@@ -38,8 +38,9 @@ struct ItemLine {
 // taken.
 using UseItem = std::function<void(std::size_t line, std::size_t stretch, Item& item)>;
 
-// Lines of one session that follow each other ascend. What stands together is read together, and of
-// long messages around a hit only as much as is shown. `meanwhile` runs here before, while `helper`
+// Lines of one session that follow each other ascend; one may stand there as a hit and as one of
+// the others. What stands together is read together, and of long messages around a hit only as much
+// as is shown. `meanwhile` runs here before, while `helper`
 // begins.
 Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& lines,
                           const search::Query& query, std::size_t bytes_max, UseItem use,

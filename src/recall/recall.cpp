@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <fstream>
+#include <tuple>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -558,6 +559,42 @@ std::optional<search::GroupSet> groups_for(const session::Sessions& sessions,
   return set;
 }
 
+// The lines a page of hits shows, each once however many windows it stands in.
+class Page {
+ public:
+  void add(const ItemLine& line, ItemPlace place) { wanted_.push_back({line, place}); }
+  // By session and place. Before what follows.
+  void put_in_order() {
+    const auto order = [](const ItemLine& line) {
+      return std::tuple(line.row.group, line.row.key, line.hit);
+    };
+    std::sort(wanted_.begin(), wanted_.end(),
+              [&](const Wanted& a, const Wanted& b) { return order(a.line) < order(b.line); });
+    for (const auto& [line, place] : wanted_) {
+      if (lines_.empty() || order(lines_.back()) != order(line)) {
+        lines_.push_back(line);
+        firsts_.push_back(places_.size());
+      }
+      places_.push_back(place);
+    }
+    firsts_.push_back(places_.size());
+  }
+  const std::vector<ItemLine>& lines() const { return lines_; }
+  std::span<const ItemPlace> places_of(std::size_t line) const {
+    return std::span(places_).subspan(firsts_[line], firsts_[line + 1] - firsts_[line]);
+  }
+
+ private:
+  struct Wanted {
+    ItemLine line;
+    ItemPlace place;
+  };
+  std::vector<Wanted> wanted_;
+  std::vector<ItemLine> lines_;
+  std::vector<std::size_t> firsts_;  // places of the lines
+  std::vector<ItemPlace> places_;
+};
+
 }  // namespace
 
 Task<Result<Answer>> Recall::search(Ask ask) {
@@ -607,8 +644,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
   Answer answer;
   answer.more = ranking.more;
   answer.hits.reserve(limit);  // lines refer to them
-  std::vector<ItemLine> lines;
-  std::vector<std::pair<std::size_t, std::size_t>> places;  // of the lines: hit, item
+  Page page;
   for (auto i = ask.offset; i < std::min(ranking.hits.size(), wanted); ++i) {
     const auto& [hit, score] = ranking.hits[i];
     auto id = session::SessionId::parse(index_->group_name(hit.row.group));
@@ -621,8 +657,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
                          [](const search::Hit& a, std::uint64_t key) { return a.row.key < key; });
     auto& found = answer.hits.emplace_back(Found{*std::move(id), score});
     const auto add = [&](const search::DocumentRow& row, bool is_hit) {
-      lines.push_back(ItemLine{&found.session, row, is_hit});
-      places.emplace_back(answer.hits.size() - 1, found.count++);
+      page.add(ItemLine{&found.session, row, is_hit}, {answer.hits.size() - 1, found.count++});
     };
     for (auto one = window.begin(); one != place; ++one) add(one->row, false);
     found.hit = found.count;
@@ -630,18 +665,17 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     for (auto one = place; one != window.end(); ++one) add(one->row, false);
     if (!ask.use_item) found.items.resize(found.count);
   }
+  page.put_in_order();
   const auto meanwhile = [&] {
     if (ask.while_reading) ask.while_reading(answer);
   };
   const auto use = [&](std::size_t line, std::size_t stretch, Item& item) {
-    const auto [hit, at] = places[line];
-    if (lines[line].hit) answer.hits[hit].entry = item.entry;
-    if (ask.use_item)
-      ask.use_item(stretch, hit, at, item);
-    else
-      answer.hits[hit].items[at] = std::move(item);
+    const auto shown = page.places_of(line);
+    if (page.lines()[line].hit) answer.hits[shown[0].hit].entry = item.entry;
+    if (ask.use_item) return ask.use_item(stretch, shown, item);
+    for (const auto& place : shown) answer.hits[place.hit].items[place.at] = item;
   };
-  co_await read_each_item(store_, lines, question.words, kSnippetBytesMax, use, meanwhile,
+  co_await read_each_item(store_, page.lines(), question.words, kSnippetBytesMax, use, meanwhile,
                           &helper_);
   co_return answer;
 }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,6 +40,12 @@ struct Answer;
 
 using RowTest = std::function<bool(const session::Row&)>;
 
+// Item `at` of a hit. Windows of hits that stand near each other have items in common.
+struct ItemPlace {
+  std::size_t hit = 0;
+  std::size_t at = 0;
+};
+
 struct Ask {
   std::string query;
   std::size_t limit = 10;  // at most kHitsMax
@@ -54,9 +61,9 @@ struct Ask {
   // Called with the answer while its items are still being read: time for what else it takes.
   std::function<void(const Answer&)> while_reading;
   // Where it is set, items are not kept in the answer but handed over here as they are read, each
-  // once: item `at` of a hit. On any thread, several at once; but those of one stretch one after
-  // the other, and there are not more stretches than items.
-  std::function<void(std::size_t stretch, std::size_t hit, std::size_t at, Item& item)> use_item;
+  // once, with all places where it is shown. On any thread, several at once; but those of one
+  // stretch one after the other, and there are not more stretches than items.
+  std::function<void(std::size_t stretch, std::span<const ItemPlace> places, Item& item)> use_item;
 };
 
 struct Found {

@@ -84,13 +84,14 @@ struct Parts {
   std::vector<std::string> stretches =
       std::vector<std::string>(recall::kHitsMax * (recall::kWindowMax + 1));
 
-  void add(std::size_t stretch, std::size_t hit, std::size_t at, const recall::Item& item) {
+  void add(std::size_t stretch, std::span<const recall::ItemPlace> places,
+           const recall::Item& item) {
     constexpr std::size_t kUsualBytes = 10U << 10;
     auto& bytes = stretches[stretch];
     if (bytes.empty()) bytes.reserve(kUsualBytes);
     const auto from = bytes.size();
     encode(item, bytes);
-    hits[hit].items[at] = {stretch, from, bytes.size() - from};
+    for (const auto& [hit, at] : places) hits[hit].items[at] = {stretch, from, bytes.size() - from};
   }
   std::string_view of(const Slice& slice) const {
     return std::string_view(stretches[slice.stretch]).substr(slice.from, slice.size);
@@ -159,9 +160,8 @@ Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
       filled.SerializeToString(&parts.sessions[i]);
     }
   };
-  ask.use_item = [&](std::size_t stretch, std::size_t hit, std::size_t at, recall::Item& item) {
-    parts.add(stretch, hit, at, item);
-  };
+  ask.use_item = [&](std::size_t stretch, std::span<const recall::ItemPlace> places,
+                     recall::Item& item) { parts.add(stretch, places, item); };
   auto found = co_await node.recall.search(std::move(ask));
   if (!found) co_return protocol::make_error(found.error());
   using Out = protocol::SearchResults;

@@ -131,6 +131,37 @@ TEST_F(RecallTest, WhatSomebodyElseCutOrRemovedIsNotFoundOnceItWasLookedFor) {
 }
 
 // Taken in one by one and in bulk alike.
+// Windows overlap: what stands in several is read once and shown in each, marked where it is the
+// hit.
+TEST_F(RecallTest, WindowsOfHitsThatStandTogetherAreEachWhole) {
+  load();
+  constexpr std::size_t kMessages = 40;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    const auto rest = i % 10 == 5 ? std::string(40'000, 'x') : std::string();
+    texts.push_back(fmt::format("message {} {}{}", i, i % 3 == 0 ? "about pumps " : "", rest));
+  }
+  const auto id = say("ann", texts);
+  const auto answer = ask("+pumps");
+  ASSERT_EQ(answer.hits.size(), 10U);
+  for (const auto& hit : answer.hits) {
+    const auto found = hit.items[hit.hit].index;
+    SCOPED_TRACE(found);
+    EXPECT_EQ(hit.entry, hit.items[hit.hit].entry);
+    EXPECT_FALSE(hit.items[hit.hit].matches.empty());
+    const auto first = found - std::min<std::uint32_t>(found, 4);
+    ASSERT_EQ(hit.items.size(), std::min<std::size_t>(found + 5, kMessages) - first);
+    for (std::size_t at = 0; at < hit.items.size(); ++at) {
+      const auto& item = hit.items[at];
+      EXPECT_EQ(item.index, first + at);
+      EXPECT_TRUE(item.snippet.starts_with(fmt::format("message {} ", item.index)));
+      EXPECT_EQ(item.matches.empty(), at != hit.hit);
+      EXPECT_EQ(item.truncated, item.index % 10 == 5);
+      EXPECT_FALSE(item.entry.empty());
+    }
+  }
+}
+
 TEST_F(RecallTest, EveryWordOfALongMessageIsFound) {
   std::string text = "first ";
   for (std::uint32_t i = 0; i < search::kWordsMax; ++i) text += i % 2 == 0 ? "lorem " : "ipsum ";
