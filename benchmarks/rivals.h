@@ -16,6 +16,7 @@ struct Rival {
   double mib = 0;  // on disk
   Samples searches;
   Samples with_windows;  // and then the messages around each row, 1,024 bytes of each
+  Samples with_marks;    // and what matches marked in each row; empty: it cannot
 };
 
 // Words joined by OR, ranked by BM25, 20 rows; English stemming. Texts are kept for windows.

@@ -218,6 +218,9 @@ Status measure(std::size_t messages, bool with_rivals) {
       [&](const Rival& r) { return number(p99_of(r.with_windows)); });
   row("with windows: p99 beside the daemon's", "1", "> 10",
       [&](const Rival& r) { return number(p99_of(r.with_windows) / inside); });
+  row("with windows and marks: p99 beside the daemon's", "1", "> 10", [&](const Rival& r) {
+    return r.with_marks.size() == 0 ? std::string() : number(p99_of(r.with_marks) / inside);
+  });
   row("with windows, at a client of the daemon: median us", p50_of(daemon.searches), "", none);
   row("with windows, at a client of the daemon: p99 us", number(p99_of(daemon.searches)), "", none);
   row("rows alone: median us", number(asked.p50_us), "",
@@ -252,7 +255,8 @@ Status measure(std::size_t messages, bool with_rivals) {
   table.note(
       "With windows: the messages around each of the 20 hits, up to 1,024 bytes of each, in the "
       "process that searches. The daemon also ranks by what stands around hits, marks what matches "
-      "and writes the answer; the client's figures add the socket and reading it.");
+      "and writes the answer; the client's figures add the socket and reading it. With marks: what "
+      "matches marked by the other's own means too, where it has any.");
   table.print();
   return Ok{};
 }

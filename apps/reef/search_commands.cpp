@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,37 +28,59 @@ std::string origin_id(const protocol::SessionRow& row) {
   return std::string(colon == std::string_view::npos ? *origin : origin->substr(colon + 1));
 }
 
-json::object item_json(const protocol::FoundItem& item) {
-  json::array matches;
-  for (int i = 0; i + 1 < item.matches_size(); i += 2)
-    matches.push_back(json::array{item.matches(i), item.matches(i + 1)});
-  json::object out{
-      {"entry", item.entry()},     {"role", item.role()},           {"index", item.index()},
-      {"snippet", item.snippet()}, {"truncated", item.truncated()}, {"matches", std::move(matches)},
-      {"time", item.time()}};
-  if (!item.tool().empty()) out["tool"] = item.tool();
-  return out;
+void write_item(json::ObjectText& out, const protocol::FoundItem& item) {
+  out.open_object();
+  out.text("entry", item.entry());
+  out.text("role", item.role());
+  out.number("index", std::uint64_t{item.index()});
+  out.text("snippet", item.snippet());
+  out.flag("truncated", item.truncated());
+  out.open_list("matches");
+  for (int i = 0; i + 1 < item.matches_size(); i += 2) {
+    out.open_list();
+    out.element(item.matches(i));
+    out.element(item.matches(i + 1));
+    out.close_list();
+  }
+  out.close_list();
+  out.text("time", item.time());
+  if (!item.tool().empty()) out.text("tool", item.tool());
+  out.close_object();
 }
 
-json::object hit_json(const protocol::FoundHit& hit) {
+void write_hit(json::ObjectText& out, const protocol::FoundHit& hit, std::string_view source_id) {
   const auto& row = hit.session();
-  json::object out{{"session", row.id()},           {"entry", hit.entry()},
-                   {"score", hit.score()},          {"title", row.title()},
-                   {"agent", row.agent()},          {"sender", row.sender()},
-                   {"updatedAt", row.updated_at()}, {"hit", hit.hit()}};
-  if (auto id = origin_id(row); !id.empty()) out["source_id"] = std::move(id);
-  json::array items;
-  for (const auto& item : hit.items()) items.push_back(item_json(item));
-  out["items"] = std::move(items);
-  return out;
+  out.open_object();
+  out.text("session", row.id());
+  out.text("entry", hit.entry());
+  out.number("score", hit.score());
+  out.text("title", row.title());
+  out.text("agent", row.agent());
+  out.text("sender", row.sender());
+  out.text("updatedAt", row.updated_at());
+  out.number("hit", std::uint64_t{hit.hit()});
+  if (!source_id.empty()) out.text("source_id", source_id);
+  out.open_list("items");
+  for (const auto& item : hit.items()) write_item(out, item);
+  out.close_list();
+  out.close_object();
 }
 
-json::object results_json(const protocol::SearchResults& results, bool by_session) {
-  json::array hits;
-  for (const auto& hit : results.hits()) hits.push_back(hit_json(hit));
-  return json::object{{by_session ? "sessions" : "hits", std::move(hits)},
-                      {"more", results.more()},
-                      {"microseconds", results.microseconds()}};
+// As text at once: of a page with its windows a tree of values takes longer than the search.
+std::string results_json(const protocol::SearchResults& results, bool by_session) {
+  constexpr std::size_t kUsualBytes = 256U << 10;
+  json::ObjectText out(kUsualBytes);
+  out.open_list(by_session ? "sessions" : "hits");
+  std::unordered_map<std::string_view, std::string> source_ids;  // hits are often of one session
+  for (const auto& hit : results.hits()) {
+    const auto [known, is_new] = source_ids.try_emplace(hit.session().id());
+    if (is_new) known->second = origin_id(hit.session());
+    write_hit(out, hit, known->second);
+  }
+  out.close_list();
+  out.flag("more", results.more());
+  out.number("microseconds", std::uint64_t{results.microseconds()});
+  return out.take();
 }
 
 // What a person is shown of a snippet: a few lines around the first match. [first, second)
@@ -179,7 +202,7 @@ Task<Status> search(const Context& context, client::Client& client, SearchOption
   const auto answer = [&]() -> Task<Status> {
     REEF_CO_TRY(const auto results, co_await ask(client, query));
     if (context.json) {
-      print_json(results_json(results, query.by_session()));
+      print_line(results_json(results, query.by_session()));
     } else {
       print_results(context, results);
     }

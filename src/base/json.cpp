@@ -272,7 +272,7 @@ void append(std::string& out, const value& v) {
 }
 
 void ObjectText::start(std::string_view name) {
-  if (out_.size() > 1) out_.push_back(',');
+  if (out_.back() != '{') out_.push_back(',');
   append_string(out_, name);
   out_.push_back(':');
 }
@@ -310,6 +310,38 @@ void ObjectText::member(std::string_view name, const value& v) {
 void ObjectText::member(std::string_view name, ObjectText object) {
   start(name);
   out_ += object.take();
+}
+
+void ObjectText::start_element() {
+  if (out_.back() != '[') out_.push_back(',');
+}
+
+void ObjectText::open_list(std::string_view name) {
+  start(name);
+  out_.push_back('[');
+}
+
+void ObjectText::open_list() {
+  start_element();
+  out_.push_back('[');
+}
+
+void ObjectText::element(std::uint64_t number) {
+  start_element();
+  append_number(out_, number);
+}
+
+void ObjectText::close_list() {
+  out_.push_back(']');
+}
+
+void ObjectText::open_object() {
+  start_element();
+  out_.push_back('{');
+}
+
+void ObjectText::close_object() {
+  out_.push_back('}');
 }
 
 std::string ObjectText::take() {

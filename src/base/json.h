@@ -44,10 +44,18 @@ class ObjectText {
   void number(std::string_view name, double number);
   void member(std::string_view name, const value& v);
   void member(std::string_view name, ObjectText object);
+  // What stands between open and close is written into the list, or into the object in it.
+  void open_list(std::string_view name);
+  void open_list();  // in a list
+  void element(std::uint64_t number);
+  void close_list();
+  void open_object();  // in a list
+  void close_object();
   std::string take();
 
  private:
   void start(std::string_view name);
+  void start_element();
 
   std::string out_ = "{";
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,12 @@ class Scanner {
   bool take(char wanted) {
     if (!next_is(wanted)) return false;
     ++at_;
+    return true;
+  }
+  // All of these bytes, without blanks before or between them.
+  bool take_all(std::string_view wanted) {
+    if (left() < wanted.size() || std::memcmp(at_, wanted.data(), wanted.size()) != 0) return false;
+    at_ += wanted.size();
     return true;
   }
   // And leaves it.

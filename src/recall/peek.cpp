@@ -58,6 +58,22 @@ struct PeekReader {
       return !enough;
     });
   }
+  // The text of a line as Reef and pi write it, which most are. False: anything else, or too little
+  // of it; some of it may have been taken.
+  bool usual_text() {
+    if (!in.take_all(R"({"type":"message","id":)") || !in.string(found.entry, SIZE_MAX, high) ||
+        !in.take_all(R"(,"parentId":)") || !in.skip() || !in.take_all(R"(,"timestamp":)") ||
+        !in.skip() || !in.take_all(R"(,"message":{"role":)") || !in.plain_string(role))
+      return false;
+    if (role == "toolResult" &&
+        (!in.take_all(R"(,"toolCallId":)") || !in.skip() || !in.take_all(R"(,"toolName":)") ||
+         !in.next_is('"') || !in.string(found.tool, SIZE_MAX, high)))
+      return false;
+    if (!in.take_all(R"(,"content":[{"type":"text","text":)") || !in.next_is('"')) return false;
+    type = "message";
+    if (!text()) return cut;
+    return in.take_all("}]");
+  }
   bool line() {
     return in.members([&](std::string_view name) {
       if (name == "type") return in.plain_string(type);
@@ -69,15 +85,26 @@ struct PeekReader {
   }
 };
 
-bool peek(std::string_view line, std::size_t bytes_max, Peek& into, bool text_only) {
+void clear(Peek& into) {
   into.entry.clear();
   into.time.clear();
   into.tool.clear();
   into.text.clear();
   into.role = Role::user;
   into.hidden = false;
-  PeekReader reading{json::Scanner(line), std::min(bytes_max, line.size()) + 1, into, text_only};
-  if (!reading.line() && !reading.enough) return false;
+}
+
+bool peek(std::string_view line, std::size_t bytes_max, Peek& into, bool text_only) {
+  const PeekReader beginning{json::Scanner(line), std::min(bytes_max, line.size()) + 1, into,
+                             text_only};
+  auto usual = beginning, general = beginning;
+  clear(into);
+  const bool is_usual = text_only && usual.usual_text();
+  if (!is_usual) {
+    clear(into);
+    if (!general.line() && !general.enough) return false;
+  }
+  const auto& reading = is_usual ? usual : general;
   const bool plain = reading.role == "user" || reading.role == "assistant" ||
                      (reading.role == "toolResult" && !into.tool.empty());
   if (reading.role == "assistant") into.role = Role::assistant;

@@ -7,7 +7,10 @@
 namespace reef::recall {
 namespace {
 
-constexpr std::size_t kCandidates = 200;
+// Sessions are ranked by more of what they say than messages by what stands around them.
+constexpr std::size_t kCandidates = 120;
+constexpr std::size_t kCandidatesOfSessions = 200;
+constexpr std::size_t kCandidatesMax = 1000;
 // Words said in so many messages tell little: fewer candidates do, and looking costs more.
 constexpr std::uint64_t kCommonPostings = 12'000;
 constexpr std::size_t kCommonCandidates = 80;
@@ -288,7 +291,11 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
 Ranking rank(const search::Index& index, search::Searcher& searcher, const Question& question,
              const search::Filter& filter, std::size_t wanted, bool by_session) {
   const bool common = searcher.postings() >= kCommonPostings;
-  auto found = searcher.best_in_place(filter, common ? kCommonCandidates : kCandidates);
+  const auto usual = common ? kCommonCandidates : by_session ? kCandidatesOfSessions : kCandidates;
+  // Who turns many pages finds more on them. In one step: a page goes on where the one before ended
+  // only if both were chosen from the same candidates.
+  const bool many_pages = wanted > usual / 3 * 2;
+  auto found = searcher.best_in_place(filter, many_pages ? kCandidatesMax : usual);
   if (found.empty()) return {};
   const auto lower = [](const search::Hit& a, const search::Hit& b) { return a.score < b.score; };
   const Judge judge{.index = index,

@@ -562,22 +562,28 @@ std::optional<search::GroupSet> groups_for(const session::Sessions& sessions,
 // The lines a page of hits shows, each once however many windows it stands in.
 class Page {
  public:
-  void add(const ItemLine& line, ItemPlace place) { wanted_.push_back({line, place}); }
+  void add(const ItemLine& line, ItemPlace place) {
+    order_.push_back({line.row.group, line.hit, line.row.key, wanted_.size()});
+    wanted_.push_back(line);
+    places_of_wanted_.push_back(place);
+  }
   // By session and place. Before what follows.
   void put_in_order() {
-    const auto order = [](const ItemLine& line) {
-      return std::tuple(line.row.group, line.row.key, line.hit);
+    const auto same = [](const Order& a, const Order& b) {
+      return a.group == b.group && a.key == b.key && a.hit == b.hit;
     };
-    std::sort(wanted_.begin(), wanted_.end(),
-              [&](const Wanted& a, const Wanted& b) { return order(a.line) < order(b.line); });
-    for (const auto& [line, place] : wanted_) {
-      if (lines_.empty() || order(lines_.back()) != order(line)) {
-        lines_.push_back(line);
-        firsts_.push_back(places_.size());
+    std::sort(order_.begin(), order_.end(), [](const Order& a, const Order& b) {
+      return std::tie(a.group, a.key, a.hit) < std::tie(b.group, b.key, b.hit);
+    });
+    places_.reserve(order_.size());
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      if (i == 0 || !same(order_[i - 1], order_[i])) {
+        lines_.push_back(wanted_[order_[i].number]);
+        firsts_.push_back(i);
       }
-      places_.push_back(place);
+      places_.push_back(places_of_wanted_[order_[i].number]);
     }
-    firsts_.push_back(places_.size());
+    firsts_.push_back(order_.size());
   }
   const std::vector<ItemLine>& lines() const { return lines_; }
   std::span<const ItemPlace> places_of(std::size_t line) const {
@@ -585,11 +591,15 @@ class Page {
   }
 
  private:
-  struct Wanted {
-    ItemLine line;
-    ItemPlace place;
+  struct Order {
+    std::uint32_t group;
+    bool hit;
+    std::uint64_t key;
+    std::size_t number;  // of what was added
   };
-  std::vector<Wanted> wanted_;
+  std::vector<Order> order_;
+  std::vector<ItemLine> wanted_;
+  std::vector<ItemPlace> places_of_wanted_;
   std::vector<ItemLine> lines_;
   std::vector<std::size_t> firsts_;  // places of the lines
   std::vector<ItemPlace> places_;
