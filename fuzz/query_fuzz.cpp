@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::string_view names[] = {"role", "label"};
   const auto query = parse_query(all.substr(0, half),
                                  {.condition_names = names, .last_word_is_prefix = size % 2 == 0});
-  REEF_ASSERT(query.clauses.size() <= kClausesMax);
+  REEF_ASSERT(query.clauses.size() <= kClausesReadMax);
   for (const auto& clause : query.clauses) {
     REEF_ASSERT(!clause.terms.empty());
     for (const auto& term : clause.terms)

@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/utf8.h"
 #include "command_group.h"
 #include "commands.h"
 #include "protocol/protocol.h"
+#include "query_words.h"
 
 namespace {
 
@@ -26,15 +28,35 @@ CLI::App* add(CLI::App& app, Flags& flags, const char* name, const char* what,
   return command;
 }
 
-template <class F>
-void text_option(CLI::App& command, const char* name, const char* what, F set) {
-  command.add_option_function<std::string>(
-      name, [set](const std::string& v) { set(v); }, what);
+// For what is sent as text: the daemon could only say that it does not understand the request.
+std::string check_text(const std::string& given) {
+  return reef::utf8::valid(given) ? "" : "'" + shown(given) + "' is not valid UTF-8";
 }
 
-int usage(const CLI::ParseError& error) {
-  std::fprintf(stderr, "reef: usage: %s\nTry: reef --help\n", error.what());
+template <class F>
+void text_option(CLI::App& command, const char* name, const char* what, F set) {
+  command
+      .add_option_function<std::string>(
+          name, [set](const std::string& v) { set(v); }, what)
+      ->check(check_text);
+}
+
+int usage(const std::string& why, const std::string& command = "") {
+  std::fprintf(stderr, "reef: usage: %s\nTry: reef %s--help\n", shown(why).c_str(),
+               command.c_str());
   return 2;
+}
+
+// Those behind the name of a command, when that is `command`; they are taken out of `arguments`.
+std::optional<std::vector<std::string>> take_behind(std::vector<std::string>& arguments,
+                                                    std::string_view command) {
+  auto at = arguments.begin();
+  for (; at != arguments.end() && at->starts_with('-'); ++at)
+    if (*at == "--home" && at + 1 != arguments.end()) ++at;
+  if (at == arguments.end() || *at != command) return std::nullopt;
+  std::vector<std::string> behind(at + 1, arguments.end());
+  arguments.erase(at + 1, arguments.end());
+  return behind;
 }
 
 }  // namespace
@@ -116,7 +138,9 @@ int main(int argc, char** argv) {
 
   std::string id;
   const auto with_id = [&](CLI::App* command) {
-    command->add_option("ID", id, "Session id, from `reef sessions`")->required();
+    command->add_option("ID", id, "Session id, from `reef sessions`")
+        ->required()
+        ->check(check_text);
     return command;
   };
   auto* show = with_id(
@@ -391,11 +415,15 @@ int main(int argc, char** argv) {
   SearchOptions searching;
   std::vector<std::string> search_words;
   std::string search_group;
-  auto* search =
-      add(app, flags, "search", "Find what was ever said",
-          "reef search 'what did we decide about the parser'   (or: reef search 'timeout "
-          "role:tool after:2026-01-01')");
-  search->add_option("QUERY", search_words, "Words; docs/search.md has more")->type_name("WORD");
+  auto* search = add(app, flags, "search", "Find what was ever said",
+                     "reef search what did we decide about the parser\n"
+                     "  reef search timeout -network role:tool after:2026-01-01\n"
+                     "  reef search -- --verbose     (words that begin with -- go behind a --)");
+  // For the help; split_search() finds them.
+  search
+      ->add_option("QUERY", search_words,
+                   "Words; -word leaves out what has it, docs/search.md has more")
+      ->type_name("WORD");
   search->add_flag("--stdin", searching.from_stdin, "One question a line on standard input");
   search->add_option("--limit", searching.limit, "Hits, at most 20 (default 10)")->type_name("N");
   search->add_option("--offset", searching.offset, "Leave out the first N")->type_name("N");
@@ -403,10 +431,15 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"session"}));
   search->add_option("--before", searching.before, "Messages before each hit")->type_name("N");
   search->add_option("--after", searching.after, "Messages after each hit")->type_name("N");
-  search->add_option("--agent", searching.agent, "Only sessions of this agent")->type_name("AGENT");
-  search->add_option("--sender", searching.sender, "Only sessions of this sender")
-      ->type_name("SENDER");
-  search->add_option("--exclude", searching.exclude, "A session not to look at")->type_name("ID");
+  search->add_option("-a,--agent", searching.agent, "Only sessions of this agent")
+      ->type_name("AGENT")
+      ->check(check_text);
+  search->add_option("-s,--sender", searching.sender, "Only sessions of this sender")
+      ->type_name("SENDER")
+      ->check(check_text);
+  search->add_option("--exclude", searching.exclude, "A session not to look at")
+      ->type_name("ID")
+      ->check(check_text);
 
   auto* reload = add(app, flags, "reload", "Read the configuration again", "reef reload");
   auto* stop =
@@ -418,11 +451,19 @@ int main(int argc, char** argv) {
                      task_commands, mcp_commands})
     groups.push_back(make(app, flags.json));
 
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (const auto behind = take_behind(arguments, "search")) {
+    auto split = split_search(*search, *behind);
+    if (!split) return usage(split.error().what, "search ");
+    search_words = std::move(split->words);
+    arguments.insert(arguments.end(), split->rest.begin(), split->rest.end());
+  }
   try {
-    app.parse(argc, argv);
+    // The parser takes them from the back.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return usage(error);
+    return usage(error.what());
   }
 
   reef::protocol::silence_library_log();
@@ -528,10 +569,8 @@ int main(int argc, char** argv) {
     for (const auto& word : search_words)
       searching.query += (searching.query.empty() ? "" : " ") + word;
     searching.by_session = !search_group.empty();
-    if (searching.query.empty() && !searching.from_stdin) {
-      std::fprintf(stderr, "reef: usage: search needs a question\nTry: reef search --help\n");
-      return 2;
-    }
+    if (searching.query.empty() && !searching.from_stdin)
+      return usage("search needs a question", "search ");
     return run_search(context, searching);
   }
   if (reload->parsed()) return run_reload(context);

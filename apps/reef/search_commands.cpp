@@ -102,23 +102,42 @@ std::pair<std::size_t, std::size_t> excerpt_of(const protocol::FoundItem& item) 
   return {from, to};
 }
 
+// The text with every mark as the terminal's code for it.
+std::string with_codes(std::string_view marked, char begin, char end) {
+  std::string out;
+  for (const char c : marked) {
+    if (c == begin) {
+      out += "\x1b[1;33m";
+    } else if (c == end) {
+      out += "\x1b[0m";
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
 // Its matches bright.
 std::string highlighted(const protocol::FoundItem& item, bool color) {
   const std::string_view text = item.snippet();
   if (text.empty() && item.entry().empty())
     return "(cannot be shown: too long, or somebody else changed the session; then: reef reload)";
   const auto [from, to] = excerpt_of(item);
-  std::string out = from > 0 ? "..." : "";
+  // Marks that printable() lets nobody else set, so that white space is made one space in all of it
+  // and stays where it touches a match.
+  constexpr char kBegin = '\x01', kEnd = '\x02';
+  std::string marked;
   auto at = from;
   for (int i = 0; color && i + 1 < item.matches_size(); i += 2) {
     const std::size_t begin = item.matches(i), end = item.matches(i + 1);
     if (begin < at || end > to || begin > end) continue;
-    out += shown(text.substr(at, begin - at));
-    out += "\x1b[1;33m" + shown(text.substr(begin, end - begin)) + "\x1b[0m";
+    marked += utf8::printable(text.substr(at, begin - at));
+    marked += kBegin + utf8::printable(text.substr(begin, end - begin)) + kEnd;
     at = end;
   }
-  out += shown(text.substr(at, to - at));
-  return out + (to < text.size() || item.truncated() ? "..." : "");
+  marked += utf8::printable(text.substr(at, to - at));
+  const auto line = with_codes(utf8::single_line(marked), kBegin, kEnd);
+  return (from > 0 ? "..." : "") + line + (to < text.size() || item.truncated() ? "..." : "");
 }
 
 void print_results(const Context& context, const protocol::SearchResults& results) {
@@ -185,7 +204,7 @@ Task<Result<protocol::SearchResults>> ask(client::Client& client, protocol::Sear
 
 protocol::SearchSessions query_from(const SearchOptions& options) {
   protocol::SearchSessions query;
-  query.set_query(options.query);
+  query.set_query(utf8::sanitize(options.query));
   query.set_limit(options.limit);
   query.set_offset(options.offset);
   query.set_by_session(options.by_session);
@@ -209,12 +228,25 @@ Task<Status> search(const Context& context, client::Client& client, SearchOption
     co_return Ok{};
   };
   if (!options.from_stdin) co_return co_await answer();
-  // One question a line, one answer a line.
+  // One question a line, one answer a line, whatever becomes of it.
+  std::uint64_t number = 0, failures = 0;
   for (std::string line; std::getline(std::cin, line);) {
-    query.set_query(line);
-    REEF_CO_CHECK(co_await answer());
+    ++number;
+    query.set_query(utf8::sanitize(line));
+    const auto answered = co_await answer();
+    if (answered) continue;
+    const auto code = answered.error().code;
+    // No daemon: the other lines would fare no better.
+    if (code == Errc::unavailable || code == Errc::timeout) co_return answered.error();
+    ++failures;
+    if (context.json) {
+      print_json(json::object{{"error", answered.error().what}});
+    } else {
+      report(fmt::format("search: line {}", number), answered.error());
+    }
   }
-  co_return Ok{};
+  if (failures == 0) co_return Ok{};
+  co_return Error(Errc::invalid, fmt::format("{} of {} lines got no answer", failures, number));
 }
 
 }  // namespace

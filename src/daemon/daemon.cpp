@@ -155,7 +155,7 @@ class Daemon {
         stopped_(io.get_executor()),
         tasks_(io.get_executor(), "daemon") {
     runtime_.hooks().add(std::make_shared<hooks::AskUserHook>());
-    runtime_.hooks().add(std::make_shared<hooks::MemoryHook>(memories_));
+    runtime_.hooks().add(std::make_shared<hooks::MemoryHook>(memories_, sessions_));
     runtime_.hooks().add(
         std::make_shared<hooks::SessionsHook>(recall_, sessions_, [this](const std::string& terms) {
           return organise::row_test(terms, definitions_.known(), clock_.now());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -176,9 +177,25 @@ Result<Contents> parse(std::string_view bytes) {
   }
   if (reader.left() > 0)
     return bad_format(reader.at(), fmt::format("{} bytes follow the last entry", reader.left()));
-  std::sort(contents.entries.begin(), contents.entries.end(),
-            [](const EntryPtr& a, const EntryPtr& b) { return a->id < b->id; });
+  const auto by_id = [](const EntryPtr& a, const EntryPtr& b) { return a->id < b->id; };
+  if (!std::is_sorted(contents.entries.begin(), contents.entries.end(), by_id)) {
+    for (const auto& entry : contents.entries) contents.order.push_back(entry->id);
+    std::sort(contents.entries.begin(), contents.entries.end(), by_id);
+  }
   return contents;
+}
+
+std::vector<EntryPtr> in_file_order(const Contents& contents) {
+  if (contents.order.empty()) return contents.entries;
+  std::unordered_map<std::uint64_t, EntryPtr> left;
+  for (const auto& entry : contents.entries) left.emplace(entry->id, entry);
+  std::vector<EntryPtr> out;
+  out.reserve(contents.entries.size());
+  for (const auto id : contents.order)
+    if (auto found = left.extract(id)) out.push_back(std::move(found.mapped()));
+  for (const auto& entry : contents.entries)
+    if (left.contains(entry->id)) out.push_back(entry);
+  return out;
 }
 
 std::uint64_t serialized_bytes(const Contents& contents) {
@@ -199,7 +216,7 @@ Result<std::string> serialize(const Contents& contents) {
   put(out, std::uint32_t{0});
   put(out, contents.next_id);
   REEF_CHECK(put_count(out, contents.entries.size(), "entries"));
-  for (const auto& entry : contents.entries) {
+  for (const auto& entry : in_file_order(contents)) {
     put(out, entry->id);
     put(out, entry->created_at);
     put(out, static_cast<std::uint32_t>(entry->kind));

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -114,6 +115,7 @@ struct State {
   std::optional<std::uint64_t> next_id;
   // Names of several entries: they came with a file of CrabTalk, which does not look.
   std::set<std::string, std::less<>> shared;
+  std::vector<std::uint64_t> order;  // Contents::order
 };
 
 std::string write_state(const Contents& contents) {
@@ -122,7 +124,19 @@ std::string write_state(const Contents& contents) {
     if (owners.size() > 1) shared.emplace_back(name);
   json::object state{{"nextId", contents.next_id}};
   if (!shared.empty()) state["sharedNames"] = std::move(shared);
+  if (!contents.order.empty()) {
+    json::array order;
+    for (const auto& entry : in_file_order(contents)) order.emplace_back(entry->id);
+    state["order"] = std::move(order);
+  }
   return json::write(state) + "\n";
+}
+
+std::optional<std::uint64_t> number_in(const json::value& value) {
+  if (value.is_uint64()) return value.get_uint64();
+  if (value.is_int64() && value.get_int64() >= 0)
+    return static_cast<std::uint64_t>(value.get_int64());
+  return std::nullopt;
 }
 
 Result<State> parse_state(std::string_view text) {
@@ -131,17 +145,18 @@ Result<State> parse_state(std::string_view text) {
   if (!parsed.is_object()) return Error(Errc::invalid, "not a JSON object");
   const auto& object = parsed.get_object();
   if (const auto* next = object.if_contains("nextId")) {
-    if (next->is_uint64()) {
-      state.next_id = next->get_uint64();
-    } else if (next->is_int64() && next->get_int64() >= 0) {
-      state.next_id = static_cast<std::uint64_t>(next->get_int64());
-    } else {
-      return Error(Errc::invalid, "nextId is not a number");
-    }
+    state.next_id = number_in(*next);
+    if (!state.next_id) return Error(Errc::invalid, "nextId is not a number");
   }
   if (const auto* shared = json::find_array(object, "sharedNames"))
     for (const auto& name : *shared)
       if (name.is_string()) state.shared.emplace(name.get_string());
+  if (const auto* order = json::find_array(object, "order"))
+    for (const auto& id : *order) {
+      const auto number = number_in(id);
+      if (!number) return Error(Errc::invalid, "order is not a list of ids");
+      state.order.push_back(*number);
+    }
   return state;
 }
 
@@ -184,10 +199,8 @@ Result<Told> told_by(const TreeFile& file, const Place& place, std::uint64_t now
   told.entry.aliases = std::move(card.aliases);
   if (!utf8::valid(told.entry.name))
     return Error(Errc::invalid, "the file's name is not valid UTF-8");
-  if (told.fresh) {
-    REEF_CHECK(check_name("name", told.entry.name));
-    for (const auto& alias : told.entry.aliases) REEF_CHECK(check_name("alias", alias));
-  }
+  // Of those with an id the memory knows what it holds already, and checks the rest.
+  if (told.fresh) REEF_CHECK(check_new(told.entry));
   return told;
 }
 
@@ -247,7 +260,8 @@ Status give_ids(std::vector<Told>& all, const State& state, std::uint64_t& next_
 }  // namespace
 
 std::vector<TreeFile> to_tree(const Contents& contents) {
-  std::vector<TreeFile> tree;
+  // First, so that a dump that was cut off is known for one.
+  std::vector<TreeFile> tree{{std::string(kState), write_state(contents)}};
   for (const auto& section : kSections) {
     for (const auto& entry : contents.entries) {
       if (entry->kind != section.kind) continue;
@@ -256,7 +270,6 @@ std::vector<TreeFile> to_tree(const Contents& contents) {
     }
   }
   tree.push_back({std::string(kSummary), summary_of(contents)});
-  tree.push_back({std::string(kState), write_state(contents)});
   return tree;
 }
 
@@ -283,6 +296,7 @@ Result<Contents> from_tree(const std::vector<TreeFile>& files, std::uint64_t now
     contents.entries.push_back(std::make_shared<const Entry>(std::move(told.entry)));
   std::sort(contents.entries.begin(), contents.entries.end(),
             [](const EntryPtr& a, const EntryPtr& b) { return a->id < b->id; });
+  contents.order = std::move(state.order);
   return contents;
 }
 
@@ -308,7 +322,7 @@ Status put_file(Files& files, const std::string& path, std::string_view bytes) {
   return files.rename(temp, path);
 }
 
-// The entries' files in a section's folder; none when there is no folder.
+// The files in a section's folder; none when there is no folder.
 Result<std::vector<std::string>> list_section(Files& files, const std::string& root,
                                               const Section& section) {
   const auto folder = fmt::format("{}/{}", root, section.folder);
@@ -322,26 +336,111 @@ Result<std::vector<std::string>> list_section(Files& files, const std::string& r
     if (stat.directory)
       return Error(Errc::invalid, fmt::format("{} is a folder; entries are files right in {}/",
                                               utf8::excerpt(path, 300), section.folder));
-    if (place_of(path)) paths.push_back(std::move(path));
+    paths.push_back(std::move(path));
   }
   return paths;
+}
+
+// Somebody else's file, which a dump would have to replace or remove.
+Error no_dumps(const std::string& folder, std::string_view path, std::string_view why) {
+  return Error(Errc::conflict,
+               fmt::format("{}/{}: no dump made it ({}); move it away or choose another folder",
+                           folder, utf8::excerpt(path, 300), why));
+}
+
+// A file as large as no dump's is not read.
+Result<std::string> read_bounded(Files& files, const std::string& folder, std::string_view path) {
+  const auto full = fmt::format("{}/{}", folder, path);
+  REEF_TRY(const auto stat, files.stat_path(full));
+  if (stat.size > kTreeBytesMax) return no_dumps(folder, path, "it is too large");
+  return read_all(files, full);
+}
+
+// Nothing but headings of the sections and links to their files, as a dump of ours and of CrabTalk
+// has it. CrabTalk once had prompts, too.
+bool is_summary(std::string_view text) {
+  const auto is_heading = [](std::string_view line) {
+    for (const auto* title : {"Summary", "Prompts"})
+      if (line == title) return true;
+    return std::any_of(kSections.begin(), kSections.end(),
+                       [&](const Section& section) { return line == section.title; });
+  };
+  const auto is_link = [](std::string_view line) {
+    const auto leads_to = [&](std::string_view section) {
+      return line.find(fmt::format("]({}/", section)) != std::string_view::npos;
+    };
+    return line.starts_with("- [") && line.ends_with(".md)") &&
+           (leads_to("prompts") ||
+            std::any_of(kSections.begin(), kSections.end(),
+                        [&](const Section& section) { return leads_to(section.folder); }));
+  };
+  while (!text.empty()) {
+    auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const bool heading = line.starts_with("# ") && is_heading(line.substr(2));
+    if (!line.empty() && !heading && !is_link(line)) return false;
+  }
+  return true;
+}
+
+// Whether a dump left its mark on the folder; conflict when somebody else's files have the marks'
+// names.
+Result<bool> is_marked(Files& files, const std::string& folder) {
+  if (exists(files, fmt::format("{}/{}", folder, kState))) {
+    REEF_TRY(const auto bytes, read_bounded(files, folder, kState));
+    const auto state = parse_state(bytes);
+    if (!state || !state->next_id) return no_dumps(folder, kState, "it has no nextId");
+    return true;
+  }
+  if (!exists(files, fmt::format("{}/{}", folder, kSummary))) return false;
+  REEF_TRY(const auto bytes, read_bounded(files, folder, kSummary));
+  if (!is_summary(bytes)) return no_dumps(folder, kSummary, "it has more than links to entries");
+  return true;
+}
+
+// A file among the entries' may go when a dump made it, by its card, or when a load has taken in
+// what it says.
+Status check_entry_file(const std::string& folder, const TreeFile& file, const Place& place,
+                        const std::unordered_map<std::string_view, const Entry*>& by_name) {
+  auto card = parse_card(file.bytes);
+  if (!card) return no_dumps(folder, file.path, card.error().what);
+  if (card->created_at) return Ok{};
+  const auto known = by_name.find(card->name ? std::string_view(*card->name) : place.stem);
+  if (known != by_name.end() && known->second->kind == place.section->kind &&
+      known->second->content == card->content)
+    return Ok{};
+  return no_dumps(folder, file.path, "it has no card, and no load has taken it in");
+}
+
+// The entries' files a dump may replace. conflict, with the file, when there is one of somebody
+// else.
+Result<std::set<std::string>> replaceable(Files& files, const std::string& folder,
+                                          const Contents& contents) {
+  REEF_TRY(const bool marked, is_marked(files, folder));
+  std::unordered_map<std::string_view, const Entry*> by_name;
+  for (const auto& entry : contents.entries) by_name.emplace(entry->name, entry.get());
+  std::set<std::string> old;
+  for (const auto& section : kSections) {
+    REEF_TRY(auto paths, list_section(files, folder, section));
+    for (auto& path : paths) {
+      const auto place = place_of(path);
+      // Pictures beside the entries are the person's own, and stay.
+      if (!place && marked) continue;
+      if (!place) return no_dumps(folder, path, "it is no entry");
+      REEF_TRY(auto bytes, read_bounded(files, folder, path));
+      REEF_CHECK(check_entry_file(folder, {path, std::move(bytes)}, *place, by_name));
+      old.insert(std::move(path));
+    }
+  }
+  return old;
 }
 
 }  // namespace
 
 Status write_tree(Files& files, const std::string& folder, const Contents& contents) {
+  REEF_TRY(auto old, replaceable(files, folder, contents));
   REEF_CHECK(make_directories(files, folder));
-  const bool ours = exists(files, fmt::format("{}/{}", folder, kState)) ||
-                    exists(files, fmt::format("{}/{}", folder, kSummary));
-  std::set<std::string> old;
-  for (const auto& section : kSections) {
-    const auto path = fmt::format("{}/{}", folder, section.folder);
-    if (!ours && exists(files, path))
-      return Error(Errc::conflict,
-                   fmt::format("{} is there, and no dump made it; choose another folder", path));
-    REEF_TRY(auto paths, list_section(files, folder, section));
-    old.insert(paths.begin(), paths.end());
-  }
   // New files first and old ones gone last: whatever happens in between, every entry is there.
   const auto tree = to_tree(contents);
   for (const auto& file : tree) {
@@ -365,7 +464,8 @@ Result<std::vector<TreeFile>> read_tree(Files& files, const std::string& folder)
   for (const auto& section : kSections) {
     found = found || exists(files, fmt::format("{}/{}", folder, section.folder));
     REEF_TRY(auto in_section, list_section(files, folder, section));
-    paths.insert(paths.end(), in_section.begin(), in_section.end());
+    std::copy_if(in_section.begin(), in_section.end(), std::back_inserter(paths),
+                 [](const std::string& path) { return place_of(path).has_value(); });
   }
   if (!found)
     return Error(Errc::not_found,

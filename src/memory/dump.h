@@ -21,8 +21,8 @@ std::vector<TreeFile> to_tree(const Contents& contents);
 // What the files say. New ones get ids and the time `now` (Unix seconds). `invalid` names the file.
 Result<Contents> from_tree(const std::vector<TreeFile>& files, std::uint64_t now);
 
-// Writes the tree; of what is there, replaces the entries' files and SUMMARY.md and leaves the rest
-// alone. conflict when the folder has entries' folders that no dump made.
+// Writes the tree; of what is there, replaces the entries' files, SUMMARY.md and memory.json and
+// leaves the rest alone. conflict when one of these was made by no dump; nothing has changed then.
 Status write_tree(Files& files, const std::string& folder, const Contents& contents);
 // The files from_tree() wants.
 Result<std::vector<TreeFile>> read_tree(Files& files, const std::string& folder);

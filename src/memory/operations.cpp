@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -43,6 +45,12 @@ Status check_content(std::string_view content) {
   return Ok{};
 }
 
+Status check_alias_count(std::size_t count) {
+  if (count <= kAliasesMax) return Ok{};
+  return Error(Errc::too_large,
+               fmt::format("an entry has at most {} aliases, this one {}", kAliasesMax, count));
+}
+
 // Gives the entry those aliases, each once and without its own name.
 Status set_aliases(const Contents& contents, Entry& entry, const std::vector<std::string>& aliases,
                    const Entry* own) {
@@ -58,9 +66,7 @@ Status set_aliases(const Contents& contents, Entry& entry, const std::vector<std
     }
     kept.push_back(alias);
   }
-  if (kept.size() > kAliasesMax)
-    return Error(Errc::too_large, fmt::format("an entry has at most {} aliases, this one {}",
-                                              kAliasesMax, kept.size()));
+  REEF_CHECK(check_alias_count(kept.size()));
   entry.aliases = std::move(kept);
   return Ok{};
 }
@@ -183,11 +189,63 @@ Result<EntryPtr> forget(Contents& contents, const Forget& op) {
   return remove(contents, op.name);
 }
 
-Result<EntryPtr> replace_all(Contents& contents, const Replace& op) {
-  const auto bytes = serialized_bytes(op.contents);
-  if (bytes > kMemoryBytesMax)
+// How many times each name and alias is there.
+using Bearers = std::unordered_map<std::string_view, std::size_t>;
+Bearers bearers_of(const Contents& contents) {
+  Bearers bearers;
+  for (const auto& entry : contents.entries) {
+    ++bearers[entry->name];
+    for (const auto& alias : entry->aliases) ++bearers[alias];
+  }
+  return bearers;
+}
+
+Status check_new_name(std::string_view what, std::string_view name, const Bearers& bearers) {
+  REEF_CHECK(check_name(what, name));
+  if (bearers.at(name) == 1) return Ok{};
+  return Error(Errc::conflict,
+               fmt::format("{} '{}' is there more than once", what, utf8::excerpt(name)));
+}
+
+// Of an entry that comes with a load, what `before`, which has its id, does not have: a file of
+// somebody else may go beyond our limits, and must outlive its own dump.
+Status check_news(const Entry& entry, const Entry* before, const Bearers& bearers) {
+  if (!before || entry.name != before->name)
+    REEF_CHECK(check_new_name("name", entry.name, bearers));
+  if (!before || entry.content != before->content) REEF_CHECK(check_content(entry.content));
+  if (before && entry.aliases == before->aliases) return Ok{};
+  std::unordered_set<std::string_view> had;
+  if (before) had.insert(before->aliases.begin(), before->aliases.end());
+  for (const auto& alias : entry.aliases)
+    if (!had.contains(alias)) REEF_CHECK(check_new_name("alias", alias, bearers));
+  return before && entry.aliases.size() <= before->aliases.size()
+             ? Status(Ok{})
+             : check_alias_count(entry.aliases.size());
+}
+
+Status check_replacement(const Contents& before, const Contents& after) {
+  const auto bytes = serialized_bytes(after);
+  if (bytes > kMemoryBytesMax && bytes > serialized_bytes(before))
     return Error(Errc::too_large,
                  fmt::format("a memory has at most {} bytes, this one {}", kMemoryBytesMax, bytes));
+  if (after.entries.size() > std::max(kEntriesMax, before.entries.size()))
+    return Error(Errc::too_large, fmt::format("a memory has at most {} entries, this one {}",
+                                              kEntriesMax, after.entries.size()));
+  const auto bearers = bearers_of(after);
+  std::unordered_map<std::uint64_t, const Entry*> known;
+  for (const auto& entry : before.entries) known.emplace(entry->id, entry.get());
+  for (const auto& entry : after.entries) {
+    const auto found = known.find(entry->id);
+    auto good = check_news(*entry, found == known.end() ? nullptr : found->second, bearers);
+    if (!good)
+      return std::move(good).error().with(
+          fmt::format("entry '{}' (id {})", utf8::excerpt(entry->name), entry->id));
+  }
+  return Ok{};
+}
+
+Result<EntryPtr> replace_all(Contents& contents, const Replace& op) {
+  REEF_CHECK(check_replacement(contents, op.contents));
   contents = op.contents;
   return EntryPtr();
 }
@@ -209,6 +267,13 @@ Status check_name(std::string_view what, std::string_view name) {
     return Error(Errc::invalid, fmt::format("{} '{}' must not start or end with a space", what,
                                             utf8::excerpt(name)));
   return Ok{};
+}
+
+Status check_new(const Entry& entry) {
+  REEF_CHECK(check_name("name", entry.name));
+  for (const auto& alias : entry.aliases) REEF_CHECK(check_name("alias", alias));
+  REEF_CHECK(check_alias_count(entry.aliases.size()));
+  return check_content(entry.content);
 }
 
 Result<EntryPtr> apply(Contents& contents, const Operation& operation, std::uint64_t now) {

@@ -56,7 +56,8 @@ struct Remember {
 struct Forget {
   std::string name;
 };
-// Everything at once, as a load does it; a Memory keeps the old file beside the new one.
+// Everything at once, as a load does it; a Memory keeps the old file beside the new one. What is
+// new in it obeys the limits; what the memory holds already may come back as it is.
 struct Replace {
   Contents contents;
 };
@@ -70,5 +71,7 @@ Error no_entry(std::string_view name);
 
 // What may be a name or an alias from now on; `what` is for the error.
 Status check_name(std::string_view what, std::string_view name);
+// What may be a new entry, by itself: others may have its names.
+Status check_new(const Entry& entry);
 
 }  // namespace reef::memory

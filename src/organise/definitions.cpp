@@ -51,6 +51,7 @@ struct Definitions::Reading {
 Result<RowTest> row_test(std::string_view text, std::shared_ptr<const Defined> defined,
                          TimePoint now) {
   REEF_TRY(auto filter, parse_filter(text));
+  REEF_CHECK(check_filter(filter, defined->statuses, defined->labels));
   return RowTest(
       [defined = std::move(defined), filter = std::move(filter), now](const session::Row& row) {
         return holds(filter, row, Look{defined->statuses, defined->labels, now});

@@ -11,6 +11,8 @@ namespace {
 using client::Client;
 
 constexpr std::uint32_t kHits = 3;
+// Of a memory, so that archives between them do not take the notes' place.
+constexpr std::uint32_t kEntriesAsked = 20;
 constexpr std::size_t kHitBytesMax = 600;
 
 // Of the conversation's current session, else of its agent.
@@ -38,17 +40,23 @@ void add(std::string& into, std::string_view where, std::string_view text) {
   into += fmt::format("- {}: {}\n", where, utf8::excerpt(utf8::single_line(text), kHitBytesMax));
 }
 
+// Notes. Archives are of anybody's conversations, and a client is shown all of them; what this
+// sender may be told of conversations comes with from_sessions(), summaries and all.
 Task<void> from_memory(Client& client, const Survey& who, const std::string& words,
                        std::string& into) {
   protocol::ClientMessage message;
   auto& recall = *message.mutable_recall();
   recall.set_agent(who.agent);
   recall.set_query(words);
-  recall.set_limit(kHits);
+  recall.set_limit(kEntriesAsked);
   const auto found = co_await client.memories(std::move(message));
   if (!found) co_return;
-  for (const auto& entry : found->entries())
+  std::uint32_t left = kHits;
+  for (const auto& entry : found->entries()) {
+    if (entry.kind() == "archive") continue;
     add(into, fmt::format("memory '{}'", entry.name()), entry.content());
+    if (--left == 0) break;
+  }
 }
 
 Task<void> from_sessions(Client& client, const Survey& who, const std::string& words,

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
-#include "session/ids.h"
 
 namespace reef::recall {
 namespace {
@@ -37,8 +36,14 @@ std::optional<Days> day_from(std::string_view text) {
   return Days(date);
 }
 
+// A year, a month, a day or a time of it; without a zone it is UTC. The beginning of what is named.
 std::optional<TimePoint> time_from(std::string_view text) {
-  if (const auto day = day_from(text)) return TimePoint(*day);
+  constexpr std::string_view kFirst = "0000-01-01T00:00:00Z";
+  constexpr std::array<std::size_t, 5> kCuts = {4, 7, 10, 16, 19};
+  if (std::find(kCuts.begin(), kCuts.end(), text.size()) != kCuts.end()) {
+    const auto whole = std::string(text) + std::string(kFirst.substr(text.size()));
+    if (const auto time = parse_iso(whole); time && day_from(whole.substr(0, 10))) return time;
+  }
   return parse_iso(text);
 }
 
@@ -82,7 +87,8 @@ unsigned month_in(std::string_view word) {
 
 // What was written, to be looked for as words.
 std::string as_words(const search::Condition& condition) {
-  return condition.name + " " + condition.subject + " " + condition.value;
+  const auto words = condition.name + " " + condition.subject + " " + condition.value;
+  return condition.negated ? "-\"" + words + "\"" : words;
 }
 
 bool take(Question& question, const search::Condition& condition) {
@@ -90,27 +96,31 @@ bool take(Question& question, const search::Condition& condition) {
   if (condition.name == "role") {
     const auto role = role_from(condition.value);
     if (!plain || !role) return false;
-    (condition.negated ? question.not_role : question.role) = role;
+    (condition.negated ? question.not_roles : question.roles).push_back(*role);
     return true;
   }
   if (condition.name == "in") {
-    if (!plain || condition.negated || !session::SessionId::parse(condition.value)) return false;
-    question.session = condition.value;
+    auto id = session::SessionId::parse(condition.value);
+    if (!plain || !id) return false;
+    (condition.negated ? question.not_sessions : question.sessions).push_back(*std::move(id));
     return true;
   }
   if (condition.name == "before" || condition.name == "after") {
     const auto time = time_from(condition.value);
-    if (!plain || condition.negated || !time) return false;
-    (condition.name == "before" ? question.before : question.after) = time;
+    if (!plain || !time) return false;
+    // What is not before a time is after it.
+    if ((condition.name == "before") != condition.negated)
+      question.before = std::min(question.before.value_or(*time), *time);
+    else
+      question.after = std::max(question.after.value_or(*time), *time);
     return true;
   }
   if (condition.value.find('"') != std::string::npos) return false;
-  question.filter +=
-      fmt::format("{}{}{}:{}{}", question.filter.empty() ? "" : " ", condition.negated ? "-" : "",
-                  condition.name, condition.subject, condition.subject.empty() ? "" : condition.op);
-  question.filter += condition.value.find(' ') == std::string::npos
-                         ? condition.value
-                         : fmt::format("\"{}\"", condition.value);
+  auto& filter = question.filters.emplace_back(
+      fmt::format("{}{}:{}{}", condition.negated ? "-" : "", condition.name, condition.subject,
+                  condition.subject.empty() ? "" : condition.op));
+  filter += condition.value.find(' ') == std::string::npos ? condition.value
+                                                           : fmt::format("\"{}\"", condition.value);
   return true;
 }
 
@@ -169,21 +179,39 @@ double fit(const DateHint& hint, TimePoint time) {
   return hint.month == unsigned(date.month()) ? kMonth : 0;
 }
 
+void look_for(Question& question, std::string_view text) {
+  for (auto& clause : search::parse_query(text).clauses)
+    if (question.words.clauses.size() < search::kClausesReadMax)
+      question.words.clauses.push_back(std::move(clause));
+}
+
+void settle(Question& question, bool conditions) {
+  using Occur = search::Clause::Occur;
+  auto& clauses = question.words.clauses;
+  const bool nothing = std::all_of(clauses.begin(), clauses.end(), [](const auto& clause) {
+    return clause.occur == Occur::excluded;
+  });
+  question.words.everything = nothing && conditions;
+  if (nothing && !conditions)
+    for (auto& clause : clauses) clause.occur = Occur::optional;
+}
+
 Question parse_question(std::string_view text, bool last_word_is_prefix) {
   Question question;
   search::QueryOptions options;
   options.condition_names = kConditions;
   options.last_word_is_prefix = last_word_is_prefix;
   question.words = search::parse_query(text, options);
+  std::string said(text);  // but for conditions, which say where to look and not what for
   for (const auto& condition : std::exchange(question.words.conditions, {})) {
-    if (take(question, condition)) continue;
-    auto more = search::parse_query(as_words(condition));
-    for (auto& clause : more.clauses)
-      if (question.words.clauses.size() < search::kClausesMax)
-        question.words.clauses.push_back(std::move(clause));
+    if (take(question, condition))
+      std::fill(said.begin() + static_cast<std::ptrdiff_t>(condition.begin),
+                said.begin() + static_cast<std::ptrdiff_t>(condition.end), ' ');
+    else
+      look_for(question, as_words(condition));
   }
-  question.date = date_in(text);
-  for (const auto& word : words_of(text)) question.speakers.push_back(speaker_number(word));
+  question.date = date_in(said);
+  for (const auto& word : words_of(said)) question.speakers.push_back(speaker_number(word));
   return question;
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "recall/document.h"
 #include "search/query.h"
+#include "session/ids.h"
 
 namespace reef::recall {
 
@@ -24,15 +25,23 @@ double fit(const DateHint& hint, TimePoint time);
 
 struct Question {
   search::Query words;
-  std::optional<Role> role;      // role:tool
-  std::optional<Role> not_role;  // -role:tool
+  // role:tool; of several any. -role:tool; of several none.
+  std::vector<Role> roles, not_roles;
+  // The latest after: and the earliest before: that were said.
   std::optional<TimePoint> after, before;
-  std::string session;  // in:ID
-  // Terms about the session, in the filter language of docs/organise.md.
-  std::string filter;
+  // in:ID; of several any. -in:ID; of several none.
+  std::vector<session::SessionId> sessions, not_sessions;
+  // Terms about the session, each in the filter language of docs/organise.md.
+  std::vector<std::string> filters;
   std::optional<DateHint> date;
   std::vector<std::uint32_t> speakers;  // names it mentions, as numbers
 };
+
+// Adds what is looked for as words after all.
+void look_for(Question& question, std::string_view text);
+// When all of it is known: of conditions alone everything is found that fulfils them, of exclusions
+// alone words are made. `conditions`: there are any, here or as filters.
+void settle(Question& question, bool conditions);
 
 // Never fails: what makes no sense as a condition is looked for as words.
 Question parse_question(std::string_view text, bool last_word_is_prefix);

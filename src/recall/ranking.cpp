@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <unordered_set>
 
 namespace reef::recall {
 namespace {
@@ -10,7 +11,6 @@ namespace {
 // Sessions are ranked by more of what they say than messages by what stands around them.
 constexpr std::size_t kCandidates = 120;
 constexpr std::size_t kCandidatesOfSessions = 200;
-constexpr std::size_t kCandidatesMax = 1000;
 // Words said in so many messages tell little: fewer candidates do, and looking costs more.
 constexpr std::uint64_t kCommonPostings = 12'000;
 constexpr std::size_t kCommonCandidates = 80;
@@ -158,7 +158,8 @@ Ranking best_sessions(std::vector<Ranked> all, std::size_t wanted) {
   const bool more = all.size() > wanted;
   const auto first = all.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, all.size()));
   std::partial_sort(all.begin(), first, all.end(), [](const Ranked& a, const Ranked& b) {
-    return a.score != b.score ? a.score > b.score : a.hit.row.group < b.hit.row.group;
+    return std::tie(b.score, b.hit.row.time_ms, a.hit.row.group) <
+           std::tie(a.score, a.hit.row.time_ms, b.hit.row.group);
   });
   all.erase(first, all.end());
   return {std::move(all), more};
@@ -281,6 +282,36 @@ std::vector<std::span<const search::Hit>> shares_of(std::span<const search::Hit>
   return out;
 }
 
+// Behind the candidates come the others as the words alone find them, so that page follows page to
+// the very last.
+void add_others(search::Searcher& searcher, const search::Filter& filter, std::size_t wanted,
+                bool by_session, Ranking& out) {
+  const auto name_of = [by_session](const search::Hit& hit) {
+    return by_session ? std::uint64_t{hit.row.group}
+                      : std::uint64_t{hit.unit} << 32 | std::uint64_t{hit.document};
+  };
+  std::unordered_set<std::uint64_t> known;
+  for (const auto& one : out.hits) known.insert(name_of(one.hit));
+  const auto least = out.hits.back().score;
+  for (const auto& hit : searcher.best(filter, wanted + 1, by_session ? 1 : 0)) {
+    if (known.contains(name_of(hit))) continue;
+    out.more = out.hits.size() == wanted;
+    if (out.more) return;
+    out.hits.push_back({hit, std::min(least, double(hit.score))});
+  }
+}
+
+// Whatever passes the filter, the newest first.
+Ranking newest(search::Searcher& searcher, const search::Filter& filter, std::size_t wanted,
+               bool by_session) {
+  Ranking out;
+  auto hits = searcher.best(filter, wanted + 1, by_session ? 1 : 0);
+  out.more = hits.size() > wanted;
+  if (out.more) hits.pop_back();
+  for (const auto& hit : hits) out.hits.push_back({hit, 0});
+  return out;
+}
+
 template <class T>
 void append(std::vector<T>& to, const std::vector<T>& more) {
   to.insert(to.end(), more.begin(), more.end());
@@ -290,12 +321,11 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
 
 Ranking rank(const search::Index& index, search::Searcher& searcher, const Question& question,
              const search::Filter& filter, std::size_t wanted, bool by_session) {
+  if (question.words.everything) return newest(searcher, filter, wanted, by_session);
   const bool common = searcher.postings() >= kCommonPostings;
+  // The same for every page: one goes on where the other ended.
   const auto usual = common ? kCommonCandidates : by_session ? kCandidatesOfSessions : kCandidates;
-  // Who turns many pages finds more on them. In one step: a page goes on where the one before ended
-  // only if both were chosen from the same candidates.
-  const bool many_pages = wanted > usual / 3 * 2;
-  auto found = searcher.best_in_place(filter, many_pages ? kCandidatesMax : usual);
+  auto found = searcher.best_in_place(filter, usual);
   if (found.empty()) return {};
   const auto lower = [](const search::Hit& a, const search::Hit& b) { return a.score < b.score; };
   const Judge judge{.index = index,
@@ -318,8 +348,10 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
     append(judged[0].messages, judged[n].messages);
     append(judged[0].sessions, judged[n].sessions);
   }
-  return by_session ? best_sessions(std::move(judged[0].sessions), wanted)
-                    : best_messages(index, std::move(judged[0].messages), wanted);
+  auto out = by_session ? best_sessions(std::move(judged[0].sessions), wanted)
+                        : best_messages(index, std::move(judged[0].messages), wanted);
+  if (!out.more && found.size() == usual) add_others(searcher, filter, wanted, by_session, out);
+  return out;
 }
 
 }  // namespace reef::recall

@@ -37,6 +37,8 @@ constexpr std::size_t kUnwrittenBytesMax = 128U << 20;
 // Of files that are mapped, ours and the program's own, stays so much in memory.
 constexpr std::size_t kMappedBytesMax = 112U << 20;
 constexpr std::size_t kSearchesBetweenLooks = 16;
+// A search that finds damage is done again when what was lost has been read again.
+constexpr std::size_t kTriesMax = 3;
 // How long what is only in memory may stay there: after a crash it is read again.
 constexpr std::chrono::seconds kTidyDelay{10};
 constexpr std::chrono::seconds kTidyPause{60};
@@ -541,22 +543,66 @@ namespace {
 
 // Which groups may be looked at; nullopt: all.
 std::optional<search::GroupSet> groups_for(const session::Sessions& sessions,
-                                           const search::Index& index, const Ask& ask,
-                                           const Question& question, const RowTest& test) {
+                                           const search::Index& index, const Question& question,
+                                           std::span<const RowTest> tests) {
   search::GroupSet set;
-  if (!question.session.empty()) {
-    const auto id = session::SessionId::parse(question.session);
-    const auto* row = id ? sessions.find(*id) : nullptr;
-    const auto group = row ? index.find_group(id->text()) : std::nullopt;
-    if (group && (!ask.allowed || ask.allowed(*row)) && (!test || test(*row))) set.add(*group);
+  const auto add = [&](const session::Row& row) {
+    if (!std::all_of(tests.begin(), tests.end(), [&](const auto& test) { return test(row); }))
+      return;
+    if (const auto group = index.find_group(row.id.text())) set.add(*group);
+  };
+  if (!question.sessions.empty()) {
+    for (const auto& id : question.sessions)
+      if (const auto* row = sessions.find(id)) add(*row);
     return set;
   }
-  if (!ask.allowed && !test) return std::nullopt;
-  sessions.visit([&](const session::Row& row) {
-    if ((ask.allowed && !ask.allowed(row)) || (test && !test(row))) return;
-    if (const auto group = index.find_group(row.id.text())) set.add(*group);
-  });
+  if (tests.empty()) return std::nullopt;
+  sessions.visit(add);
   return set;
+}
+
+// What the question says of single messages; empty: nothing.
+std::function<bool(const search::DocumentRow&)> acceptance(const search::Index& index,
+                                                           const Question& question,
+                                                           const Ask& ask) {
+  search::GroupSet excluded;
+  const auto exclude = [&](const session::SessionId& id) {
+    if (const auto group = index.find_group(id.text())) excluded.add(*group);
+  };
+  if (ask.exclude) exclude(*ask.exclude);
+  for (const auto& id : question.not_sessions) exclude(id);
+  if (excluded.members().empty() && question.roles.empty() && question.not_roles.empty()) return {};
+  return [excluded = std::move(excluded), roles = question.roles,
+          not_roles = question.not_roles](const search::DocumentRow& row) {
+    if (excluded.has(row.group)) return false;
+    const auto has = [role = role_in(row.facets)](const auto& in) {
+      return std::find(in.begin(), in.end(), role) != in.end();
+    };
+    if (has(not_roles)) return false;
+    if (roles.empty() || has(roles)) return true;
+    // A call stands in a message that says something else, too.
+    return calls_in(row.facets) && std::find(roles.begin(), roles.end(), Role::tool) != roles.end();
+  };
+}
+
+// The messages around a hit that are shown with it, at most kWindowMax with it: where there are
+// more on one side than fit, the other still has half of the room, should it need it.
+struct Window {
+  std::vector<search::Hit> before, after;
+};
+Window window_around(const search::Index& index, const search::Hit& hit, const Ask& ask) {
+  constexpr auto kRoom = kWindowMax - 1;
+  const auto all = index.neighbours(hit, std::min(ask.before, kRoom), std::min(ask.after, kRoom));
+  const auto place =
+      std::lower_bound(all.begin(), all.end(), hit.row.key,
+                       [](const search::Hit& a, std::uint64_t key) { return a.row.key < key; });
+  const auto there_before = static_cast<std::size_t>(place - all.begin());
+  const auto there_after = all.size() - there_before;
+  const auto before =
+      std::min(there_before, std::max(kRoom / 2, kRoom - std::min(kRoom, there_after)));
+  const auto after = std::min(there_after, kRoom - before);
+  return {{place - static_cast<std::ptrdiff_t>(before), place},
+          {place, place + static_cast<std::ptrdiff_t>(after)}};
 }
 
 // The lines a page of hits shows, each once however many windows it stands in.
@@ -615,40 +661,49 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     ~Dismissing() { helper.dismiss(); }
   } dismissing{helper_};
   auto question = parse_question(ask.query, ask.last_word_is_prefix);
-  RowTest test;
-  if (!question.filter.empty() && ask.filter) {
-    if (auto made = ask.filter(question.filter)) {
-      test = *std::move(made);
+  std::vector<RowTest> tests;
+  if (ask.allowed) tests.push_back(ask.allowed);
+  bool conditions = !question.roles.empty() || !question.not_roles.empty() || question.before ||
+                    question.after || !question.sessions.empty() || !question.not_sessions.empty();
+  for (const auto& text : question.filters) {
+    auto made = ask.filter ? ask.filter(text) : Error(Errc::invalid, "nobody knows these filters");
+    if (made) {
+      tests.push_back(*std::move(made));
+      conditions = true;
     } else {
-      // Words, then.
-      for (auto& clause : search::parse_query(question.filter).clauses)
-        if (question.words.clauses.size() < search::kClausesMax)
-          question.words.clauses.push_back(std::move(clause));
+      look_for(question, text);
     }
   }
-  auto searcher = index_->prepare_mended(question.words);
-  searcher.use(helper_);
-  const auto groups = groups_for(sessions_, *index_, ask, question, test);
-  search::Filter filter;
-  if (groups) filter.groups = &*groups;
-  if (question.after) filter.time_from_ms = unix_millis(*question.after);
-  if (question.before) filter.time_to_ms = unix_millis(*question.before);
-  const auto excluded = ask.exclude ? index_->find_group(ask.exclude->text()) : std::nullopt;
-  if (excluded || question.role || question.not_role)
-    filter.accept = [&](const search::DocumentRow& row) {
-      const auto role = role_in(row.facets);
-      return row.group != excluded && (!question.role || role == *question.role) &&
-             (!question.not_role || role != *question.not_role);
-    };
+  settle(question, conditions);
   const auto limit = std::clamp<std::size_t>(ask.limit, 1, kHitsMax);
   const auto wanted = ask.offset + limit;
-  const auto ranking = rank(*index_, searcher, question, filter, wanted, ask.by_session);
-  bound_memory();
-  if (index_->damaged())
+  const auto words = question.words;
+  Ranking ranking;
+  for (std::size_t tries = 1;; ++tries) {
+    question.words = words;
+    auto searcher = index_->prepare_mended(question.words);
+    searcher.use(helper_);
+    const auto groups = groups_for(sessions_, *index_, question, tests);
+    search::Filter filter;
+    if (groups) filter.groups = &*groups;
+    if (question.after) filter.time_from_ms = unix_millis(*question.after);
+    if (question.before) filter.time_to_ms = unix_millis(*question.before);
+    filter.accept = acceptance(*index_, question, ask);
+    ranking = rank(*index_, searcher, question, filter, wanted, ask.by_session);
+    bound_memory();
+    if (!index_->damaged()) break;
+    // What a damaged file said is not believed: its sessions are read, and the question asked
+    // again.
     for (const auto& name : index_->drop_damaged()) {
       log::warn("index: session {} is read again: a file of the index was damaged", name);
       if (const auto id = session::SessionId::parse(name)) changed(*id, true);
     }
+    if (tries == kTriesMax)
+      co_return Error(Errc::unavailable,
+                      "files of the index are damaged as soon as they are written; see the log");
+    REEF_CO_CHECK(co_await wait_until_caught_up());
+    helper_.call();
+  }
 
   // The page, as hits with what stands around them; read from the transcripts.
   Answer answer;
@@ -659,20 +714,15 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     const auto& [hit, score] = ranking.hits[i];
     auto id = session::SessionId::parse(index_->group_name(hit.row.group));
     if (!id) continue;
-    const auto before = std::min(ask.before, kWindowMax);
-    const auto after = std::min(ask.after, kWindowMax - before);
-    const auto window = index_->neighbours(hit, before, after);
-    const auto place =
-        std::lower_bound(window.begin(), window.end(), hit.row.key,
-                         [](const search::Hit& a, std::uint64_t key) { return a.row.key < key; });
+    const auto window = window_around(*index_, hit, ask);
     auto& found = answer.hits.emplace_back(Found{*std::move(id), score});
     const auto add = [&](const search::DocumentRow& row, bool is_hit) {
       page.add(ItemLine{&found.session, row, is_hit}, {answer.hits.size() - 1, found.count++});
     };
-    for (auto one = window.begin(); one != place; ++one) add(one->row, false);
+    for (const auto& one : window.before) add(one.row, false);
     found.hit = found.count;
     add(hit.row, true);
-    for (auto one = place; one != window.end(); ++one) add(one->row, false);
+    for (const auto& one : window.after) add(one.row, false);
     if (!ask.use_item) found.items.resize(found.count);
   }
   page.put_in_order();

@@ -33,7 +33,7 @@
 namespace reef::recall {
 
 inline constexpr std::size_t kHitsMax = 20;
-inline constexpr std::size_t kWindowMax = 16;
+inline constexpr std::size_t kWindowMax = 16;  // items, the hit among them
 inline constexpr std::size_t kSnippetBytesMax = 1024;
 
 struct Answer;

@@ -36,8 +36,12 @@ std::string Index::path_of(std::uint64_t number) const {
 // --- opening ---
 
 Result<Index::Opened> Index::open(Files& files, std::string directory, IndexOptions options) {
-  REEF_CHECK(make_directories(files, directory));
   Opened out;
+  if (const auto there = files.stat_path(directory); there && !there->directory) {
+    out.problems.push_back(directory + " is not a directory; it is now " + directory + ".damaged");
+    REEF_CHECK(files.rename(directory, directory + ".damaged"));
+  }
+  REEF_CHECK(make_directories(files, directory));
   out.index.reset(new Index(files, std::move(directory), std::move(options)));
   REEF_CHECK(out.index->load(out.problems));
   return out;

@@ -33,6 +33,7 @@ std::vector<Unit> Index::units() {
 
 Searcher Index::prepare_mended(Query& query) {
   auto searcher = prepare(query);
+  if (query.clauses.size() > kClausesMax) query.clauses = searcher.query().clauses;
   bool mended = false;
   for (std::size_t c = 0; c < query.clauses.size(); ++c) {
     auto& clause = query.clauses[c];

@@ -10,17 +10,41 @@ constexpr std::size_t kWorthAll = 96;
 
 }  // namespace
 
+void Gathered::finish() {
+  std::sort(all_.begin(), all_.end(), [](const One& a, const One& b) {
+    return a.document != b.document ? a.document < b.document : a.impact > b.impact;
+  });
+  const auto same = [](const One& a, const One& b) { return a.document == b.document; };
+  all_.erase(std::unique(all_.begin(), all_.end(), same), all_.end());
+  for (const auto& one : all_) bound_ = std::max(bound_, one.impact);
+}
+
 Matcher::Matcher(const Clause& clause, float weight, std::vector<Leaf> leaves,
-                 const FieldScales& scales, Lengths lengths)
+                 const FieldScales& scales, Lengths lengths,
+                 std::shared_ptr<const Gathered> gathered)
     : phrase_(clause.kind == Clause::Kind::phrase),
       weight_(weight),
       scales_(&scales),
       lengths_(lengths),
-      leaves_(std::move(leaves)) {
+      leaves_(std::move(leaves)),
+      gathered_(std::move(gathered)) {
   for (const auto& leaf : leaves_) {
     const auto most = weight_ * leaf.weight * leaf.cursor.bound();
     bound_ = phrase_ && bound_ > 0 ? std::min(bound_, most) : std::max(bound_, most);
   }
+  if (gathered_) bound_ = std::max(bound_, weight_ * gathered_->bound());
+}
+
+const Gathered::One* Matcher::find_gathered(std::uint32_t target) {
+  const auto all = gathered_->all();
+  const auto* first = all.data() + gathered_at_;
+  const auto* end = all.data() + all.size();
+  if (first != end && first->document < target)
+    first = std::lower_bound(
+        first, end, target,
+        [](const Gathered::One& one, std::uint32_t wanted) { return one.document < wanted; });
+  gathered_at_ = static_cast<std::size_t>(first - all.data());
+  return first;
 }
 
 std::uint32_t Matcher::seek(std::uint32_t target) {
@@ -28,6 +52,8 @@ std::uint32_t Matcher::seek(std::uint32_t target) {
   if (!phrase_) {
     auto first = Cursor::kEnd;
     for (auto& leaf : leaves_) first = std::min(first, leaf.cursor.seek(target));
+    if (gathered_ && find_gathered(target) != gathered_->all().data() + gathered_->all().size())
+      first = std::min(first, gathered_->all()[gathered_at_].document);
     return document_ = first;
   }
   for (std::size_t same = 0; same < leaves_.size();) {
@@ -95,6 +121,7 @@ void Matcher::visit(std::uint32_t from, std::uint32_t to, const Norms& norms, fl
       }
     });
   }
+  visit_gathered(from, to, scores, [](std::uint32_t) {});
 }
 
 float Matcher::score() {
@@ -104,6 +131,9 @@ float Matcher::score() {
     if (leaf.cursor.seek(document_) == document_)
       best = std::max(best, leaf.weight * weight_ *
                                 scales_->impact(lengths_, document_, leaf.cursor.payload()));
+  if (gathered_ && gathered_at_ < gathered_->all().size() &&
+      gathered_->all()[gathered_at_].document == document_)
+    best = std::max(best, weight_ * gathered_->all()[gathered_at_].impact);
   return best;
 }
 
@@ -111,12 +141,20 @@ float Matcher::bound(std::uint32_t from, std::uint32_t to) {
   float most = 0;
   for (auto& leaf : leaves_)
     most = std::max(most, leaf.weight * weight_ * leaf.cursor.bound(from, to));
+  if (gathered_) {
+    const auto* one = find_gathered(from);
+    const auto all = gathered_->all();
+    if (one != all.data() + all.size() && one->document < to)
+      most = std::max(most, weight_ * gathered_->bound());
+  }
   return most;
 }
 
 std::uint32_t Matcher::next_at_least() const {
   auto first = Cursor::kEnd;
   for (const auto& leaf : leaves_) first = std::min(first, leaf.cursor.next_at_least());
+  if (gathered_ && gathered_at_ < gathered_->all().size())
+    first = std::min(first, gathered_->all()[gathered_at_].document);
   return first;
 }
 

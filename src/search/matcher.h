@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "search/cursor.h"
@@ -10,6 +12,25 @@
 #include "search/query.h"
 
 namespace reef::search {
+
+// What many rare terms find, read once for a whole search: documents in order, each with the most
+// any of the terms is worth in it.
+class Gathered {
+ public:
+  struct One {
+    std::uint32_t document;
+    float impact;
+  };
+  void add(std::uint32_t document, float impact) { all_.push_back({document, impact}); }
+  void finish();  // before what follows
+
+  std::span<const One> all() const { return all_; }
+  float bound() const { return bound_; }
+
+ private:
+  std::vector<One> all_;
+  float bound_ = 0;
+};
 
 class Matcher {
  public:
@@ -23,9 +44,9 @@ class Matcher {
 
   // `weight` is the clause's idf times its own weight.
   Matcher(const Clause& clause, float weight, std::vector<Leaf> leaves, const FieldScales& scales,
-          Lengths lengths);
+          Lengths lengths, std::shared_ptr<const Gathered> gathered = nullptr);
 
-  bool empty() const { return leaves_.empty(); }
+  bool empty() const { return leaves_.empty(); }  // what is gathered comes beside some
   // The first document at or after `target` that has the word, or all words of the phrase.
   std::uint32_t seek(std::uint32_t target);
   // Whether the document `seek` gave really matches: phrases are looked at here.
@@ -52,6 +73,7 @@ class Matcher {
         }
       });
     }
+    visit_gathered(from, to, scores, f);
   }
 
   // f(document, score) for every form of the word in every document; the largest of a document is
@@ -65,18 +87,37 @@ class Matcher {
           f(found[i], weight * scales_->impact(lengths_, found[i], payloads[i]));
       });
     }
+    if (gathered_)
+      for (const auto& one : gathered_->all()) f(one.document, weight_ * one.impact);
   }
 
   // As visit, for a whole window that `norms` know, and many documents.
   void visit(std::uint32_t from, std::uint32_t to, const Norms& norms, float* scores);
 
  private:
+  // The first gathered one at or after `target`, which never goes back; the end when there is none.
+  const Gathered::One* find_gathered(std::uint32_t target);
+
+  template <class F>
+  void visit_gathered(std::uint32_t from, std::uint32_t to, float* scores, F&& f) {
+    if (!gathered_) return;
+    const auto all = gathered_->all();
+    const auto* end = all.data() + all.size();
+    for (const auto* one = find_gathered(from); one != end && one->document < to; ++one) {
+      auto& place = scores[one->document - from];
+      place = std::max(place, weight_ * one->impact);
+      f(one->document - from);
+    }
+  }
+
   bool phrase_ = false;
   float weight_ = 0;
   float bound_ = 0;
   const FieldScales* scales_;
   Lengths lengths_;
   std::vector<Leaf> leaves_;
+  std::shared_ptr<const Gathered> gathered_;
+  std::size_t gathered_at_ = 0;
   std::uint32_t document_ = 0;
   std::array<std::uint32_t, kFieldsPerDocumentMax> counts_{};  // of the confirmed phrase
   std::vector<std::vector<std::uint32_t>> positions_;

@@ -18,6 +18,11 @@ bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+bool is_one_character(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<std::uint8_t>(c) & 0xC0) != 0x80; }) == 1;
+}
+
 using Occur = Clause::Occur;
 using Kind = Clause::Kind;
 
@@ -85,7 +90,7 @@ class Parser {
       if (colon >= text_.size() || text_[colon] != ':' ||
           utf8::lower_ascii(text_.substr(at, name.size())) != name)
         continue;
-      Condition found{.name = std::string(name), .op = ":", .negated = negated};
+      Condition found{.name = std::string(name), .op = ":", .negated = negated, .begin = at};
       auto from = colon + 1;
       auto end = from;
       while (end < text_.size() && !is_space(text_[end]) && text_[end] != '"') ++end;
@@ -106,6 +111,7 @@ class Parser {
         found.value = text_.substr(from, end - from);
       }
       if (found.value.empty()) return 0;
+      found.end = end;
       out_.conditions.push_back(std::move(found));
       return end;
     }
@@ -114,11 +120,17 @@ class Parser {
 
   void phrase(std::string_view text, Occur occur) {
     Clause clause{.kind = Kind::phrase, .occur = occur, .forms = false};
-    for (const auto& token : tokenizer_.tokenize(text))
-      if (token.kind == Token::Kind::word && clause.terms.size() < kPhraseWordsMax)
-        clause.terms.emplace_back(tokenizer_.term(token));
+    bool open = false;  // the last term is one character of a script without spaces
+    for (const auto& token : tokenizer_.tokenize(text)) {
+      if (token.kind != Token::Kind::word || clause.terms.size() == kPhraseWordsMax) continue;
+      clause.terms.emplace_back(tokenizer_.term(token));
+      open = token.pair && is_one_character(clause.terms.back());
+    }
     if (clause.terms.empty()) return;
-    if (clause.terms.size() == 1) clause.kind = Kind::word;
+    // There it stands by itself only where the text ends, too: the pairs before it say enough.
+    const bool alone = clause.terms.size() == 1;
+    if (open && !alone) clause.terms.pop_back();
+    if (clause.terms.size() == 1) clause.kind = open && alone ? Kind::prefix : Kind::word;
     words_.push_back({std::move(clause), false});
   }
 
@@ -158,7 +170,7 @@ class Parser {
   void finish() {
     const auto positive = [](const Word& word) { return word.clause.occur != Occur::excluded; };
     // Nothing but exclusions says what is looked for only if they are words after all.
-    if (std::none_of(words_.begin(), words_.end(), positive))
+    if (out_.conditions.empty() && std::none_of(words_.begin(), words_.end(), positive))
       for (auto& word : words_) word.clause.occur = Occur::optional;
     const bool meaning = std::any_of(words_.begin(), words_.end(), [&](const Word& word) {
       return positive(word) && !word.stop;
@@ -174,7 +186,7 @@ class Parser {
         same->weight = std::max(same->weight, clause.weight);
         continue;
       }
-      if (out_.clauses.size() < kClausesMax) out_.clauses.push_back(std::move(clause));
+      if (out_.clauses.size() < kClausesReadMax) out_.clauses.push_back(std::move(clause));
     }
   }
 

@@ -6,6 +6,7 @@
 //   foo*            everything that begins so
 //   name:value      for the caller, where it knows the name; also name:key>2 and -name:value
 //
+// Of nothing but exclusions words are made, unless there are conditions.
 // What does not make sense as syntax is searched as words.
 #pragma once
 
@@ -17,7 +18,9 @@
 
 namespace reef::search {
 
+// What a search looks for; of a longer query, what must and must not be there and the rarest words.
 inline constexpr std::size_t kClausesMax = 32;
+inline constexpr std::size_t kClausesReadMax = 256;
 inline constexpr std::size_t kPhraseWordsMax = 64;
 
 struct Clause {
@@ -39,13 +42,16 @@ struct Condition {
   std::string op;       // ":", "=", "<", "<=", ">", ">="
   std::string value;
   bool negated = false;
+  std::size_t begin = 0, end = 0;  // where it stands in the text
 
   bool operator==(const Condition&) const = default;
 };
 
 struct Query {
-  std::vector<Clause> clauses;  // at most kClausesMax
+  std::vector<Clause> clauses;  // at most kClausesReadMax
   std::vector<Condition> conditions;
+  // Where nothing is looked for, everything is found that is not excluded, the newest first.
+  bool everything = false;
 };
 
 struct QueryOptions {

@@ -18,9 +18,11 @@ namespace {
 
 // A related form ("painted" for "painting"), or a longer word for a prefix.
 constexpr float kFormWeight = 0.8F;
-// A prefix looks at this many terms of a segment and takes the most frequent of them.
+// A prefix looks at this many terms of a segment; where it is demanded or forbidden, at all that
+// are likely to be there. The most frequent ones are walked, of the others all is read at once.
 constexpr std::size_t kPrefixTermsRead = 8192;
-constexpr std::size_t kPrefixTermsMax = 128;
+constexpr std::size_t kPrefixTermsReadMax = 1U << 20;
+constexpr std::size_t kPrefixTermsWalked = 64;
 // How many words of a segment are compared with a misspelt one.
 constexpr std::size_t kNearTermsRead = 100'000;
 // Single groups are looked for one by one while they are few.
@@ -51,7 +53,6 @@ bool better(const Hit& a, const Hit& b) {
 Searcher::Searcher(std::vector<Unit> units, Query query, std::span<const float> weights,
                    Stemmer& stemmer)
     : units_(std::move(units)), query_(std::move(query)), stemmer_(&stemmer) {
-  if (query_.clauses.size() > kClausesMax) query_.clauses.resize(kClausesMax);
   for (auto& clause : query_.clauses)
     if (clause.kind == Clause::Kind::phrase && clause.occur == Clause::Occur::optional)
       clause.occur = Clause::Occur::required;
@@ -72,6 +73,60 @@ Searcher::Searcher(std::vector<Unit> units, Query query, std::span<const float> 
     for (const auto count : df) sum += idf(all.documents, count);
     weights_.push_back(sum * clause.weight);
   }
+  if (query_.clauses.size() > kClausesMax) choose_clauses();
+  gathered_.resize(units_.size());
+  for (std::size_t u = 0; u < units_.size(); ++u)
+    for (std::size_t c = 0; c < query_.clauses.size(); ++c)
+      gathered_[u].push_back(query_.clauses[c].kind == Clause::Kind::prefix
+                                 ? gather_rare(units_[u], found_[u][c])
+                                 : nullptr);
+}
+
+// What must or must not be there, and then the rarest words that anybody said.
+void Searcher::choose_clauses() {
+  std::vector<std::size_t> order(query_.clauses.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto rank = [&](std::size_t c) {
+    if (query_.clauses[c].occur != Clause::Occur::optional) return 0;
+    return knows(c) ? 1 : 2;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto first = rank(a), second = rank(b);
+    return first != second ? first < second : first > 0 && weights_[a] > weights_[b];
+  });
+  order.resize(kClausesMax);
+  std::sort(order.begin(), order.end());
+  const auto keep = [&order](auto& all) {
+    std::remove_reference_t<decltype(all)> kept;
+    for (const auto c : order) kept.push_back(std::move(all[c]));
+    all = std::move(kept);
+  };
+  keep(query_.clauses);
+  keep(weights_);
+  for (auto& unit : found_) keep(unit);
+}
+
+std::shared_ptr<const Gathered> Searcher::gather_rare(const Unit& unit,
+                                                      std::vector<Found>& found) const {
+  if (found.size() <= kPrefixTermsWalked) return nullptr;
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Found& a, const Found& b) { return a.df > b.df; });
+  const auto& source = *unit.source;
+  const auto lengths = source.lengths();
+  auto out = std::make_shared<Gathered>();
+  for (auto at = kPrefixTermsWalked; at < found.size(); ++at) {
+    const auto& term = found[at];
+    auto cursor = source.file
+                      ? Cursor(*source.file, term.entry, 1)
+                      : Cursor(*source.memory, term.memory_term, scales_.impact_max(), false);
+    cursor.visit(0, source.size(), [&](const auto* documents, const auto* payloads, auto count) {
+      for (std::uint32_t i = 0; i < count; ++i)
+        out->add(documents[i], term.weight * scales_.impact(lengths, documents[i], payloads[i]));
+    });
+  }
+  out->finish();
+  found.resize(kPrefixTermsWalked);
+  return out;
 }
 
 bool Searcher::knows(std::size_t clause) const {
@@ -160,24 +215,19 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
   if (memory) add_exact(term, 1, 0);
   if (clause.kind == Clause::Kind::prefix) {
     std::size_t read = 0;
-    const auto exact = out.size();
+    const auto most =
+        clause.occur == Clause::Occur::optional ? kPrefixTermsRead : kPrefixTermsReadMax;
     if (file) {
       auto walk = file->vocabulary().walk_from(term);
-      while (read++ < kPrefixTermsRead && walk.next() && walk.key().starts_with(term))
+      while (read++ < most && walk.next() && walk.key().starts_with(term))
         if (walk.key() != term) add_file(file->entry(walk.entry()), kFormWeight, 0);
     } else {
       const auto& sorted = memory->sorted();
       auto at = std::lower_bound(
           sorted.begin(), sorted.end(), term,
           [&](std::uint32_t id, std::string_view text) { return memory->text(id) < text; });
-      for (; read++ < kPrefixTermsRead && at != sorted.end() && memory->text(*at).starts_with(term);
-           ++at)
+      for (; read++ < most && at != sorted.end() && memory->text(*at).starts_with(term); ++at)
         if (memory->text(*at) != term) add_memory(*at, kFormWeight, 0);
-    }
-    if (out.size() > kPrefixTermsMax) {
-      std::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(exact), out.end(),
-                       [](const Found& a, const Found& b) { return a.df > b.df; });
-      out.resize(kPrefixTermsMax);
     }
     return out;
   }
@@ -223,14 +273,15 @@ std::vector<Matcher> Searcher::matchers(std::size_t u, bool with_excluded) const
                               phrase);
       }
     }
-    out.emplace_back(clause, weights_[c], std::move(leaves), scales_, source.lengths());
+    out.emplace_back(clause, weights_[c], std::move(leaves), scales_, source.lengths(),
+                     wanted ? gathered_[u][c] : nullptr);
   }
   return out;
 }
 
 std::vector<Hit> Searcher::best(const Filter& filter, std::size_t limit,
                                 std::size_t per_group_max) {
-  if (limit == 0 || query_.clauses.empty()) return {};
+  if (limit == 0 || (query_.clauses.empty() && !query_.everything)) return {};
   Top top(units_, limit, per_group_max);
   run(filter, top);
   return top.take();
@@ -284,7 +335,8 @@ void Searcher::run(std::uint32_t u, const Filter& filter, Top& top) {
         break;
     }
   }
-  if (missing || (plan.optional.empty() && plan.required.empty())) return;
+  const bool nothing = plan.optional.empty() && plan.required.empty();
+  if (missing || (nothing && !query_.everything)) return;
 
   const auto& source = *plan.where->source;
   if (filter.groups && source.file && filter.groups->members().size() <= kSingleGroupsMax) {
@@ -297,6 +349,7 @@ void Searcher::run(std::uint32_t u, const Filter& filter, Top& top) {
   }
   if (plan.ranges.empty()) return;
   plan.matchers = matchers(u, true);
+  if (nothing) return run_everything(plan, top);
   if (!plan.required.empty()) return run_all(plan, top);
   if (const auto views = roughs(plan); !views.empty() && !top.grouped())
     run_roughly(plan, views, top);
@@ -439,6 +492,13 @@ void Searcher::run_all(Plan& plan, Top& top) {
       top.offer(hit);
     }
   }
+}
+
+void Searcher::run_everything(Plan& plan, Top& top) {
+  for (const auto& [begin, end] : plan.ranges)
+    for (auto document = begin; document < end; ++document)
+      if (plan.allowed(document) && !plan.is_excluded(document))
+        top.offer({.unit = plan.unit, .document = document});
 }
 
 void Searcher::Scorer::score(Hit& hit) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -97,6 +98,8 @@ class Searcher {
   void share(std::size_t count, const Part& here, const Part& there);
   // Whether any document has the clause, or one of its forms.
   bool knows(std::size_t clause) const;
+  // What is looked for: the query, or what of a long one was chosen.
+  const Query& query() const { return query_; }
   // Of all clauses together: what looking at all their documents would cost.
   std::uint64_t postings() const;
   // What each clause of the query is worth: its rarity and its own weight.
@@ -116,6 +119,9 @@ class Searcher {
   class RoughFirst;
 
   std::vector<Found> find(const Unit& unit, const Clause& clause);
+  // Leaves the most frequent terms of a prefix; what the others find is gathered.
+  std::shared_ptr<const Gathered> gather_rare(const Unit& unit, std::vector<Found>& found) const;
+  void choose_clauses();
   std::vector<Matcher> matchers(std::size_t unit, bool with_excluded) const;
   void run(const Filter& filter, Top& top);
   void run(std::uint32_t unit, const Filter& filter, Top& top);
@@ -130,6 +136,7 @@ class Searcher {
   std::vector<RoughView> roughs(const Plan& plan);
   void run_roughly(Plan& plan, std::span<const RoughView> views, Top& top);
   void run_all(Plan& plan, Top& top);
+  void run_everything(Plan& plan, Top& top);
   std::vector<Unit> units_;
   Query query_;
   Stemmer* stemmer_;
@@ -137,6 +144,8 @@ class Searcher {
   FieldScales scales_;
   std::vector<float> weights_;                          // per clause: idf times weight
   std::vector<std::vector<std::vector<Found>>> found_;  // unit, clause
+  // Likewise; mostly null.
+  std::vector<std::vector<std::shared_ptr<const Gathered>>> gathered_;
 };
 
 }  // namespace reef::search

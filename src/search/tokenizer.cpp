@@ -90,9 +90,40 @@ Script script_of(std::int32_t c) {
   }
 }
 
-// Accents of Latin, Greek and Cyrillic letters fall away; vowel signs of other scripts are letters.
+// Accents of Latin, Greek and Cyrillic letters fall away, and points that Hebrew and Arabic are
+// mostly written without; vowel signs of other scripts are letters.
 bool is_accent(std::int32_t c) {
-  return in(c, 0x0300, 0x036F) || in(c, 0xFE00, 0xFE0F);
+  return in(c, 0x0300, 0x036F) || in(c, 0xFE00, 0xFE0F) ||                              //
+         in(c, 0x0591, 0x05BD) || c == 0x05BF || in(c, 0x05C1, 0x05C2) ||               // Hebrew
+         in(c, 0x05C4, 0x05C5) || c == 0x05C7 ||                                        //
+         in(c, 0x0610, 0x061A) || in(c, 0x064B, 0x065F) || c == 0x0670 || c == 0x0640;  // Arabic
+}
+
+// Letters whose stroke or joint is no accent to Unicode, but is to whoever types without it.
+std::string_view plain_letter(std::int32_t c) {
+  switch (c) {
+    case 0x00E6:
+      return "ae";
+    case 0x00F0:
+    case 0x0111:
+      return "d";
+    case 0x00F8:
+      return "o";
+    case 0x00FE:
+      return "th";
+    case 0x0127:
+      return "h";
+    case 0x0131:
+      return "i";
+    case 0x0142:
+      return "l";
+    case 0x0153:
+      return "oe";
+    case 0x0167:
+      return "t";
+    default:
+      return {};
+  }
 }
 
 void fold_point(std::int32_t point, std::string& out) {
@@ -108,6 +139,10 @@ void fold_point(std::int32_t point, std::string& out) {
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
     if (is_accent(points[i])) continue;
+    if (const auto plain = plain_letter(points[i]); !plain.empty()) {
+      out += plain;
+      continue;
+    }
     utf8proc_uint8_t buffer[4];
     const auto size = utf8proc_encode_char(points[i], buffer);
     out.append(reinterpret_cast<const char*>(buffer), static_cast<std::size_t>(size));
@@ -380,8 +415,18 @@ bool Tokenizer::scan_run(std::string_view text, std::size_t& i, Run& run) {
     while (size > 0 && bytes_[start + size - 1] == '_') --size;
     while (front < size && bytes_[start + front] == '_') ++front;
   }
-  // "python3", "sha256": a name and its number; hex digests and the like stay whole.
-  if (letter_digit > front + 1 && !digit_letter && cuts_.empty()) cuts_.push_back(letter_digit);
+  // "python3", "sha256": a name and its number; hex digests and the like stay whole. Of "E0382",
+  // "v2" and "0x80070005" only the number is looked for by itself.
+  constexpr std::size_t kCodeDigitsMin = 3;
+  run.bare = false;
+  if (letter_digit > front && !digit_letter && cuts_.empty()) {
+    run.bare = letter_digit == front + 1;
+    if (!run.bare || bytes_[start + front] == 'v' || size - letter_digit >= kCodeDigitsMin)
+      cuts_.push_back(letter_digit);
+  } else if (size > 2 + kCodeDigitsMin && cuts_.empty() && bytes_.compare(start, 2, "0x") == 0) {
+    run.bare = true;
+    cuts_.push_back(2);
+  }
   run.at = static_cast<std::uint32_t>(start + front);
   run.size = static_cast<std::uint32_t>(size - front);
   for (auto& at : cuts_) at = at > front ? at - static_cast<std::uint32_t>(front) : 0;
@@ -397,7 +442,7 @@ void Tokenizer::emit_run(const Run& run, bool joined) {
       to = std::min(to, run.size);
       auto size = to > from ? to - from : 0;
       while (size > 0 && bytes_[run.at + from + size - 1] == '_') --size;
-      if (size > 0 && size < run.size)
+      if (size > 0 && size < run.size && !(run.bare && from == 0))
         emit(Token::Kind::part, run.at + from, size, run.begin, run.end, words_, joined);
       from = std::max(from, to);
     }

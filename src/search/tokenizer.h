@@ -3,8 +3,9 @@
 //
 //   fooBar_baz       -> foobar_baz, foo, bar, baz            an identifier, whole and by part
 //   src/io/bar.cpp   -> src, io, bar, cpp, bar.cpp, src/io/bar.cpp
-//   1.2.3, E0425, reef-bench, std::vector, a@b.org            likewise
-//   Café, ＡＢＣ      -> cafe, abc                              case, width and accents folded
+//   1.2.3, reef-bench, std::vector, a@b.org                   likewise
+//   python3, E0425   -> python3, python, 3; e0425, 0425       a name and its number, a code
+//   Café, Łódź, ＡＢＣ -> cafe, lodz, abc                        case, width and accents folded
 //   東京都            -> 東京, 京都, 都                         scripts without spaces: pairs
 //   Anna's, don't    -> anna, dont
 //
@@ -61,6 +62,7 @@ class Tokenizer {
     std::uint32_t size = 0;
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
+    bool bare = false;  // what stands before the first cut is no word by itself
   };
 
   void scan_pairs(std::string_view text, std::size_t& i);

@@ -15,6 +15,8 @@ constexpr std::uint32_t kHitsDefault = 10;
 constexpr std::uint32_t kMessagesDefault = 50;
 constexpr std::uint32_t kMessagesMax = 500;
 constexpr std::size_t kMessageBytesMax = 64U << 10;
+// Of a page: half of what a frame holds.
+constexpr std::size_t kMessagesBytesMax = 8U << 20;
 
 void fill(protocol::FoundItem& out, recall::Item item) {
   out.set_entry(std::move(item.entry));
@@ -76,13 +78,13 @@ struct Parts {
   };
   struct Hit {
     std::size_t session = 0;  // which of `sessions`
-    std::array<Slice, recall::kWindowMax + 1> items{};
+    std::array<Slice, recall::kWindowMax> items{};
   };
   std::vector<std::string> sessions = std::vector<std::string>(recall::kHitsMax);
   std::vector<Hit> hits = std::vector<Hit>(recall::kHitsMax);
   // Items one after the other; each string is written by one thread at a time.
   std::vector<std::string> stretches =
-      std::vector<std::string>(recall::kHitsMax * (recall::kWindowMax + 1));
+      std::vector<std::string>(recall::kHitsMax * recall::kWindowMax);
 
   void add(std::size_t stretch, std::span<const recall::ItemPlace> places,
            const recall::Item& item) {
@@ -182,7 +184,16 @@ Task<protocol::ServerMessage> list_messages(Node& node, session::SessionId id, s
   if (!listed) co_return protocol::make_error(listed.error());
   protocol::ServerMessage message;
   auto& out = *message.mutable_message_list();
-  for (auto& item : listed->items) fill(*out.add_items(), std::move(item));
+  std::size_t bytes = 0;
+  for (auto& item : listed->items) {
+    auto& added = *out.add_items();
+    fill(added, std::move(item));
+    bytes += added.ByteSizeLong();
+    if (bytes <= kMessagesBytesMax || out.items_size() == 1) continue;
+    // The rest is for the next page.
+    out.mutable_items()->RemoveLast();
+    break;
+  }
   out.set_total(listed->total);
   co_return message;
 }

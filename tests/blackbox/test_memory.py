@@ -57,6 +57,8 @@ def parse(data):
 WEEK = entry(4, 1776162225, ARCHIVE, "crab-alice-1-1", "They talked about the vault door.", ["week one"])
 MIXED = crmem(9, entry(2, 1776162225, NOTE, "deploy", "The key is in the blue vault.", ["ship", "release"]), WEEK,
               entry(7, 1776162225, TOPIC, "topic", "readable"))
+# CrabTalk keeps no order.
+SHUFFLED = crmem(9, entry(7, 1776162225, NOTE, "seven", "x"), WEEK, entry(2, 1776162225, NOTE, "deploy", "y", ["ship"]))
 HOSTILE = crmem(
     4242, entry(1, 0, NOTE, "", "no name"), entry(2, 2**64 - 1, NOTE, "../../etc/passwd", "\n\nx\r\n\n", ["..", "a\nb", " s "]),
     entry(3, 5, ARCHIVE, "n" * 5000, ""), entry(4, 5, NOTE, "<b>&amp;", "<div id=\"meta\">\n</div>", ["ship", "ship"]),
@@ -243,7 +245,7 @@ class Unreadable(MemoryTest):
 
 class DumpAndLoad(MemoryTest):
     def test_a_round_trip_is_exact(self):
-        for data in (MIXED, HOSTILE, crmem(1), crmem(77)):
+        for data in (MIXED, HOSTILE, SHUFFLED, crmem(1), crmem(77)):
             with self.subTest(bytes=len(data)), Home(files={"memory/reef.crmem": data,
                                                             "agents/copy.toml": 'model = "local"\n'}) as home:
                 brain = os.path.join(home.base, "brain")
@@ -251,8 +253,32 @@ class DumpAndLoad(MemoryTest):
                 self.assertEqual(done["entries"], len(parse(data)[1]))
                 self.assertEqual(self.json(home, "load", brain)["entries"], len(parse(data)[1]))
                 self.assertEqual(read(home), data)
+                if data is HOSTILE:
+                    self.fails(home, "must not be empty", "load", brain, "-a", "copy")
+                    self.assertFalse(os.path.exists(memory_file(home, "copy")), "there it would be new")
+                    continue
                 self.json(home, "load", brain, "-a", "copy")
                 self.assertEqual(read(home, "copy"), data)
+
+    def test_a_load_obeys_the_limits_of_writes(self):
+        with Home(files={"memory/reef.crmem": MIXED}) as home:
+            brain = Path(home.base) / "brain"
+            self.ok(home, "dump", str(brain))
+            note = brain / "notes/deploy.md"
+            whole = note.read_text()
+            many = "".join(f"<li>a{n}</li>" for n in range(65))
+            for text, why in ((whole + "x" * 2**20, "at most 1048576 bytes"),
+                              (whole.replace("<li>ship</li>", f"<li>{'n' * 5000}</li>"), "at most 256 are kept"),
+                              (whole.replace("<li>ship</li>", many), "at most 64 aliases"),
+                              (whole.replace("<dl>", "<dl><dt>Name</dt><dd>a\nb</dd>"), "control characters"),
+                              (whole.replace("<li>ship</li>", "<li>week one</li>"), "'week one'")):
+                note.write_text(text)
+                self.fails(home, why, "load", str(brain))
+                self.assertEqual(read(home), MIXED)
+            note.write_text(whole)
+            (brain / "notes/big.md").write_text("x" * (2**20 + 1) + "\n")
+            self.fails(home, "notes/big.md: an entry's content has at most 1048576 bytes", "load", str(brain))
+            self.assertEqual(read(home), MIXED)
 
     def test_the_tree_is_a_book_for_people(self):
         with Home(files={"memory/reef.crmem": MIXED}) as home:
@@ -337,6 +363,32 @@ class DumpAndLoad(MemoryTest):
             self.fails(home, "is no dump of a memory", "load", home.base)
             self.fails(home, "is no dump of a memory", "load", home.base + "/missing")
             self.assertEqual(read(home), MIXED)
+
+    def test_somebody_elses_book_is_left_alone(self):
+        with Home(files={"memory/reef.crmem": MIXED}) as home:
+            book = Path(home.base) / "book"
+            (book / "notes").mkdir(parents=True)
+            summary = "# Summary\n\n- [Mine](notes/mine.md)\n"
+            (book / "notes/mine.md").write_text("years of it")
+            for text, why in ((summary, "book/notes/mine.md: no dump made it"),
+                              ("# My book\n\n- [Intro](intro.md)\n", "book/SUMMARY.md: no dump made it")):
+                (book / "SUMMARY.md").write_text(text)
+                self.fails(home, why, "dump", str(book))
+                self.assertEqual((book / "SUMMARY.md").read_text(), text)
+                self.assertEqual((book / "notes/mine.md").read_text(), "years of it")
+                self.assertEqual(sorted(os.listdir(book)), ["SUMMARY.md", "notes"])
+                self.assertEqual(os.listdir(book / "notes"), ["mine.md"])
+
+    def test_a_file_not_loaded_yet_is_not_lost_to_a_dump(self):
+        with Home(files={"memory/reef.crmem": MIXED}) as home:
+            brain = Path(home.base) / "brain"
+            self.ok(home, "dump", str(brain))
+            (brain / "notes/new.md").write_text("fresh\n")
+            self.fails(home, "notes/new.md: no dump made it", "dump", str(brain))
+            self.assertEqual((brain / "notes/new.md").read_text(), "fresh\n")
+            self.ok(home, "load", str(brain))
+            self.ok(home, "dump", str(brain))
+            self.assertIn("<dt>Id</dt>", (brain / "notes/new.md").read_text())
 
     def test_a_memory_larger_than_a_frame_comes_and_goes(self):
         large = crmem(30, *(entry(i, 5, NOTE, f"n{i}", chr(97 + i % 26) * 1_000_000) for i in range(1, 22)))

@@ -9,6 +9,7 @@ import time
 import unittest
 
 from reefbox import *
+from test_memory import ARCHIVE, NOTE, crmem, entry
 from test_providers import Backend, config
 from test_search import transcript
 
@@ -197,17 +198,28 @@ class Crashes(Case):
 class Recalling(Case):
     def test_what_is_remembered_is_told_in_that_turn_only(self):
         with Backend() as model:
-            home = self.home(config(model) + "[policy]\nrecall = true\ntitle = false\n")
+            home = self.home(config(model) + "[policy]\nrecall = true\ntitle = false\nflush = false\n")
             home.reef("memory", "remember", "keys", "The lighthouse key hangs behind the blue door.")
             self.assertEqual(home.reef("chat", "-p", "where is the lighthouse key?").code, 0)
             told = json.dumps(model.requests[-1][2])
             self.assertIn("behind the blue door", told)
             self.assertIn("<recall>", told)
             self.assertNotIn("<recall>", json.dumps(self.entries(home)), "never kept")
-            home.write("config.toml", config(model) + "[policy]\ntitle = false\n")
+            home.write("config.toml", config(model) + "[policy]\ntitle = false\nflush = false\n")
             home.reef("reload")
             home.reef("chat", "-p", "where is the lighthouse key, again?")
             self.assertNotIn("<recall>", json.dumps(model.requests[-1][2]))
+
+    def test_archives_of_others_are_not_told(self):
+        memory = crmem(30, *(entry(n, 5, ARCHIVE, f"260101-other-talk-{n}", "The lighthouse key of zed, lighthouse key.")
+                             for n in range(1, 9)), entry(20, 5, NOTE, "keys", "The lighthouse key hangs behind the blue door."))
+        with Backend() as model:
+            home = self.home(config(model) + "[policy]\nrecall = true\ntitle = false\nflush = false\n",
+                             files={"memory/reef.crmem": memory})
+            self.assertEqual(home.reef("chat", "-s", "ann", "-p", "where is the lighthouse key?").code, 0)
+            told = json.dumps(model.requests[-1][2])
+            self.assertIn("behind the blue door", told)
+            self.assertNotIn("of zed", told)
 
 
 class Archiving(Case):

@@ -2,14 +2,17 @@
 
 import json
 import os
+import pty
+import re
 import shutil
 import socket
+import subprocess
 import threading
 import unittest
 
-from reefbox import Connection, Home, Message, REQUEST_ID, field, message
+from reefbox import Connection, Home, Message, REQUEST_ID, binary, environment, field, message
 
-SEARCH_SESSIONS, LIST_TASKS, TASK_LIST = 250, 292, 292
+SEARCH_SESSIONS, LIST_MESSAGES, LIST_TASKS, TASK_LIST = 250, 251, 292, 292
 
 
 def line(**fields):
@@ -149,6 +152,102 @@ class Search(unittest.TestCase):
         lines = [json.loads(text) for text in done.out.splitlines()]
         self.assertEqual([[s["session"] for s in one["sessions"]] for one in lines],
                          [["260105-calm-boat"], ["260302-old-pump"]])
+
+    def at_a_terminal(self, *words):
+        """What `reef search` prints at a terminal."""
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([binary("reef"), "--home", self.home.path, "search", *words], stdin=subprocess.DEVNULL,
+                              stdout=theirs, stderr=subprocess.PIPE, env=environment()) as done:
+            os.close(theirs)
+            out = b""
+            try:
+                while piece := os.read(ours, 1 << 16):
+                    out += piece
+            except OSError:  # how a terminal ends
+                pass
+            os.close(ours)
+            self.assertEqual(done.stderr.read(), b"")
+        self.assertEqual(done.returncode, 0)
+        return out.decode().replace("\r\n", "\n")
+
+    def test_at_a_terminal_matches_are_bright_and_stand_where_they_stood(self):
+        self.home.stop()
+        self.home.write("sessions/260401-two-doors/session.jsonl", transcript(
+            "260401-two-doors", ("user", "Mend the\tgreenhouse\n\n pump, and the  other greenhouse door?")))
+        self.home.start()
+        bright = re.compile("\x1b\\[1;33m(.*?)\x1b\\[0m")
+        shown = self.at_a_terminal("greenhouse pump")
+        self.assertIn("\n  user: Mend the [greenhouse] [pump], and the other [greenhouse] door?\n",
+                      bright.sub(r"[\1]", shown))
+        self.assertIn("\n  user: How do I mend the [greenhouse] [pump]?\n", bright.sub(r"[\1]", shown))
+
+    def test_a_question_that_is_not_utf8_is_a_question(self):
+        alien = b"caf\xe9 greenhouse"
+        done = self.home.reef("search", "--stdin", "--json", stdin=b"harbour\n" + alien + b"\ngreenhouse\n\n")
+        self.assertEqual((done.code, done.err), (0, ""))
+        lines = [[hit["session"] for hit in json.loads(text)["hits"]] for text in done.out.splitlines()]
+        self.assertEqual(len(lines), 4)
+        self.assertEqual([line[0] for line in lines[:3]], ["260105-calm-boat", "260302-old-pump", "260302-old-pump"])
+        self.assertEqual(self.sessions(alien)[:1], ["260302-old-pump"])
+
+    def test_other_options_that_are_not_utf8_are_named(self):
+        for option in ("--agent", "--sender", "--exclude"):
+            done = self.home.reef("search", "greenhouse", option, b"caf\xe9")
+            self.assertEqual(done.code, 2, done)
+            self.assertRegex(done.err, rf"^reef: usage: {option}: 'caf.' is not valid UTF-8\n")
+        for command in (("sessions", "--text", b"\xff"), ("show", b"\xff"), ("usage", "--by", b"\xff")):
+            done = self.home.reef(*command)
+            self.assertEqual(done.code, 2, done)
+            self.assertIn("is not valid UTF-8", done.err)
+
+    def test_a_line_without_an_answer_says_why_and_the_others_stay_paired(self):
+        done = self.home.reef("search", "--stdin", "--json", "--exclude", "../x", stdin="harbour\ngreenhouse\n")
+        self.assertEqual(done.code, 1, done)
+        lines = [json.loads(text) for text in done.out.splitlines()]
+        self.assertEqual(len(lines), 2)
+        for line in lines:
+            self.assertIn("../x", line["error"])
+        self.assertEqual(done.err, "reef: search: 2 of 2 lines got no answer\n")
+        self.assertIn("reef: search: line 2: ", self.home.reef("search", "--stdin", "--exclude", "../x", stdin="a\nb").err)
+        huge = self.home.reef("search", "--stdin", "--json", stdin="harbour\n" + "x" * (17 << 20) + "\ngreenhouse\n")
+        self.assertEqual([list(json.loads(text))[0] for text in huge.out.splitlines()], ["hits", "error", "hits"])
+
+    def test_words_with_a_dash_are_words(self):
+        self.assertEqual(self.sessions("+harbour")[:1], ["260105-calm-boat"])
+        for words in (("zebrafish", "-tank"), ("-tank", "zebrafish"), ("-tank zebrafish",), ("+zebrafish", "-hello", "-tank")):
+            for hit in self.search(*words)["hits"]:
+                self.assertNotIn("tank", hit["items"][hit["hit"]]["snippet"], words)
+        self.assertEqual(self.sessions("+zebrafish", "-tank", "--limit", "3"), [])
+        self.assertEqual(self.sessions("+zebrafish", "-bucket", "--limit", "3"), ["260105-calm-boat"])
+        self.assertEqual(self.sessions("--limit", "1", "--", "--greenhouse"), ["260302-old-pump"])
+        # What the parser would make something else of.
+        for words in (("status", "greenhouse"), ("[greenhouse,pump]",), ("++", "greenhouse"), ("-", "greenhouse")):
+            self.assertIn("260302-old-pump", self.sessions(*words), words)
+        done = self.home.reef("search", "greenhouse", "--limt", "3")
+        self.assertEqual(done.code, 2)
+        self.assertRegex(done.err, r"^reef: usage: search has no option --limt; .*reef search -- --limt\n")
+        self.assertIn("reef search -- --verbose", self.home.reef("search", "--help").out)
+        self.assertEqual(self.home.reef("search", "-h").code, 0)
+        self.assertEqual(self.home.reef("search", "x", "--limit").code, 2)
+
+    def test_a_page_of_long_messages_is_shorter_and_the_next_goes_on(self):
+        self.home.stop()
+        self.home.write("sessions/260401-long-talk/session.jsonl", transcript(
+            "260401-long-talk", *[("user", f"number {n} " + "word " * 12_000) for n in range(400)]))
+        self.home.start()
+        pages, said = 0, []
+        with self.home.connect() as link:
+            while True:
+                page = link.call(LIST_MESSAGES, {1: "260401-long-talk", 2: len(said), 3: 500})
+                self.assertIsNone(page.code, page.text)
+                self.assertEqual(page.body.int(2), 400)
+                items = [Message(raw) for raw in page.body.fields.get(1, [])]
+                if not items:
+                    break
+                pages += 1
+                said += [item.str(4)[:10].split()[1] for item in items]
+        self.assertEqual(said, [str(n) for n in range(400)])
+        self.assertLess(pages, 6)
 
     def test_the_index_survives_a_kill_and_may_be_deleted_or_damaged(self):
         self.assertTrue(self.sessions("zebrafish"))

@@ -77,6 +77,34 @@ class Tools(unittest.TestCase):
                 found = self.results(home)[0]
                 self.assertEqual({word for word in ("mine", "theirs", "others") if f"walnut {word}" in found}, wanted)
 
+    def test_archives_are_seen_by_those_who_may_see_the_conversation(self):
+        recall = calls(("recall", {"query": "walnut", "limit": 20}))
+        for sight, wanted in (("own", {"mallory"}), ("agent", {"user", "zed", "mallory"})):
+            with self.subTest(sight):
+                home = Home(script=recall)
+                self.addCleanup(home.cleanup)
+                home.write("agents/scripted.toml", 'model = "local"\n')
+                senders = ("user", "zed", "telegram:mallory")
+                for n, sender in enumerate(senders):
+                    id_ = f"260301-talk-{n}"
+                    head, rest = transcript(id_, *[("user", f"The walnut of {sender} is number {i}. " + "Wave after wave. " * 200)
+                                                   for i in range(60)]).split("\n", 1)
+                    meta = {"type": "custom", "customType": "reef.meta", "id": "aaaaaaaa", "parentId": None,
+                            "timestamp": "2026-03-02T10:00:00.000Z",
+                            "data": {"agent": "scripted", "sender": sender, "key": f"agent:scripted:{sender}", "boundAt": n}}
+                    rest = rest.replace('"parentId": null', '"parentId": "aaaaaaaa"', 1)
+                    home.write(f"sessions/{id_}/session.jsonl", f"{head}\n{json.dumps(meta)}\n{rest}")
+                home.start()
+                for n in range(len(senders)):
+                    self.assertTrue(home.reef("compact", f"260301-talk-{n}", "--json").json["archive"])
+                self.assertEqual(len(home.reef("archives", "ls", "-a", "scripted", "--json").json), 3, "clients see all")
+                home.write("agents/scripted.toml", f'model = "s/x"\nsearch = "{sight}"\n')
+                self.assertEqual(home.reef("reload").code, 0)
+                self.assertEqual(home.reef("new", "--agent", "scripted", "-s", "telegram:mallory").code, 0)
+                found = self.results(home, sender="telegram:mallory")[0]
+                self.assertEqual({who for who in ("user", "zed", "mallory") if f"walnut of {who}" in found or
+                                  f"walnut of telegram:{who}" in found}, wanted, found[:300])
+
     def test_what_may_not_be_seen_is_not_there(self):
         files = {"sessions/260302-old-pump/session.jsonl":
                  transcript("260302-old-pump", *[("user", f"walnut {n}") for n in range(5)])}

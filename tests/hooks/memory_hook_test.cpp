@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "store/mem/mem_store.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
@@ -11,9 +12,11 @@ namespace {
 class MemoryHookTest : public testing::Test {
  protected:
   runtime::ToolAnswer call(const std::string& tool, const std::string& arguments,
-                           const std::string& agent = "reef") {
-    runtime::Caller caller{{}, "user", test::value_of(session::SessionId::parse("260101-a-b")), ""};
+                           const std::string& agent = "reef", const std::string& sender = "user",
+                           runtime::Agent::Sight sight = runtime::Agent::Sight::own) {
+    runtime::Caller caller{{}, sender, test::value_of(session::SessionId::parse("260101-a-b")), ""};
     caller.agent.name = agent;
+    caller.agent.sight = sight;
     const auto parsed = test::value_of(json::parse(arguments));
     return test::run(io, hook.call(tool, parsed.as_object(), caller));
   }
@@ -24,13 +27,43 @@ class MemoryHookTest : public testing::Test {
     EXPECT_EQ(answer.text, text);
   }
 
+  ~MemoryHookTest() override { test::run(io, sessions.stop()); }
+  // An archive of reef's memory, as a compaction leaves it.
+  std::string archive(const std::string& agent, const std::string& sender,
+                      const std::string& content) {
+    const auto session =
+        test::value_of(test::run(io, sessions.create({{}, agent, sender, "", {}})));
+    const auto name = session->id().text() + "-1";
+    keep(name, content);
+    return name;
+  }
+  void keep(const std::string& name, const std::string& content) {
+    const auto memory = test::value_of(memories.of("reef"));
+    const auto kept =
+        test::run(io, memory->apply(memory::Add{name, content, {}, memory::Kind::archive}));
+    ASSERT_TRUE(kept) << kept.error().what;
+  }
+  // Those of these words that are recalled.
+  std::vector<std::string> recalled(const std::string& sender, runtime::Agent::Sight sight,
+                                    const std::vector<std::string>& words) {
+    const auto text =
+        call("recall", R"({"query":"walnut","limit":20})", "reef", sender, sight).text;
+    std::vector<std::string> out;
+    std::copy_if(words.begin(), words.end(), std::back_inserter(out),
+                 [&](const auto& word) { return text.find(word) != std::string::npos; });
+    return out;
+  }
+
   test::TempDir folder;
   boost::asio::io_context io{1};
   PosixFiles files;
   Pool pool{1};
   SystemClock clock;
   memory::Memories memories{io.get_executor(), files, pool, clock, folder.path()};
-  MemoryHook hook{memories};
+  SeededRandom random{1};
+  store::MemStore store;
+  session::Sessions sessions{io.get_executor(), store, clock, random};
+  MemoryHook hook{memories, sessions};
 };
 
 TEST_F(MemoryHookTest, AnAgentRemembersRecallsAndForgets) {
@@ -73,6 +106,46 @@ TEST_F(MemoryHookTest, AnArchiveIsRecalledAndNotTouched) {
   EXPECT_TRUE(call("remember", R"({"name":"week","content":"x"})").is_error);
   EXPECT_TRUE(call("forget", R"({"name":"week"})").is_error);
   EXPECT_EQ(call("recall", R"({"query":"talked"})").text, "## week\ntalked of vaults");
+}
+
+TEST_F(MemoryHookTest, ArchivesAreSeenByThoseWhoMaySeeTheConversation) {
+  using Sight = runtime::Agent::Sight;
+  using Words = std::vector<std::string>;
+  archive("reef", "user", "walnut of the user");
+  archive("reef", "zed", "walnut of zed");
+  archive("scribe", "zed", "walnut of another agent");
+  keep("crab-alice-1-1", "walnut of nobody knows whom");
+  const Words all{"of the user", "of zed", "another agent", "nobody knows"};
+  EXPECT_EQ(recalled("user", Sight::own, all), (Words{"of the user", "nobody knows"}));
+  EXPECT_EQ(recalled("zed", Sight::own, all), (Words{"of zed"}));
+  EXPECT_EQ(recalled("telegram:mallory", Sight::own, all), Words());
+  EXPECT_EQ(recalled("telegram:mallory", Sight::agent, all),
+            (Words{"of the user", "of zed", "nobody knows"}));
+  EXPECT_EQ(recalled("telegram:mallory", Sight::all, all), all);
+  EXPECT_EQ(call("recall", R"({"query":"walnut"})", "reef", "telegram:mallory").text,
+            "no memories found");
+}
+
+TEST_F(MemoryHookTest, AnArchiveOfAnotherNameIsStillOfItsConversation) {
+  const auto name = archive("reef", "zed", "walnut of zed");
+  const auto memory = test::value_of(memories.of("reef"));
+  ASSERT_TRUE(test::run(io, memory->apply(memory::Rename{name, "first week"})));
+  using Sight = runtime::Agent::Sight;
+  EXPECT_TRUE(recalled("user", Sight::own, {"of zed"}).empty());
+  EXPECT_FALSE(recalled("zed", Sight::own, {"of zed"}).empty());
+  // Its session is gone: nobody can tell any more.
+  const auto id = test::value_of(session::SessionId::parse(name.substr(0, name.rfind('-'))));
+  ASSERT_TRUE(test::run(io, sessions.trash(id)));
+  EXPECT_FALSE(recalled("user", Sight::own, {"of zed"}).empty());
+  EXPECT_TRUE(recalled("zed", Sight::own, {"of zed"}).empty());
+}
+
+TEST_F(MemoryHookTest, WhatMayNotBeSeenTakesNobodysPlace) {
+  for (int i = 0; i < 30; ++i)
+    archive("reef", "zed", "walnut walnut walnut number " + std::to_string(i));
+  call("remember", R"({"name":"tree","content":"a walnut among many other words of a note"})");
+  EXPECT_EQ(call("recall", R"({"query":"walnut","limit":1})", "reef", "ann").text,
+            "## tree\na walnut among many other words of a note");
 }
 
 TEST_F(MemoryHookTest, ALongEntryDoesNotFillTheModelsContext) {

@@ -140,5 +140,21 @@ TEST(Crmem, ClashingAliasesAndAnyOrderAreRead) {
   EXPECT_EQ(contents->find("nothing"), nullptr);
 }
 
+TEST(Crmem, AFileKeepsTheOrderOfItsEntries) {
+  const auto note = kGolden.substr(kNoteAt, kArchiveAt - kNoteAt);
+  const auto shuffled = kGolden.substr(0, kNoteAt) + kGolden.substr(kArchiveAt) + note;
+  auto contents = *parse(shuffled);
+  EXPECT_TRUE(contents == *parse(kGolden)) << "in memory they are by id";
+  EXPECT_EQ(*serialize(contents), shuffled);
+  // What is new follows, what is gone leaves no gap.
+  contents.entries.push_back(
+      std::make_shared<const Entry>(Entry{99, 1, Kind::note, "new", "", {}}));
+  contents.entries.erase(contents.entries.begin());
+  std::vector<std::string> names;
+  for (const auto& entry : in_file_order(*parse(*serialize(contents))))
+    names.push_back(entry->name);
+  EXPECT_EQ(names, (std::vector<std::string>{parse(kGolden)->entries[1]->name, "new"}));
+}
+
 }  // namespace
 }  // namespace reef::memory

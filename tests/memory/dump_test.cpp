@@ -104,6 +104,21 @@ TEST(Dump, AnIdBehindTheNextIdOrBeyondComesBack) {
   EXPECT_EQ(*serialize(round_trip(Contents{})), *serialize(Contents{}));
 }
 
+TEST(Dump, AnOrderOfTheFilesOwnComesBack) {
+  auto contents = contents_of({{1, 1, Kind::note, "a", "", {}},
+                               {2, 1, Kind::archive, "b", "", {}},
+                               {3, 1, Kind::note, "c", "", {}}});
+  EXPECT_EQ(bytes_of(to_tree(contents), "memory.json"), "{\"nextId\":4}\n");
+  contents.order = {3, 1, 2};
+  EXPECT_EQ(bytes_of(to_tree(contents), "memory.json"), "{\"nextId\":4,\"order\":[3,1,2]}\n");
+  EXPECT_EQ(*serialize(round_trip(contents)), *serialize(contents));
+  EXPECT_NE(*serialize(contents), *serialize(contents_of({})));
+  // Ids somebody made up do no harm.
+  contents.order = {3, 3, 77};
+  EXPECT_EQ(*serialize(*parse(*serialize(contents))), *serialize(contents));
+  EXPECT_EQ(*serialize(round_trip(contents)), *serialize(contents));
+}
+
 TEST(Dump, WhatPeopleWriteThemselvesIsTaken) {
   auto tree = to_tree(contents_of({{5, 1, Kind::note, "old", "x", {}}}));
   tree.push_back({"notes/new.md", "just text\n"});
@@ -161,8 +176,26 @@ TEST(Dump, WhatIsWrongIsSaidWithItsFile) {
   expect_bad({{"memory.json", "{"}}, "memory.json");
   expect_bad({{"memory.json", "[]"}}, "memory.json: not a JSON object");
   expect_bad({{"memory.json", R"({"nextId":-1})"}}, "memory.json: nextId is not a number");
+  expect_bad({{"memory.json", R"({"nextId":1,"order":["x"]})"}},
+             "memory.json: order is not a list of ids");
   expect_bad({{"memory.json", R"({"nextId":18446744073709551615})"}, {"notes/a.md", "x"}},
              "no more ids");
+}
+
+TEST(Dump, NewFilesObeyTheLimitsOfWrites) {
+  const auto expect_large = [](const std::string& bytes, std::string_view why) {
+    const auto contents = from_tree({{"notes/a.md", bytes}}, 1);
+    ASSERT_FALSE(contents) << why;
+    EXPECT_EQ(contents.error().code, Errc::too_large);
+    EXPECT_NE(contents.error().what.find(why), std::string::npos) << contents.error().what;
+  };
+  expect_large(std::string((1U << 20) + 1, 'x') + "\n",
+               "notes/a.md: an entry's content has at most");
+  std::string aliases;
+  for (int i = 0; i < 65; ++i) aliases += "<li>" + std::to_string(i) + "</li>";
+  expect_large(
+      "<div id=\"meta\"><dl><dt>Aliases</dt><dd><ul>" + aliases + "</ul></dd></dl></div>\n",
+      "notes/a.md: an entry has at most 64 aliases");
 }
 
 class TreeTest : public testing::Test {
@@ -217,6 +250,80 @@ TEST_F(TreeTest, WhatIsNoDumpIsNotLoaded) {
   ::mkdir((folder / "notes/deeper").c_str(), 0700);
   EXPECT_NE(read_tree(files, folder.path()).error().what.find("notes/deeper is a folder"),
             std::string::npos);
+}
+
+TEST_F(TreeTest, SomebodyElsesBookIsNotTouched) {
+  const auto one = contents_of({{0, 1, Kind::note, "a", "x", {}}});
+  const auto expect_refused = [&](const std::string& file) {
+    const auto done = dump(one);
+    ASSERT_FALSE(done) << file;
+    EXPECT_EQ(done.error().code, Errc::conflict);
+    EXPECT_NE(done.error().what.find("/" + file + ": no dump made it"), std::string::npos)
+        << done.error().what;
+    EXPECT_FALSE(test::exists(folder / "notes/a.md"));
+    EXPECT_FALSE(test::exists(folder / "book.toml"));
+  };
+  // A book of their own: whatever it has beside its table of contents.
+  write("SUMMARY.md", "# Summary\n\n- [Mine](mine.md)\n");
+  expect_refused("SUMMARY.md");
+  EXPECT_EQ(test::read_file(folder / "SUMMARY.md"), "# Summary\n\n- [Mine](mine.md)\n");
+  // One that looks like a dump's, but has no cards.
+  ::mkdir((folder / "notes").c_str(), 0700);
+  write("SUMMARY.md", "# Summary\n\n# Notes\n\n- [mine](notes/mine.md)\n");
+  write("notes/mine.md", "years of it");
+  expect_refused("notes/mine.md");
+  write("notes/mine.md", "<div id=\"meta\">\n<dl>\n</dl>\n</div>\n\nmy own layout");
+  expect_refused("notes/mine.md");
+  write("notes/mine.md", "<div id=\"meta\">\nnever closed");
+  expect_refused("notes/mine.md");
+  ASSERT_TRUE(files.remove(folder / "notes/mine.md"));
+  ASSERT_TRUE(files.remove(folder / "SUMMARY.md"));
+  write("notes/list.txt", "no dump left a mark here");
+  expect_refused("notes/list.txt");
+  ASSERT_TRUE(files.remove(folder / "notes/list.txt"));
+  write("memory.json", "{\"size\":3}");
+  expect_refused("memory.json");
+  EXPECT_EQ(test::read_file(folder / "memory.json"), "{\"size\":3}");
+  ASSERT_TRUE(files.remove(folder / "memory.json"));
+  EXPECT_TRUE(dump(one)) << "an empty folder is nobody's";
+}
+
+TEST_F(TreeTest, ADumpOfCrabTalksIsReplaced) {
+  ::mkdir((folder / "notes").c_str(), 0700);
+  ::mkdir((folder / "archives").c_str(), 0700);
+  write("SUMMARY.md",
+        "# Summary\n\n# Notes\n\n- [a (b)](notes/a (b).md)\n\n# Archives\n\n"
+        "- [w](archives/w.md)\n\n# Prompts\n\n- [p](prompts/p.md)\n\n");
+  const std::string card =
+      "<div id=\"meta\">\n<dl>\n  <dt>Created</dt>\n  <dd><time "
+      "datetime=\"2026-04-14T10:23:45Z\">2026-04-14T10:23:45Z</time></dd>\n</dl>\n</div>\n\nx\n";
+  write("notes/a (b).md", card);
+  write("archives/w.md", card);
+  write("book.toml", "theirs");
+  const auto one = contents_of({{0, 1, Kind::note, "mine", "y", {}}});
+  ASSERT_TRUE(dump(one));
+  EXPECT_FALSE(test::exists(folder / "notes/a (b).md"));
+  EXPECT_FALSE(test::exists(folder / "archives/w.md"));
+  EXPECT_EQ(test::read_file(folder / "book.toml"), "theirs");
+  EXPECT_EQ(*serialize(load()), *serialize(one));
+}
+
+TEST_F(TreeTest, AFileThePersonAddedGoesOnlyWhenTheMemoryHasIt) {
+  auto contents = contents_of({{0, 1, Kind::note, "a", "x", {}}});
+  ASSERT_TRUE(dump(contents));
+  write("notes/100%.md", "new, and not loaded yet\n");
+  const auto done = dump(contents);
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().what.find("notes/100%.md: no dump made it"), std::string::npos)
+      << done.error().what;
+  EXPECT_EQ(test::read_file(folder / "notes/100%.md"), "new, and not loaded yet\n");
+  contents = load();
+  ASSERT_TRUE(dump(contents));
+  EXPECT_FALSE(test::exists(folder / "notes/100%.md")) << "it is 100%25.md now";
+  EXPECT_EQ(*serialize(load()), *serialize(contents));
+  // A dump that was cut off before it wrote SUMMARY.md is a dump.
+  ASSERT_TRUE(files.remove(folder / "SUMMARY.md"));
+  EXPECT_TRUE(dump(contents));
 }
 
 }  // namespace

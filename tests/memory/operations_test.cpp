@@ -156,5 +156,73 @@ TEST_F(OperationsTest, AMemoryThatIsTooLargeCanShrink) {
   must(Add{"a", "x", {}, Kind::note});
 }
 
+Contents held(std::vector<Entry> entries) {
+  Contents out;
+  for (auto& entry : entries) {
+    out.next_id = entry.id + 1;
+    out.entries.push_back(std::make_shared<const Entry>(std::move(entry)));
+  }
+  return out;
+}
+
+Names many(std::size_t count) {
+  Names out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back("alias " + std::to_string(i));
+  return out;
+}
+
+TEST_F(OperationsTest, ALoadObeysTheLimitsOfWrites) {
+  must(Add{"deploy", "x", {"ship"}, Kind::note});
+  const auto bad = [&](Entry entry, Errc code, std::string_view why) {
+    refused(Replace{held({std::move(entry)})}, code, why);
+  };
+  // A new one, and one in the place of what is there: neither may bring more.
+  for (const std::uint64_t id : {1U, 7U}) {
+    bad({id, 1, Kind::note, "a", std::string(kContentBytesMax + 1, 'x'), {}}, Errc::too_large,
+        "entry 'a' (id " + std::to_string(id) + "): an entry's content has at most 1048576");
+    bad({id, 1, Kind::note, "a", "", {std::string(5000, 'n')}}, Errc::too_large, "alias 'nnn");
+    bad({id, 1, Kind::note, "a", "", many(kAliasesMax + 1)}, Errc::too_large, "at most 64 aliases");
+    bad({id, 1, Kind::note, "a\nb", "", {}}, Errc::invalid, "name 'a b' must not hold control");
+    bad({id, 1, Kind::note, "a", "", {"b\tc"}}, Errc::invalid, "alias 'b c' must not hold");
+    bad({id, 1, Kind::note, "", "", {}}, Errc::invalid, "the name must not be empty");
+    bad({id, 1, Kind::note, "a", "", {"a"}}, Errc::conflict, "'a' is there more than once");
+  }
+  refused(Replace{held(
+              {{1, 1, Kind::note, "deploy", "", {"ship"}}, {2, 1, Kind::note, "b", "", {"ship"}}})},
+          Errc::conflict, "entry 'b' (id 2): alias 'ship' is there more than once");
+  std::vector<Entry> too_many;
+  for (std::uint64_t id = 1; id <= kEntriesMax + 1; ++id)
+    too_many.push_back({id, 1, Kind::note, "n" + std::to_string(id), "", {}});
+  refused(Replace{held(std::move(too_many))}, Errc::too_large, "at most 50000 entries");
+  must(Replace{
+      held({{1, 1, Kind::note, "a", std::string(kContentBytesMax, 'x'), many(kAliasesMax)}})});
+}
+
+TEST_F(OperationsTest, WhatAMemoryHoldsBeyondTheLimitsComesBackWithALoad) {
+  const std::vector<Entry> wild{
+      {1, 1, Kind::note, "", std::string(kContentBytesMax + 1, 'x'), many(kAliasesMax + 9)},
+      {2, 1, Kind::note, "a\nb", "", {std::string(5000, 'n'), "ship", "ship"}},
+      {3, 1, Kind::archive, std::string(5000, 'n'), "", {"ship"}}};
+  contents = held(wild);
+  const auto all = contents;
+  must(Replace{all});
+  EXPECT_TRUE(contents == all);
+  // Other parts of those entries may change.
+  auto changed = wild;
+  changed[0].aliases.pop_back();
+  changed[1].content = "new";
+  changed[2].aliases = {"fine"};
+  must(Replace{held(changed)});
+  // But not so that they go beyond in another way, nor elsewhere.
+  changed[0].aliases = many(kAliasesMax + 9);
+  changed[0].aliases.push_back("more");
+  refused(Replace{held(changed)}, Errc::too_large, "at most 64 aliases");
+  contents = all;
+  changed = wild;
+  changed[0].id = 9;
+  std::swap(changed[0], changed[2]);
+  refused(Replace{held(changed)}, Errc::invalid, "must not be empty");
+}
+
 }  // namespace
 }  // namespace reef::memory

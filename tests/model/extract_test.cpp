@@ -56,5 +56,42 @@ TEST(Extract, ATitleIsThreeToSixWordsOfTheUsers) {
   EXPECT_FALSE(title_of(talk({"漢字の題名"})).empty());
 }
 
+TEST(Extract, ATitleIsFilledUpToThreeWordsWhereThereAreThree) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"I like tea. You hate it.", "I like tea"},
+      {"please help me", "Please help me"},
+      {"Tea. Milk. Sugar.", "Tea. Milk. Sugar"},
+      {"yes; no; maybe; so", "Yes; no; maybe"},
+      {"what is this about", "What is this about"},
+      {"Error: E0382!", "Error: E0382"},
+      {"the key", "The key"},
+      {"foo.bar.baz", "foo.bar.baz"},
+      {"What is in /etc/hosts.allow?", "What is in /etc/hosts.allow"},
+      {"Tea\n\n- milk\n- sugar", "Tea milk sugar"},
+      {"The \"blue vault\" (harbour)", "Blue vault harbour"},
+      {"数据库索引怎么设计", "数据库索引怎么设计"},
+      {"数据库，索引", "数据库，索引"},
+      {"修复LoginController里的错误", "修复LoginController里的错误"},
+      {"foo，数据库索引怎么设计", "Foo，数据库索引怎么设计"},
+      {"漢字の題名を付けてくださいお願いします", "漢字の題名を付けてくださ"},
+      {"데이터베이스 인덱스를 만들다", "데이터베이스 인덱스를 만들다"},
+  };
+  for (const auto& [text, title] : cases) EXPECT_EQ(title_of(talk({text})), title) << text;
+}
+
+TEST(Extract, ATitleHasThreeToSixWordsWhateverTheMessage) {
+  const std::string words[] = {"the", "tea",  "of.", "src/io/bar.cpp", "is", "Milk;", "and",
+                               "-",   "what", "(a)", "sugar!",         "I",  "x"};
+  // Every walk through the words with one step or another.
+  for (std::size_t step = 1; step < std::size(words); ++step)
+    for (std::size_t count = 4; count < 20; ++count) {
+      std::string text;
+      for (std::size_t i = 0; i < count; ++i) text += words[i * step % std::size(words)] + " ";
+      const auto title = title_of(talk({text}));
+      EXPECT_GE(words_in(title), 3U) << text << ": " << title;
+      EXPECT_LE(words_in(title), 6U) << text << ": " << title;
+    }
+}
+
 }  // namespace
 }  // namespace reef::model

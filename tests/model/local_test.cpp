@@ -58,6 +58,18 @@ TEST(Local, SaysSoWhenNothingAnswers) {
                   "Nothing in this conversation answers that"));
 }
 
+TEST(Local, WhatHardlyMatchesIsCalledTheNearest) {
+  const auto answer = local_answer({said("The spare key is under the flowerpot"), replied("."),
+                                    said("Who mended the lock, hinge and key of the red barn?")});
+  EXPECT_TRUE(has(answer, "The nearest I found:\nmessage 1: \"The spare key")) << answer;
+}
+
+TEST(Local, AQuestionInAnyScriptIsAnswered) {
+  const auto answer =
+      local_answer({said("我的密码是一二三四"), replied("."), said("我的密码是什么？")});
+  EXPECT_TRUE(has(answer, "From this conversation:\nmessage 1: \"我的密码是一二三四\"")) << answer;
+}
+
 TEST(Local, RecapsTheConversation) {
   const auto answer = local_answer({said("one apple"), replied("x"), said("two pears"),
                                     replied("x"), said("what did I say so far")});

@@ -1,9 +1,13 @@
 // The local provider with tools: what it calls, and what it makes of the answers.
+#include <map>
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "model/local/found.h"
 #include "model/local/intent.h"
 #include "model/local/local.h"
+#include "model/local/words.h"
 
 namespace reef::model {
 namespace {
@@ -127,26 +131,228 @@ TEST_F(LocalToolsTest, FailuresAreSaid) {
   EXPECT_TRUE(has(said(), "could not be searched: disk on fire")) << said();
 }
 
+TEST_F(LocalToolsTest, AQuestionIsAnsweredWhateverIsSaidAroundIt) {
+  user("Where did I put the spare key for the garden shed again, can you tell me?");
+  calls(
+      {"## x\nsession: 260302-old-pump · agent: reef · sender: user\n"
+       "updated: 2026-03-02T11:00:00.000Z · matched message #2 · said: 2026-03-02T10:00:00.000Z\n"
+       "- [user #2] The spare key is under the flowerpot\n",
+       "no memories found"});
+  EXPECT_TRUE(has(said(), "\"The spare key is under the flowerpot\"")) << said();
+}
+
+TEST_F(LocalToolsTest, WhatHasTheTellingWordsIsTheNearest) {
+  user("What time does the train to Lyon leave tomorrow morning from the main station?");
+  calls(
+      {"## x\nsession: 260302-old-pump · agent: reef · sender: user\n"
+       "updated: 2026-03-02T11:00:00.000Z · matched message #2 · said: 2026-03-02T10:00:00.000Z\n"
+       "- [user #2] Breakfast tomorrow morning\n---\n"
+       "## x\nsession: 260302-old-pump · agent: reef · sender: user\n"
+       "updated: 2026-03-02T11:00:00.000Z · matched message #4 · said: 2026-03-02T10:00:00.000Z\n"
+       "- [user #4] Every morning at eight\n",
+       "## tickets\nLyon train at 8:14, tickets are in the drawer"});
+  const auto answer = said();
+  EXPECT_TRUE(has(answer, "The nearest I found:\nnote 'tickets'")) << answer;
+  EXPECT_FALSE(has(answer, "Every morning")) << "one word of many is chance: " << answer;
+}
+
+TEST_F(LocalToolsTest, WordsThatAreInEveryQuestionMatchNothing) {
+  user("Can you tell me again what I know about zebras?");
+  calls(
+      {"## x\nsession: 260302-old-pump · agent: reef · sender: user\n"
+       "updated: 2026-03-02T11:00:00.000Z · matched message #2 · said: 2026-03-02T10:00:00.000Z\n"
+       "- [user #2] Tell the neighbours, they know it again\n",
+       "## again\ntell them what you know"});
+  EXPECT_TRUE(has(said(), "Nothing I know answers that")) << said();
+}
+
 TEST_F(LocalToolsTest, RemembersWhatItIsToldTo) {
   user("Please remember that the deploy key is in the blue vault.");
+  EXPECT_EQ(calls({"no memories found"}), R"(recall{"query":"deploy key blue vault","limit":20} )");
   EXPECT_EQ(
       calls({"remembered: deploy key blue vault"}),
       R"(remember{"name":"deploy key blue vault","content":"the deploy key is in the blue vault"} )");
   EXPECT_TRUE(has(said(), "I will remember: \"the deploy key is in the blue vault\"")) << said();
 }
 
+// A memory as the tools keep it: `remember` is an upsert.
+class LocalMemoryTest : public LocalToolsTest {
+ protected:
+  // Says it and does what is called for until there is an answer.
+  std::string tell(const std::string& text) {
+    user(text);
+    for (int step = 0; step < 10; ++step) {
+      const auto reply = local_reply(request);
+      if (reply.calls.empty()) return reply.text;
+      session::AssistantMessage message;
+      for (const auto& call : reply.calls) message.content.push_back(call);
+      add(std::move(message));
+      for (const auto& call : reply.calls) do_call(call);
+    }
+    ADD_FAILURE() << "no answer to: " << text;
+    return {};
+  }
+
+  void do_call(const session::ToolCallBlock& call) {
+    const auto name = std::string(json::find_string(call.arguments, "name").value_or(""));
+    session::ToolResultMessage result;
+    result.tool_call_id = call.id;
+    result.tool_name = call.name;
+    std::string text = "no sessions found";
+    if (call.name == "remember") {
+      const auto alias = aliases.find(name);
+      notes[alias == aliases.end() ? name : alias->second] =
+          json::find_string(call.arguments, "content").value();
+      text = "remembered: " + name;
+    } else if (call.name == "forget") {
+      const auto alias = aliases.find(name);
+      const auto real = alias == aliases.end() ? name : alias->second;
+      result.is_error = true;
+      if (archives.contains(name))
+        text = "'" + name + "' (archive) is not a note: it is kept as it is";
+      else if (notes.erase(real) == 0)
+        text = "no entry named: " + name;
+      else
+        result.is_error = false, text = "forgot: " + name;
+    } else if (call.name == "recall") {
+      text = recalled(json::find_string(call.arguments, "query").value(),
+                      json::find_int(call.arguments, "limit").value_or(5));
+    }
+    result.content.push_back(session::TextBlock{text});
+    add(std::move(result));
+  }
+
+  // What has any of the words, in its aliases too. Archives first: they mention it more often.
+  std::string recalled(std::string_view query, std::int64_t limit) const {
+    Words words;
+    const auto wanted = words.of(query);
+    std::string out;
+    for (const auto* entries : {&archives, &notes})
+      for (const auto& [name, content] : *entries) {
+        auto text = name + "\n" + content;
+        for (const auto& [alias, of] : aliases)
+          if (of == name) text += "\n" + alias;
+        if (words.shared(wanted, text).empty() || limit-- <= 0) continue;
+        out += (out.empty() ? "## " : "\n---\n## ") + name + "\n" + content;
+      }
+    return out.empty() ? "no memories found" : out;
+  }
+
+  std::map<std::string, std::string> notes, archives;
+  std::map<std::string, std::string> aliases;  // of notes
+};
+
+TEST_F(LocalMemoryTest, NothingThatWasRememberedIsWrittenOver) {
+  const std::string sentences[] = {
+      "the production database server password rotation happens on Monday",
+      "the production database server password rotation owner is Ann",
+      "the cat is on the mat",
+      "the cat is not on the mat",
+      "我的密码是一二三四",
+      "我的密码是五六七八",
+      "...",
+  };
+  for (int round = 0; round < 2; ++round)
+    for (const auto& sentence : sentences) tell("Remember that " + sentence);
+  std::set<std::string> kept;
+  for (const auto& [name, content] : notes) kept.insert(content);
+  EXPECT_EQ(kept, std::set<std::string>(std::begin(sentences), std::end(sentences)));
+  EXPECT_EQ(notes.size(), std::size(sentences)) << "the same thing twice is one note";
+  EXPECT_TRUE(notes.contains("production database server password rotation"));
+  EXPECT_TRUE(notes.contains("production database server password rotation owner"));
+  EXPECT_TRUE(has(tell("Remember that the cat is on the mat"), "I remember that already"));
+}
+
+TEST_F(LocalMemoryTest, WhatIsNotShownIsNotWrittenOverEither) {
+  for (int i = 0; i < 30; ++i) archives["talk-" + std::to_string(i)] = "blue tea";
+  notes["blue tea"] = "is in the kitchen";
+  tell("Remember the blue tea");
+  EXPECT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes["blue tea"], "is in the kitchen");
+
+  // An alias is not shown: this was found by one.
+  archives.clear();
+  notes = {{"groceries", "eggs and bread"}};
+  aliases = {{"milk", "groceries"}};
+  tell("Remember milk");
+  EXPECT_EQ(notes["groceries"], "eggs and bread");
+  EXPECT_EQ(notes.size(), 2U);
+
+  // It may look at nothing.
+  std::erase_if(request.tools, [](const auto& tool) { return tool.name != "remember"; });
+  notes = {{"blue tea", "is in the kitchen"}};
+  tell("Remember the blue tea");
+  tell("Remember the blue tea");
+  EXPECT_EQ(notes["blue tea"], "is in the kitchen");
+  EXPECT_EQ(notes.size(), 2U);
+}
+
+TEST_F(LocalMemoryTest, LinesAndQuotesAreKept) {
+  tell("Remember that Ann said 'always test twice'");
+  EXPECT_EQ(notes["ann said always test twice"], "Ann said 'always test twice'");
+  tell("Remember:\n- tea\n- milk");
+  EXPECT_EQ(notes["tea milk"], "- tea\n- milk");
+}
+
+TEST_F(LocalMemoryTest, ForgetsOnlyWhatIsMeant) {
+  tell("Remember that the server room door code is 1234");
+  const auto unclear = tell("Forget the server password");
+  EXPECT_EQ(notes.size(), 1U) << unclear;
+  EXPECT_TRUE(has(unclear, "I forgot nothing")) << unclear;
+  EXPECT_TRUE(has(unclear, "forget \"server room door code 1234\"")) << unclear;
+  EXPECT_TRUE(has(unclear, "reef memory forget \"server room door code 1234\"")) << unclear;
+
+  EXPECT_TRUE(has(tell("Forget the cat"), "I have no note about \"the cat\""));
+  EXPECT_TRUE(has(tell("forget \"server room\""), "I forgot nothing"))
+      << "a name, not a part of it";
+  EXPECT_TRUE(has(tell("forget \"server room door code 1234\""), "Forgotten"));
+  EXPECT_TRUE(notes.empty());
+}
+
+TEST_F(LocalMemoryTest, OfSeveralNotesThatMayBeMeantNoneIsForgotten) {
+  notes = {{"server door", "1234"}, {"server name", "reef"}, {"tea", "the server is out of tea"}};
+  const auto unclear = tell("Forget about the server");
+  EXPECT_TRUE(has(unclear, "may mean several notes")) << unclear;
+  EXPECT_TRUE(has(unclear, "note 'server door': \"1234\"")) << unclear;
+  EXPECT_EQ(notes.size(), 3U);
+  tell("Forget the name of the server");
+  EXPECT_FALSE(notes.contains("server name"));
+  EXPECT_EQ(notes.size(), 2U);
+}
+
+TEST_F(LocalMemoryTest, ForgettingLooksPastArchives) {
+  archives = {{"talk-261101", "deploy key deploy key deploy key"},
+              {"261102-calm-boat-1", "deploy key, the printer likes thick paper"}};
+  notes = {{"deploy key", "in the blue vault"}, {"office", "the printer likes thick paper"}};
+  EXPECT_TRUE(has(tell("forget the deploy key"), "Forgotten"));
+  EXPECT_FALSE(notes.contains("deploy key"));
+  EXPECT_TRUE(has(tell("forget that the printer likes thick paper"), "Forgotten"));
+  EXPECT_TRUE(notes.empty());
+  const auto kept = tell("forget the deploy key");
+  EXPECT_TRUE(has(kept, "is not a note: it is kept as it is")) << kept;
+}
+
+TEST_F(LocalMemoryTest, AnAliasSaysMoreThanAContent) {
+  notes = {{"deploy", "in the blue vault"}, {"vault", "the ssh key is old"}};
+  aliases = {{"ssh key", "deploy"}};
+  tell("Forget the ssh key");
+  EXPECT_FALSE(notes.contains("deploy"));
+  EXPECT_TRUE(notes.contains("vault"));
+}
+
 TEST_F(LocalToolsTest, ForgetsTheNoteThatIsMeant) {
   user("forget about the deploy key");
   EXPECT_EQ(calls({"## deploy key blue vault\nthe deploy key is in the blue vault"}),
-            R"(recall{"query":"the deploy key","limit":1} )");
+            R"(recall{"query":"the deploy key","limit":20} )");
   EXPECT_EQ(calls({"forgot: deploy key blue vault"}), R"(forget{"name":"deploy key blue vault"} )");
   EXPECT_TRUE(has(said(), "Forgotten")) << said();
 }
 
-TEST_F(LocalToolsTest, ForgetsNothingElse) {
-  user("forget the cat");
-  calls({"## deploy\nthe deploy key is in the blue vault"});
-  EXPECT_TRUE(has(said(), "I have no note about \"the cat\"")) << said();
+TEST_F(LocalToolsTest, WhyAMemoryForgetsNothingIsSaid) {
+  user("forget the deploy key");
+  calls({"## deploy key\nblue vault"});
+  calls({"disk on fire"}, true);
+  EXPECT_TRUE(has(said(), "I could not forget it: disk on fire")) << said();
 }
 
 TEST_F(LocalToolsTest, CallsOfLaterTurnsHaveIdsOfTheirOwn) {
@@ -173,6 +379,22 @@ TEST(Intent, IsFoundInPlainWords) {
       {"hello there", Kind::greeting, ""},
       {"Hi Reef!", Kind::greeting, ""},
       {"The port is 81", Kind::statement, ""},
+      {"我的密码是什么？", Kind::question, "我的密码是什么"},
+      {"ما هي كلمة السر؟", Kind::question, "ما هي كلمة السر"},
+      {"ποιος είναι ο κωδικός;", Kind::question, "ποιος είναι ο κωδικός;"},
+      {"x = 1;", Kind::statement, ""},
+      {"我买了茶、牛奶", Kind::statement, ""},
+      {"Don’t forget that rent is due on Friday", Kind::remember, "rent is due on Friday"},
+      {"Hey, please don't forget rent!", Kind::remember, "rent!"},
+      {"remember  that\tI like\n tea", Kind::remember, "I like\n tea"},
+      {"Remember that Ann said 'always test twice'.", Kind::remember,
+       "Ann said 'always test twice'"},
+      {"Remember \"I like tea\"", Kind::remember, "I like tea"},
+      {"Remember that 'a' is not 'b'", Kind::remember, "'a' is not 'b'"},
+      {"Remember that the page is https://a.org/?q=1&r=2", Kind::remember,
+       "the page is https://a.org/?q=1&r=2"},
+      {"Forget “the tea shop”.", Kind::forget, "the tea shop"},
+      {"Forget the note about tea", Kind::forget, "tea"},
       {"remember", Kind::statement, ""},
       {"", Kind::statement, ""},
   };

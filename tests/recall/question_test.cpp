@@ -15,10 +15,11 @@ TEST(Question, ConditionsAreTakenOutOfTheWords) {
   const auto question = parse_question(
       "pump role:tool after:2026-01-02 in:260302-old-pump status:done -role:user", false);
   EXPECT_EQ(words(question), "pump ");
-  EXPECT_EQ(question.role, Role::tool);
-  EXPECT_EQ(question.not_role, Role::user);
-  EXPECT_EQ(question.session, "260302-old-pump");
-  EXPECT_EQ(question.filter, "status:done");
+  EXPECT_EQ(question.roles, (std::vector{Role::tool}));
+  EXPECT_EQ(question.not_roles, (std::vector{Role::user}));
+  ASSERT_EQ(question.sessions.size(), 1U);
+  EXPECT_EQ(question.sessions[0].text(), "260302-old-pump");
+  EXPECT_EQ(question.filters, (std::vector<std::string>{"status:done"}));
   ASSERT_TRUE(question.after);
   EXPECT_EQ(format_iso(*question.after), "2026-01-02T00:00:00.000Z");
 }
@@ -27,6 +28,36 @@ TEST(Question, WhatMakesNoSenseAsAConditionIsWords) {
   EXPECT_FALSE(words(parse_question("role:emperor", false)).empty());
   EXPECT_FALSE(words(parse_question("before:yesterday", false)).empty());
   EXPECT_FALSE(parse_question("before:yesterday", false).before);
+}
+
+TEST(Question, ConditionsThatAreSaidTwiceDoNotWiden) {
+  const auto question = parse_question(
+      "x before:2020-01-01 before:2030 after:2010-05 -before:2012-03-02T10:30 role:user role:tool "
+      "-in:260302-a -in:260302-b",
+      false);
+  ASSERT_TRUE(question.before && question.after);
+  EXPECT_EQ(format_iso(*question.before), "2020-01-01T00:00:00.000Z");
+  EXPECT_EQ(format_iso(*question.after), "2012-03-02T10:30:00.000Z");
+  EXPECT_EQ(question.roles, (std::vector{Role::user, Role::tool}));
+  EXPECT_EQ(question.not_sessions.size(), 2U);
+  EXPECT_EQ(words(question), "x ");
+}
+
+TEST(Question, WhereToLookSaysNothingAboutWhatFor) {
+  EXPECT_FALSE(parse_question("numbat after:2026-01-01", false).date);
+  EXPECT_TRUE(parse_question("numbat 2026-01-01", false).date);
+}
+
+TEST(Question, OfConditionsAloneEverythingIsFoundOfExclusionsAloneWords) {
+  auto filtered = parse_question("role:user -needle", false);
+  settle(filtered, true);
+  EXPECT_TRUE(filtered.words.everything);
+  auto excluded = parse_question("-status:bogus", false);
+  look_for(excluded, excluded.filters.at(0));
+  settle(excluded, false);
+  EXPECT_FALSE(excluded.words.everything);
+  ASSERT_EQ(excluded.words.clauses.size(), 1U);
+  EXPECT_EQ(excluded.words.clauses[0].occur, search::Clause::Occur::optional);
 }
 
 TEST(Question, DatesAreUnderstood) {

@@ -2,6 +2,7 @@
 #include "recall/recall.h"
 
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -49,6 +50,22 @@ class RecallTest : public testing::Test {
     return test::value_of(test::run(io, recall->search(std::move(asked))));
   }
   std::size_t hits(const std::string& query) { return ask(query).hits.size(); }
+  // Everything, page by page.
+  std::vector<Found> all(const std::string& query, bool by_session) {
+    std::vector<Found> out;
+    for (bool more = true; more;) {
+      Ask asked;
+      asked.query = query;
+      asked.limit = kHitsMax;
+      asked.offset = out.size();
+      asked.by_session = by_session;
+      auto answer = test::value_of(test::run(io, recall->search(std::move(asked))));
+      more = answer.more;
+      EXPECT_EQ(answer.hits.size() == kHitsMax || !more, true);
+      for (auto& hit : answer.hits) out.push_back(std::move(hit));
+    }
+    return out;
+  }
 
   boost::asio::io_context io{1};
   SystemClock clock;
@@ -128,6 +145,112 @@ TEST_F(RecallTest, WhatSomebodyElseCutOrRemovedIsNotFoundOnceItWasLookedFor) {
   EXPECT_EQ(hits("seal"), 0U);
   EXPECT_EQ(hits("another"), 0U);
   EXPECT_EQ(hits("+greenhouse"), 1U);
+}
+
+TEST_F(RecallTest, PagesFollowEachOtherToTheLastHit) {
+  load();
+  std::vector<std::string> texts;
+  for (int i = 0; i < 300; ++i)
+    texts.push_back(
+        fmt::format("quokka {} {}", i, std::string(static_cast<std::size_t>(i) % 7, 'x')));
+  say("ann", texts);
+  say("bob", {"quokka once", "something else"});
+  for (const auto* query : {"+quokka", "quokka", "quokka something"}) {
+    SCOPED_TRACE(query);
+    const auto found = all(query, false);
+    std::set<std::string> entries;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      entries.insert(found[i].session.text() + found[i].entry);
+      if (i > 0) EXPECT_LE(found[i].score, found[i - 1].score) << i;
+    }
+    EXPECT_EQ(entries.size(), found.size()) << "each once";
+    EXPECT_GE(found.size(), 301U);
+    EXPECT_LE(found.size(), 302U);
+  }
+}
+
+TEST_F(RecallTest, ATalkativeSessionHidesNoOther) {
+  load();
+  say("chatty", std::vector<std::string>(220, "quokka quokka"));
+  constexpr std::size_t kOthers = 30;
+  for (std::size_t i = 0; i < kOthers; ++i)
+    say(fmt::format("s{}", i), {"a long message that names the quokka only in passing, " +
+                                std::string(100, 'x') + " and goes on about other things"});
+  const auto found = all("quokka", true);
+  std::set<std::string> sessions;
+  for (const auto& one : found) sessions.insert(std::string(one.session.text()));
+  EXPECT_EQ(found.size(), kOthers + 1);
+  EXPECT_EQ(sessions.size(), found.size());
+}
+
+TEST_F(RecallTest, AWindowHasAtMostSixteenItemsAndUsesItsRoom) {
+  load();
+  std::vector<std::string> texts;
+  for (int i = 0; i < 40; ++i) texts.push_back(fmt::format("word{} here", i));
+  say("ann", texts);
+  const auto window = [&](const std::string& query, std::size_t before, std::size_t after) {
+    Ask asked;
+    asked.query = query;
+    asked.before = before;
+    asked.after = after;
+    auto answer = test::value_of(test::run(io, recall->search(std::move(asked))));
+    const auto& hit = answer.hits.at(0);
+    EXPECT_EQ(fmt::format("word{} here", hit.items.at(hit.hit).index), hit.items[hit.hit].snippet);
+    return std::pair(hit.hit, hit.items.size());
+  };
+  EXPECT_EQ(window("+word20", 4, 4), std::pair(4UL, 9UL));
+  EXPECT_EQ(window("+word20", 100, 100), std::pair(7UL, 16UL));
+  EXPECT_EQ(window("+word20", 16, 0), std::pair(15UL, 16UL));
+  EXPECT_EQ(window("+word20", 0, 16), std::pair(0UL, 16UL));
+  EXPECT_EQ(window("+word0", 100, 100), std::pair(0UL, 16UL));
+  EXPECT_EQ(window("+word39", 100, 100), std::pair(15UL, 16UL));
+  EXPECT_EQ(window("+word2", 16, 16), std::pair(2UL, 16UL));
+}
+
+TEST_F(RecallTest, ConditionsAloneFindEverythingThatFulfilsThem) {
+  load();
+  const auto ann = say("ann", {"alpha", "beta"});
+  const auto bob = say("bob", {"alpha", "gamma"});
+  EXPECT_EQ(hits("role:user"), 4U);
+  EXPECT_EQ(hits("role:user -alpha"), 2U);
+  EXPECT_EQ(hits("in:" + std::string(ann.text())), 2U);
+  EXPECT_EQ(hits("-in:" + std::string(ann.text()) + " +alpha"), 1U);
+  EXPECT_EQ(hits("in:" + std::string(ann.text()) + " in:" + std::string(bob.text()) + " +alpha"),
+            2U);
+  EXPECT_EQ(hits("role:tool"), 0U);
+}
+
+TEST_F(RecallTest, TheSearchThatFindsDamageAnswersFromTheTranscripts) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 3000; ++i) texts.push_back(fmt::format("unique{}word of many {}", i, i % 17));
+  say("ann", texts);
+  load();
+  ASSERT_EQ(hits("+unique1234word"), 1U);
+  unload();
+  std::string file;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "index"))
+    if (entry.path().extension() == ".seg") file = entry.path();
+  ASSERT_FALSE(file.empty());
+  const auto whole = test::read_file(file);
+  std::size_t rebuilt = 0;
+  for (std::size_t at = 100; at < whole.size(); at += whole.size() / 23) {
+    SCOPED_TRACE(at);
+    auto changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 0x55);
+    const auto manifest = test::read_file(folder / "index/manifest");
+    test::write_file(file, changed);
+    load();
+    EXPECT_EQ(hits("+unique1234word"), 1U);
+    EXPECT_EQ(hits("+unique7word"), 1U);
+    EXPECT_EQ(hits("\"of many 3\""), 10U);
+    unload();
+    if (!std::filesystem::exists(file)) ++rebuilt;
+    std::filesystem::remove_all(folder / "index");
+    std::filesystem::create_directory(folder / "index");
+    test::write_file(file, whole);
+    test::write_file(folder / "index/manifest", manifest);
+  }
+  EXPECT_GT(rebuilt, 5U) << "some of it was noticed";
 }
 
 // Taken in one by one and in bulk alike.

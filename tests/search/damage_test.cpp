@@ -217,6 +217,16 @@ TEST_F(Damage, ACutOrMissingFileIsNoticed) {
   }
 }
 
+TEST_F(Damage, AFileInThePlaceOfTheDirectoryIsPutAside) {
+  const auto path = dir_ / "nested";
+  write_file(path, "not an index");
+  auto opened = value_of(Index::open(files_, path, options()));
+  EXPECT_EQ(opened.problems.size(), 1U);
+  EXPECT_EQ(read_file(path + ".damaged"), "not an index");
+  add(*opened.index, 1);
+  EXPECT_TRUE(opened.index->flush().ok());
+}
+
 TEST_F(Damage, AnIndexOfAnotherVersionIsReplaced) {
   auto bytes = names_[0].first == "manifest" ? names_[0].second : read_file(dir_ / "manifest");
   bytes[7] = '9';

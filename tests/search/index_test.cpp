@@ -367,6 +367,99 @@ TEST(Index, QuestionsPhrasesAndIdentifiersFindWhatTheyShould) {
   }
 }
 
+TEST(Index, PhrasesAndDemandsWorkWithoutSpaces) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  const char* texts[] = {"", "我们在北京大学讨论数据库索引的问题", "北京很大",
+                         "검색 엔진을 만들자"};
+  for (std::uint64_t key = 1; key < std::size(texts); ++key) {
+    const FieldText field{4, texts[key]};
+    index->add({.group = index->group("g"), .key = key, .time_ms = -std::int64_t(key)},
+               {&field, 1});
+  }
+  for (const bool flushed : {false, true}) {
+    if (flushed) ASSERT_TRUE(index->flush().ok());
+    const auto all = [&](std::string_view text) {
+      auto found = keys(find(*index, text));
+      std::sort(found.begin(), found.end());
+      return found;
+    };
+    using Keys = std::vector<std::uint64_t>;
+    EXPECT_EQ(all("\"北京\""), (Keys{1, 2}));
+    EXPECT_EQ(all("+北京大学"), (Keys{1}));
+    EXPECT_EQ(all("\"数据库索引\""), (Keys{1}));
+    EXPECT_EQ(all("\"北京数据\""), Keys());
+    EXPECT_EQ(all("北京 -数据库"), (Keys{2}));
+    EXPECT_EQ(all("+学"), (Keys{1}));
+    EXPECT_EQ(all("\"검색 엔진\""), (Keys{3}));
+  }
+}
+
+TEST(Index, APrefixThatIsDemandedOrForbiddenMeansAllItsWords) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  const auto group = index->group("g");
+  constexpr std::uint64_t kMany = 9000;
+  for (std::uint64_t key = 1; key <= kMany; ++key) {
+    const auto text = fmt::format("sloth zq{:05}", key);
+    const FieldText field{4, text};
+    index->add({.group = group, .key = key}, {&field, 1});
+  }
+  const FieldText plain{4, "sloth alone"}, last{4, "zqzzz last one"};
+  index->add({.group = group, .key = kMany + 1}, {&plain, 1});
+  index->add({.group = group, .key = kMany + 2}, {&last, 1});
+  for (const bool flushed : {false, true}) {
+    if (flushed) ASSERT_TRUE(index->flush().ok());
+    EXPECT_EQ(find(*index, "+zq*", 2 * kMany).size(), kMany + 1);
+    EXPECT_EQ(keys(find(*index, "+zq* +last")), (std::vector<std::uint64_t>{kMany + 2}));
+    EXPECT_EQ(keys(find(*index, "+sloth -zq*")), (std::vector<std::uint64_t>{kMany + 1}));
+    EXPECT_GT(find(*index, "zq*", 2 * kMany).size(), 8000U);
+  }
+}
+
+TEST(Index, OfALongQueryTheRarestKnownWordsAndAllDemandsCount) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  const auto group = index->group("g");
+  const char* texts[] = {"", "the platypus swims", "the wombat digs", "platypus and wombat"};
+  for (std::uint64_t key = 1; key < std::size(texts); ++key) {
+    const FieldText field{4, texts[key]};
+    index->add({.group = group, .key = key, .time_ms = -std::int64_t(key)}, {&field, 1});
+  }
+  std::string page;
+  for (int i = 0; i < 100; ++i) page += fmt::format("unknown{}x ", i);
+  EXPECT_EQ(find(*index, page).size(), 0U);
+  EXPECT_EQ(find(*index, page + "platypus").size(), 2U);
+  EXPECT_EQ(keys(find(*index, page + "platypus -wombat")), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(keys(find(*index, page + "platypus +wombat")), (std::vector<std::uint64_t>{3, 2}));
+}
+
+TEST(Index, EverythingMeansWhatIsNotExcludedNewestFirst) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  for (std::uint64_t key = 1; key <= 500; ++key) {
+    const FieldText field{4, key % 2 == 0 ? "even" : "odd"};
+    index->add({.group = index->group("g" + std::to_string(key % 3)),
+                .key = key,
+                .time_ms = static_cast<std::int64_t>(key)},
+               {&field, 1});
+    if (key == 250) ASSERT_TRUE(index->flush().ok());
+  }
+  Query query;
+  query.everything = true;
+  EXPECT_EQ(keys(index->prepare(query).best({}, 3, 0)),
+            (std::vector<std::uint64_t>{500, 499, 498}));
+  EXPECT_EQ(index->prepare(query).best({}, 1000, 0).size(), 500U);
+  query.clauses.push_back({.occur = Clause::Occur::excluded, .forms = false, .terms = {"even"}});
+  EXPECT_EQ(keys(index->prepare(query).best({}, 3, 0)),
+            (std::vector<std::uint64_t>{499, 497, 495}));
+  EXPECT_EQ(index->prepare(query).best({}, 10, 1).size(), 3U);
+}
+
 TEST(Index, EveryWordOfAVeryLongTextIsFound) {
   TempDir dir;
   PosixFiles files;

@@ -55,7 +55,8 @@ class Corpus {
     for (const char* stem : {"paint", "walk", "test", "file", "index", "merge", "sing", "cach"})
       for (const char* end : {"", "s", "ed", "ing", "er", "e"})
         words_.push_back(std::string(stem) + end);
-    for (int i = 0; i < 60; ++i) words_.push_back(fmt::format("w{}x", i));
+    // More than a prefix is walked for one by one.
+    for (int i = 0; i < 100; ++i) words_.push_back(fmt::format("w{}x", i));
     for (const char* odd : {"fooBar_baz", "src/io/bar.cpp", "1.2.3", "東京都", "the", "of", "E0425",
                             "café", "don't", "std::vector"})
       words_.emplace_back(odd);
@@ -89,7 +90,7 @@ class Corpus {
           out += "\"" + word() + " " + word() + "\"";
           break;
         case 3:
-          out += word().substr(0, 2 + random_.below(3)) + "*";
+          out += word().substr(0, 1 + random_.below(4)) + "*";
           break;
         default:
           out += word();

@@ -1,9 +1,12 @@
 #include "hooks/memory/memory_hook.h"
 
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "base/utf8.h"
 #include "hooks/description.h"
+#include "hooks/sight.h"
 
 namespace reef::hooks {
 namespace {
@@ -68,21 +71,45 @@ Task<ToolAnswer> forget(Memory& memory, const json::object& arguments) {
   co_return failed(done.error().what);
 }
 
-Task<ToolAnswer> recall(Memory& memory, const json::object& arguments) {
-  if (const auto good = check(kRecall, arguments); !good) co_return failed(good.error().what);
-  const auto limit = static_cast<std::size_t>(integer_of(arguments, kLimit, kRecallDefault));
-  const auto hits = co_await memory.recall(text_of(arguments, "query"), limit);
-  if (!hits) co_return failed(hits.error().what);
-  if (hits->empty()) co_return ToolAnswer{"no memories found"};
-  std::string text;
-  for (const auto& hit : *hits) {
-    if (!text.empty()) text += "\n---\n";
-    const auto shown = utf8::prefix(hit.entry->content, kRecalledBytesMax);
-    text += fmt::format("## {}\n{}", hit.entry->name, shown);
-    if (shown.size() < hit.entry->content.size())
-      text += fmt::format("\n[cut here; it has {} bytes]", hit.entry->content.size());
+// A compaction names its archive SESSION-NUMBER; nullptr when there is no such session now.
+const session::Row* session_of(const session::Sessions& sessions, std::string_view archive) {
+  const auto id = session::SessionId::parse(archive.substr(0, archive.rfind('-')));
+  return id ? sessions.find(*id) : nullptr;
+}
+
+// An archive says what was said in a conversation: who may not see that does not see it either.
+class ArchiveSight {
+ public:
+  ArchiveSight(const session::Sessions& sessions, const runtime::Caller& caller)
+      : sessions_(sessions), seen_(seen_by(caller)), unknown_(sees_unknown(caller)) {}
+
+  bool sees(const memory::Entry& entry) const {
+    if (entry.kind != memory::Kind::archive || !seen_) return true;
+    bool known = false;
+    // One that got another name has its first one as an alias.
+    const auto hidden = [&](std::string_view name) {
+      const auto* row = session_of(sessions_, name);
+      known = known || row;
+      return row && !seen_(*row);
+    };
+    if (hidden(entry.name)) return false;
+    for (const auto& alias : entry.aliases)
+      if (hidden(alias)) return false;
+    return known || unknown_;
   }
-  co_return ToolAnswer{std::move(text)};
+
+ private:
+  const session::Sessions& sessions_;
+  recall::RowTest seen_;
+  bool unknown_;
+};
+
+void add(std::string& text, const memory::Entry& entry) {
+  if (!text.empty()) text += "\n---\n";
+  const auto shown = utf8::prefix(entry.content, kRecalledBytesMax);
+  text += fmt::format("## {}\n{}", entry.name, shown);
+  if (shown.size() < entry.content.size())
+    text += fmt::format("\n[cut here; it has {} bytes]", entry.content.size());
 }
 
 }  // namespace
@@ -106,6 +133,24 @@ std::string MemoryHook::prompt(const runtime::Agent&) const {
          "</memory>";
 }
 
+Task<ToolAnswer> MemoryHook::recall(Memory& memory, const json::object& arguments,
+                                    const runtime::Caller& caller) const {
+  if (const auto good = check(kRecall, arguments); !good) co_return failed(good.error().what);
+  auto left = integer_of(arguments, kLimit, kRecallDefault);
+  // All that match: what may not be seen takes nobody's place.
+  const auto hits =
+      co_await memory.recall(text_of(arguments, "query"), std::numeric_limits<std::size_t>::max());
+  if (!hits) co_return failed(hits.error().what);
+  const ArchiveSight sight(sessions_, caller);
+  std::string text;
+  for (auto hit = hits->begin(); hit != hits->end() && left > 0; ++hit) {
+    if (!sight.sees(*hit->entry)) continue;
+    add(text, *hit->entry);
+    --left;
+  }
+  co_return ToolAnswer{text.empty() ? "no memories found" : std::move(text)};
+}
+
 runtime::Intent MemoryHook::intent(const std::string& tool, const json::object&,
                                    const runtime::Caller&) const {
   return {runtime::Intent::Effect::reads, tool, {}, {}};
@@ -117,7 +162,7 @@ Task<ToolAnswer> MemoryHook::call(std::string tool, json::object arguments,
   if (!memory) co_return failed(memory.error().what);
   if (tool == kRemember.name) co_return co_await remember(**memory, arguments);
   if (tool == kForget.name) co_return co_await forget(**memory, arguments);
-  co_return co_await recall(**memory, arguments);
+  co_return co_await recall(**memory, arguments, caller);
 }
 
 }  // namespace reef::hooks

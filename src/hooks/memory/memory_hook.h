@@ -1,16 +1,19 @@
 // An agent's memory as tools: remember, forget, recall, and words for its prompt that say when. The
-// names, arguments and answers are CrabTalk's. An agent sees its own memory only.
+// names, arguments and answers are CrabTalk's. An agent sees its own memory only, and of archives
+// in it those of conversations it may see (hooks/sight.h).
 #pragma once
 
 #include "memory/memory.h"
 #include "runtime/hook.h"
+#include "session/session.h"
 
 namespace reef::hooks {
 
 class MemoryHook final : public runtime::Hook {
  public:
-  // Outlives it.
-  explicit MemoryHook(memory::Memories& memories) : memories_(memories) {}
+  // Both outlive it.
+  MemoryHook(memory::Memories& memories, const session::Sessions& sessions)
+      : memories_(memories), sessions_(sessions) {}
 
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
   std::string prompt(const runtime::Agent& agent) const override;
@@ -21,7 +24,11 @@ class MemoryHook final : public runtime::Hook {
                                  runtime::Caller caller) override;
 
  private:
+  Task<runtime::ToolAnswer> recall(memory::Memory& memory, const json::object& arguments,
+                                   const runtime::Caller& caller) const;
+
   memory::Memories& memories_;
+  const session::Sessions& sessions_;
 };
 
 }  // namespace reef::hooks

@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 #include "hooks/description.h"
-#include "runtime/runtime.h"
+#include "hooks/sight.h"
 
 namespace reef::hooks {
 namespace {
@@ -27,11 +27,11 @@ const Parameter kLimit{.name = "limit",
 const Parameter kBefore{.name = "context_before",
                         .type = Type::integer,
                         .description = "Messages shown before each match.",
-                        .max = static_cast<std::int64_t>(recall::kWindowMax)};
+                        .max = static_cast<std::int64_t>(recall::kWindowMax - 1)};
 const Parameter kAfter{.name = "context_after",
                        .type = Type::integer,
                        .description = "Messages shown after each match.",
-                       .max = static_cast<std::int64_t>(recall::kWindowMax)};
+                       .max = static_cast<std::int64_t>(recall::kWindowMax - 1)};
 const Description kSearch{
     "search_sessions",
     "Search everything that was said in earlier conversations. Plain words work best; \"a "
@@ -59,23 +59,6 @@ const Description kList{
     {{.name = "id", .description = "The session, as search_sessions names it.", .required = true},
      kOffset,
      kCount}};
-
-recall::RowTest seen_by(const runtime::Caller& caller) {
-  switch (caller.agent.sight) {
-    case Agent::Sight::all:
-      return {};
-    case Agent::Sight::agent:
-      return [agent = caller.agent.name](const session::Row& row) { return row.agent() == agent; };
-    case Agent::Sight::own:
-      break;
-  }
-  // What was imported without names is the user's own.
-  const bool local = caller.sender == runtime::kDefaultSender;
-  return [agent = caller.agent.name, sender = caller.sender, local](const session::Row& row) {
-    return (row.agent() == agent && row.sender() == sender) ||
-           (local && row.agent().empty() && row.sender().empty());
-  };
-}
 
 // "user", "assistant", "tool:bash".
 std::string label_of(const recall::Item& item) {

@@ -17,9 +17,6 @@ namespace {
 constexpr std::size_t kLookBytesMax = 16U << 10;
 constexpr std::size_t kSentenceBytesMax = 400;
 constexpr std::size_t kSentenceWordsMin = 3;
-constexpr std::size_t kTitleWordsMin = 3;
-constexpr std::size_t kTitleWordsMax = 6;
-constexpr std::size_t kTitleCharsMax = 60;
 // Words people use when they settle something.
 constexpr std::array<std::string_view, 16> kSettling = {
     "decid", "agre",    "must", "never", "alway",    "prefer", "todo",   "next",
@@ -117,57 +114,6 @@ std::string summarise(const std::vector<session::MessagePtr>& messages, std::siz
   std::string out;
   for (const auto i : kept) out += line_of(i);
   return out;
-}
-
-std::string title_of(const std::vector<session::MessagePtr>& messages) {
-  Words words;
-  std::map<std::string, double> worth;
-  std::vector<std::string> texts;  // what the user said, the first things first
-  double share = 1;
-  for (const auto& message : messages) {
-    if (!std::holds_alternative<session::UserMessage>(*message) || session::is_hidden(*message))
-      continue;
-    texts.push_back(utf8::single_line(utf8::prefix(session::text_of(*message), kLookBytesMax)));
-    for (const auto& place : words.places(texts.back()))
-      if (!place.empty) worth[place.stem] += share;
-    share *= 0.7;
-  }
-  // The run of words that says most, without words at its ends that say nothing.
-  std::string_view best;
-  double best_score = 0;
-  share = 1;
-  for (const auto& text : texts) {
-    const auto places = words.places(text);
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      if (places[i].empty) continue;
-      double sum = 0;
-      std::set<std::string> counted;
-      for (auto j = i; j < places.size() && j - i < kTitleWordsMax; ++j) {
-        // A run does not go on over the end of a sentence.
-        if (j > i) {
-          const auto* const gap = places[j - 1].text.data() + places[j - 1].text.size();
-          const std::string_view between(gap,
-                                         static_cast<std::size_t>(places[j].text.data() - gap));
-          if (between.find_first_of(".!?;:\n\"()") != std::string_view::npos) break;
-        }
-        if (places[j].empty) continue;
-        if (counted.insert(places[j].stem).second) sum += std::log1p(worth[places[j].stem]);
-        const auto length = j - i + 1;
-        const auto score = share * sum / std::sqrt(double(std::max(length, kTitleWordsMin)));
-        if (score <= best_score) continue;
-        best_score = score;
-        const auto* const end = places[j].text.data() + places[j].text.size();
-        best = std::string_view(places[i].text.data(),
-                                static_cast<std::size_t>(end - places[i].text.data()));
-      }
-    }
-    share *= 0.5;
-  }
-  if (best.empty() && !texts.empty()) best = texts.front();
-  std::string title(utf8::prefix_chars(best, kTitleCharsMax));
-  if (!title.empty() && title[0] >= 'a' && title[0] <= 'z')
-    title[0] = static_cast<char>(title[0] - 'a' + 'A');
-  return title;
 }
 
 }  // namespace reef::model

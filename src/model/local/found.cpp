@@ -53,6 +53,14 @@ std::vector<Note> notes_in(std::string_view text) {
   return notes;
 }
 
+bool is_kept(std::string_view failure) {
+  return failure.find("is not a note") != std::string_view::npos;
+}
+
+bool is_missing(std::string_view failure) {
+  return failure.starts_with("no entry named");
+}
+
 std::vector<Passage> passages_in(std::string_view text) {
   constexpr std::string_view kMatched = "matched message #";
   constexpr std::string_view kTitle = "title";

@@ -13,6 +13,10 @@ struct Note {
 // An answer of `recall`: "## name\ncontent" with "---" lines between.
 std::vector<Note> notes_in(std::string_view text);
 
+// What `forget` answers when what has the name is kept as it is, and when nothing has it.
+bool is_kept(std::string_view failure);
+bool is_missing(std::string_view failure);
+
 struct Passage {
   std::string title, session, date;
   std::string role;    // who said it

@@ -1,5 +1,6 @@
 #include "model/local/intent.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -13,13 +14,24 @@ constexpr std::size_t kGreetingWordsMax = 3;
 // A longer text is a text, whatever it begins with.
 constexpr std::size_t kCommandBytesMax = 4096;
 
-constexpr std::array<std::string_view, 6> kPolite = {"please ", "hey ",  "hi ",
-                                                     "ok ",     "okay ", "reef, "};
-constexpr std::array<std::string_view, 8> kRemember = {
-    "remember that ", "remember: ",         "remember ",          "note that ",
-    "note: ",         "keep in mind that ", "don't forget that ", "don't forget "};
-constexpr std::array<std::string_view, 4> kForget = {"forget about ", "forget that ",
-                                                     "forget: ", "forget "};
+constexpr std::array<std::string_view, 11> kPolite = {"please ", "please, ", "hey ",  "hey, ",
+                                                      "hi ",     "hi, ",     "ok ",   "ok, ",
+                                                      "okay ",   "okay, ",   "reef, "};
+constexpr std::array<std::string_view, 15> kRemember = {
+    "remember that ",     "remember this: ",     "remember: ",
+    "remember ",          "note that ",          "note: ",
+    "keep in mind that ", "keep in mind: ",      "don't forget that ",
+    "don't forget: ",     "don't forget ",       "dont forget that ",
+    "dont forget ",       "do not forget that ", "do not forget "};
+constexpr std::array<std::string_view, 9> kForget = {"forget the note about ",
+                                                     "forget the note that ",
+                                                     "forget the note called ",
+                                                     "forget the note named ",
+                                                     "forget the note ",
+                                                     "forget about ",
+                                                     "forget that ",
+                                                     "forget: ",
+                                                     "forget "};
 constexpr std::array<std::string_view, 14> kAbout = {"what did we say about ",
                                                      "what did i say about ",
                                                      "what did we decide about ",
@@ -45,12 +57,66 @@ constexpr std::array<std::string_view, 4> kTitle = {"give this conversation a ti
                                                     "suggest a title", "title this conversation",
                                                     "name this conversation"};
 
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::array<std::string_view, 7> kApostrophes = {"'", "’", "‘", "ʼ", "＇", "´", "`"};
+// Full-width, Arabic, reversed, Armenian, Ethiopic, small, doubled ones, and Greek's own character.
+constexpr std::array<std::string_view, 12> kAskMarks = {"？", "؟", "⸮", "՞", "፧", "﹖",
+                                                        "︖", "⁇", "⁈", "⁉", "‽", "\u037E"};
+constexpr std::array<std::string_view, 4> kStops = {".", "!", "。", "！"};
+struct Quotes {
+  std::string_view open, close;
+};
+constexpr std::array<Quotes, 8> kQuotes = {{{"\"", "\""},
+                                            {"'", "'"},
+                                            {"`", "`"},
+                                            {"“", "”"},
+                                            {"‘", "’"},
+                                            {"„", "“"},
+                                            {"«", "»"},
+                                            {"「", "」"}}};
+
+// How much of `text` is one of these, at its front or its end; 0: none.
+template <std::size_t N>
+std::size_t front_of(std::string_view text, const std::array<std::string_view, N>& parts) {
+  for (const auto part : parts)
+    if (text.starts_with(part)) return part.size();
+  return 0;
+}
+template <std::size_t N>
+std::size_t end_of(std::string_view text, const std::array<std::string_view, N>& parts) {
+  for (const auto part : parts)
+    if (text.ends_with(part)) return part.size();
+  return 0;
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// How much of `text` reads as `beginning`, which is in lower case: blanks are any white space, an
+// apostrophe is any that people and phones write. 0: it begins otherwise.
+std::size_t reads_as(std::string_view text, std::string_view beginning) {
+  std::size_t at = 0;
+  for (const char wanted : beginning) {
+    std::size_t taken = 0;
+    if (wanted == ' ')
+      taken = std::min(text.find_first_not_of(kBlanks, at), text.size()) - at;
+    else if (wanted == '\'')
+      taken = front_of(text.substr(at), kApostrophes);
+    else
+      taken = at < text.size() && lower(text[at]) == wanted ? 1 : 0;
+    if (taken == 0) return 0;
+    at += taken;
+  }
+  return at;
+}
+
 // The text behind the first of these it begins with.
 template <std::size_t N>
-std::optional<std::string_view> after(std::string_view text, std::string_view lower,
+std::optional<std::string_view> after(std::string_view text,
                                       const std::array<std::string_view, N>& beginnings) {
   for (const auto beginning : beginnings)
-    if (lower.starts_with(beginning)) return text.substr(beginning.size());
+    if (const auto size = reads_as(text, beginning)) return text.substr(size);
   return std::nullopt;
 }
 
@@ -61,11 +127,72 @@ bool has_any(std::string_view lower, const std::array<std::string_view, N>& part
   return false;
 }
 
-std::string bare(std::string_view text) {
-  constexpr std::string_view kEnds = " \t\r\n.!?\"'";
-  const auto begin = text.find_first_not_of(kEnds);
+std::string_view without_blanks(std::string_view text) {
+  const auto begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(kEnds) - begin + 1));
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+// What stands in quotes, when all of it does: those of a quotation inside belong to it.
+std::optional<std::string_view> unquoted(std::string_view text) {
+  for (const auto& [open, close] : kQuotes) {
+    if (text.size() <= open.size() + close.size() || !text.starts_with(open) ||
+        !text.ends_with(close))
+      continue;
+    const auto inside = text.substr(open.size(), text.size() - open.size() - close.size());
+    if (inside.find(open) == std::string_view::npos && inside.find(close) == std::string_view::npos)
+      return without_blanks(inside);
+  }
+  return std::nullopt;
+}
+
+// Without the marks a sentence ends with.
+std::string_view without_end(std::string_view text) {
+  for (;;) {
+    text = without_blanks(text);
+    auto size = std::max(end_of(text, kStops), end_of(text, kAskMarks));
+    if (text.ends_with('?')) size = 1;
+    if (size == 0) return text;
+    text.remove_suffix(size);
+  }
+}
+
+// To be looked for: one line.
+std::string bare(std::string_view text) {
+  text = without_end(text);
+  return utf8::single_line(unquoted(text).value_or(text));
+}
+
+// To be kept as it was said, with its lines. One full stop is the sentence's; other marks may be
+// part of a password.
+std::string kept(std::string_view text) {
+  text = without_blanks(text);
+  if (text.ends_with("。"))
+    text.remove_suffix(std::string_view("。").size());
+  else if (text.ends_with('.') && !text.ends_with(".."))
+    text.remove_suffix(1);
+  text = without_blanks(text);
+  return std::string(unquoted(text).value_or(text));
+}
+
+// Greek asks with a semicolon.
+bool ends_in_greek_question(std::string_view text) {
+  text = without_blanks(text);
+  if (!text.ends_with(';') || text.size() < 3) return false;
+  const auto lead = static_cast<unsigned char>(text[text.size() - 3]);
+  // U+0380 to U+03FF; with accents of old U+1F00 to U+1FFF, which have three bytes.
+  return lead == 0xCE || lead == 0xCF ||
+         (text.size() >= 4 && text.substr(text.size() - 4).starts_with("\xE1") && lead >= 0xBC);
+}
+
+bool has_question_mark(std::string_view text) {
+  for (auto at = text.find('?'); at != std::string_view::npos; at = text.find('?', at + 1)) {
+    // Not that of an address, nor a quoted one.
+    const auto next = text.find_first_not_of("?!)", at);
+    if (next == std::string_view::npos || kBlanks.find(text[next]) != std::string_view::npos)
+      return true;
+  }
+  return has_any(text, kAskMarks) || ends_in_greek_question(text);
 }
 
 bool is_greeting(std::string_view text) {
@@ -80,31 +207,27 @@ bool is_greeting(std::string_view text) {
 }  // namespace
 
 bool is_question(std::string_view text) {
-  if (text.find('?') != std::string_view::npos) return true;
-  const auto lower = utf8::lower_ascii(utf8::prefix(text, kCommandBytesMax));
-  return after(lower, lower, kAsking).has_value();
+  return has_question_mark(text) || after(text, kAsking).has_value();
 }
 
 Intent intent_of(std::string_view text) {
-  const auto whole = utf8::single_line(utf8::prefix(text, kCommandBytesMax));
-  std::string_view rest = whole;
-  auto lower = utf8::lower_ascii(rest);
-  if (text.size() <= kCommandBytesMax && is_greeting(rest)) return {Intent::Kind::greeting, {}};
-  while (const auto behind = after(rest, lower, kPolite)) {
-    rest = *behind;
-    lower = utf8::lower_ascii(rest);
-  }
-  const bool asks = rest.find('?') != std::string_view::npos;
-  if (text.size() <= kCommandBytesMax) {
-    if (const auto what = after(rest, lower, kRemember); what && !asks)
-      if (auto subject = bare(*what); !subject.empty())
+  auto rest = without_blanks(utf8::prefix(text, kCommandBytesMax));
+  const bool is_short = text.size() <= kCommandBytesMax;
+  const auto whole = rest;
+  while (const auto behind = after(rest, kPolite)) rest = *behind;
+  if (is_short) {
+    const bool asks = has_question_mark(rest);
+    if (const auto what = after(rest, kRemember); what && !asks)
+      if (auto subject = kept(*what); !subject.empty())
         return {Intent::Kind::remember, std::move(subject)};
-    if (const auto what = after(rest, lower, kForget); what && !asks)
+    if (const auto what = after(rest, kForget); what && !asks)
       if (auto subject = bare(*what); !subject.empty())
-        return {Intent::Kind::forget, std::move(subject)};
-    if (const auto what = after(rest, lower, kAbout))
+        return {Intent::Kind::forget, std::move(subject), unquoted(without_end(*what)).has_value()};
+    if (is_greeting(whole)) return {Intent::Kind::greeting, {}};
+    if (const auto what = after(rest, kAbout))
       if (auto subject = bare(*what); !subject.empty())
         return {Intent::Kind::question, std::move(subject)};
+    const auto lower = utf8::lower_ascii(utf8::single_line(rest));
     if (has_any(lower, kTitle)) return {Intent::Kind::title, {}};
     if (has_any(lower, kRecap)) return {Intent::Kind::recap, {}};
   }

@@ -13,12 +13,13 @@ struct Intent {
     greeting,
     recap,     // of this conversation
     title,     // for this conversation
-    remember,  // subject: what
+    remember,  // subject: what, as it was said
     forget,    // subject: what
     question,  // subject: what is asked about
   };
   Kind kind = Kind::statement;
   std::string subject;
+  bool exact = false;  // the subject stood in quotes: it is a name, not a description
 };
 
 Intent intent_of(std::string_view text);

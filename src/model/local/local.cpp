@@ -1,6 +1,8 @@
 #include "model/local/local.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include "model/local/extract.h"
 #include "model/local/found.h"
 #include "model/local/intent.h"
+#include "model/local/notes.h"
 #include "model/local/words.h"
 #include "model/tokens.h"
 
@@ -25,8 +28,11 @@ constexpr std::size_t kQuotesMax = 3;
 // Asked for: some are no use.
 constexpr std::int64_t kPassagesMax = 12;
 constexpr std::size_t kSummaryBytes = 1500;
-constexpr std::size_t kNameWords = 5;
-constexpr std::size_t kNameCharsMax = 60;
+// As many as `recall` gives: what it leaves out might be the note that counts.
+constexpr std::int64_t kNotesMax = 20;
+constexpr std::size_t kForgetTriesMax = 4;
+// What is longer is no name anybody gave a note.
+constexpr std::size_t kAliasBytesMax = 60;
 
 // In everything it says: nobody shall take it for more, and it never quotes itself.
 constexpr std::string_view kMark = "Reef's local provider, not a language model";
@@ -46,8 +52,9 @@ struct Said {
   std::string text;
 };
 
-struct Result {
+struct ToolResult {
   std::string tool;
+  std::string name;  // of the note it was called for
   std::string text;
   bool is_error = false;
 };
@@ -56,7 +63,7 @@ struct Result {
 struct Talk {
   std::vector<Said> earlier;
   std::string asked;
-  std::vector<Result> results;  // of the calls made for it
+  std::vector<ToolResult> results;  // of the calls made for it
   std::vector<session::MessagePtr> before;
 };
 
@@ -71,14 +78,20 @@ Talk read(const std::vector<session::MessagePtr>& messages) {
     talk.asked = std::string(utf8::prefix(session::text_of(*messages[i]), kAskedBytesMax));
   }
   talk.before.assign(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(last));
-  for (auto i = last; i < messages.size(); ++i)
+  std::map<std::string, std::string> names;  // by the id of the call
+  for (auto i = last; i < messages.size(); ++i) {
+    if (const auto* called = std::get_if<session::AssistantMessage>(&*messages[i]))
+      for (const auto& block : called->content)
+        if (const auto* call = std::get_if<session::ToolCallBlock>(&block))
+          names[call->id] = std::string(json::find_string(call->arguments, "name").value_or(""));
     if (const auto* result = std::get_if<session::ToolResultMessage>(&*messages[i]))
-      talk.results.push_back(
-          Result{result->tool_name, session::text_of(result->content), result->is_error});
+      talk.results.push_back(ToolResult{result->tool_name, names[result->tool_call_id],
+                                        session::text_of(result->content), result->is_error});
+  }
   return talk;
 }
 
-const Result* result_of(const Talk& talk, std::string_view tool) {
+const ToolResult* result_of(const Talk& talk, std::string_view tool) {
   const auto found = std::find_if(talk.results.begin(), talk.results.end(),
                                   [&](const auto& result) { return result.tool == tool; });
   return found == talk.results.end() ? nullptr : &*found;
@@ -96,46 +109,56 @@ std::string list_recent(const std::vector<Said>& earlier) {
   return out;
 }
 
-// The user's earlier messages that share most words with the question, best first.
-std::string quote_conversation(const std::vector<Said>& earlier,
-                               const std::set<std::string>& asked) {
+// Something that may answer a question.
+struct Quote {
+  enum class From : std::uint8_t { conversation, memory, sessions };
+  From from;
+  std::string line;
+  std::set<std::string> shared;  // the words it has, of those the question is about
+};
+
+// It has a good part of the question's words near it.
+bool answers(const Quote& quote, std::size_t asked) {
+  return quote.shared.size() * 5 >= asked * 2;
+}
+
+// It has little, but not by chance: one word of a long question is in half of all that was said.
+bool may_answer(const Quote& quote, std::size_t asked) {
+  constexpr std::size_t kFewWords = 3;
+  return quote.from == Quote::From::conversation || quote.shared.size() > 1 || asked <= kFewWords;
+}
+
+// The user's earlier messages, those that share most words with the question first.
+void add_conversation(const std::vector<Said>& earlier, const std::set<std::string>& asked,
+                      std::vector<Quote>& out) {
   Words words;
-  std::vector<std::pair<std::size_t, const Said*>> scored;
+  std::vector<std::pair<std::set<std::string>, const Said*>> found;
   for (const auto& said : earlier) {
     // A question is not an answer to itself.
     const auto kind = intent_of(said.text).kind;
     if (kind == Intent::Kind::question || kind == Intent::Kind::forget) continue;
-    if (const auto shared = words.shared(asked, said.text); shared > 0)
-      scored.emplace_back(shared, &said);
+    if (auto shared = words.shared(asked, said.text); !shared.empty())
+      found.emplace_back(std::move(shared), &said);
   }
-  if (scored.empty()) return {};
   // Ties go to the newer message: it may correct the older one.
-  std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : a.second->number > b.second->number;
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.first.size() != b.first.size() ? a.first.size() > b.first.size()
+                                            : a.second->number > b.second->number;
   });
-  std::string out = "From this conversation:";
-  for (std::size_t i = 0; i < std::min(scored.size(), kQuotesMax); ++i)
-    out += fmt::format("\nmessage {}: {}", scored[i].second->number, quote(scored[i].second->text));
-  return out;
+  for (auto& [shared, said] : found)
+    out.push_back({Quote::From::conversation,
+                   fmt::format("message {}: {}", said->number, quote(said->text)),
+                   std::move(shared)});
 }
 
-// A passage that answers has a good part of the question's words near it.
-bool answers(std::size_t shared, std::size_t asked) {
-  return shared > 0 && shared * 5 >= asked * 2;
-}
-
-std::string quote_memory(const Result& result, const std::set<std::string>& asked) {
-  if (result.is_error) return fmt::format("My memory could not be read: {}", result.text);
+void add_memory(const ToolResult& result, const std::set<std::string>& asked,
+                std::vector<Quote>& out) {
   Words words;
-  std::string out;
-  std::size_t count = 0;
-  for (const auto& note : notes_in(result.text)) {
-    if (count == kQuotesMax) break;
-    if (!answers(words.shared(asked, note.name + " " + note.content), asked.size())) continue;
-    out += fmt::format("\nnote '{}': {}", note.name, quote(note.content));
-    ++count;
-  }
-  return out.empty() ? out : "From memory:" + out;
+  for (const auto& note : notes_in(result.text))
+    if (auto shared = words.shared(asked, note.name + "\n" + note.content); !shared.empty())
+      out.push_back({Quote::From::memory,
+                     fmt::format("note '{}': {}", note.name, quote(note.content)),
+                     std::move(shared)});
 }
 
 // Worth quoting: said by somebody, not by a tool or by this provider.
@@ -147,44 +170,56 @@ bool is_testimony(const Passage& passage) {
   return passage.role != "user" || kind != Intent::Kind::forget;
 }
 
-std::string quote_sessions(const Result& result, const std::set<std::string>& asked) {
-  if (result.is_error)
-    return fmt::format("Earlier conversations could not be searched: {}", result.text);
+void add_sessions(const ToolResult& result, const std::set<std::string>& asked,
+                  std::vector<Quote>& out) {
   Words words;
-  std::string out;
   std::set<std::string> quoted;
   for (const auto& passage : passages_in(result.text)) {
-    if (quoted.size() == kQuotesMax) break;
     // To a question that was asked before, what followed is the answer.
     const bool with_next = !passage.next.empty() && is_question(passage.text) &&
                            passage.next.find(kMark) == std::string::npos;
     if (is_question(passage.text) && !with_next) continue;
     const auto shown = with_next ? passage.text + "\n" + passage.next : passage.text;
-    if (!is_testimony(passage) || words.shared(asked, shown) == 0 ||
-        !answers(words.shared(asked, passage.around), asked.size()) ||
+    if (!is_testimony(passage) || words.shared(asked, shown).empty() ||
         !quoted.insert(passage.text).second)
       continue;
-    out += fmt::format("\n{}, session {}{}: {}", passage.date, passage.session,
-                       passage.title.empty() ? "" : fmt::format(" ({})", passage.title),
-                       quote(passage.text));
-    if (with_next) out += fmt::format("\n  answered: {}", quote(passage.next));
+    auto line = fmt::format("{}, session {}{}: {}", passage.date, passage.session,
+                            passage.title.empty() ? "" : fmt::format(" ({})", passage.title),
+                            quote(passage.text));
+    if (with_next) line += fmt::format("\n  answered: {}", quote(passage.next));
+    out.push_back({Quote::From::sessions, std::move(line), words.shared(asked, passage.around)});
   }
-  return out.empty() ? out : "From earlier conversations:" + out;
 }
 
-// A short name for what is to be remembered: its first words that say something.
-std::string name_for(std::string_view content) {
-  Words words;
-  std::string name;
+std::string list_answers(const std::vector<Quote>& quotes, Quote::From from,
+                         std::string_view heading, std::size_t asked) {
+  std::string out;
   std::size_t count = 0;
-  for (const auto& place : words.places(content)) {
-    if (place.empty || count == kNameWords) continue;
-    if (!name.empty()) name += ' ';
-    name += utf8::lower_ascii(place.text);
+  for (const auto& quote : quotes) {
+    if (quote.from != from || count == kQuotesMax || !answers(quote, asked)) continue;
+    out += "\n" + quote.line;
     ++count;
   }
-  if (name.empty()) name = utf8::single_line(content);
-  return std::string(utf8::prefix_chars(name, kNameCharsMax));
+  return out.empty() ? out : std::string(heading) + out;
+}
+
+// Where nothing answers: what has the words that are in little else.
+std::string list_nearest(std::vector<Quote> quotes, std::size_t asked) {
+  std::map<std::string, double> held_by;
+  for (const auto& quote : quotes)
+    for (const auto& stem : quote.shared) ++held_by[stem];
+  const auto worth = [&, all = double(quotes.size())](const Quote& quote) {
+    double sum = 0;
+    for (const auto& stem : quote.shared) sum += std::log1p(all / held_by[stem]);
+    return sum;
+  };
+  std::erase_if(quotes, [&](const Quote& quote) { return !may_answer(quote, asked); });
+  std::stable_sort(quotes.begin(), quotes.end(),
+                   [&](const Quote& a, const Quote& b) { return worth(a) > worth(b); });
+  std::string out;
+  for (std::size_t i = 0; i < std::min(quotes.size(), kQuotesMax); ++i)
+    out += "\n" + quotes[i].line;
+  return out.empty() ? out : "The nearest I found:" + out;
 }
 
 class Answering {
@@ -204,7 +239,7 @@ class Answering {
       case Intent::Kind::remember:
         return remember(intent.subject);
       case Intent::Kind::forget:
-        return forget(intent.subject);
+        return forget(intent);
       case Intent::Kind::question:
         return answer(intent.subject);
       case Intent::Kind::statement:
@@ -245,38 +280,88 @@ class Answering {
     if (!has("remember"))
       return say(
           fmt::format("Noted as message {} and kept. {}", talk_.earlier.size() + 1, kWhatIAm));
-    LocalReply reply;
     if (const auto* done = result_of(talk_, "remember"))
       return say(done->is_error
                      ? fmt::format("I could not remember it: {}. {}", done->text, kWhatIAm)
                      : fmt::format("I will remember: {}\n\n{}", quote(subject), kSigned));
-    call(reply, "remember", {{"name", name_for(subject)}, {"content", subject}});
+    LocalReply reply;
+    const auto* recalled = result_of(talk_, "recall");
+    if (!recalled && has("recall")) {
+      call(reply, "recall", {{"query", short_name(subject)}, {"limit", kNotesMax}});
+      return reply;
+    }
+    const bool was_seen = recalled && !recalled->is_error;
+    const auto there = was_seen ? notes_in(recalled->text) : std::vector<Note>();
+    for (const auto& note : there)
+      if (note.content == subject)
+        return say(fmt::format("I remember that already, as note '{}': {}\n\n{}", note.name,
+                               quote(subject), kSigned));
+    const bool all_seen = was_seen && there.size() < static_cast<std::size_t>(kNotesMax);
+    call(reply, "remember", {{"name", free_name(subject, there, all_seen)}, {"content", subject}});
     return reply;
   }
 
-  LocalReply forget(const std::string& subject) const {
+  LocalReply forget(const Intent& intent) const {
     if (!has("forget") || !has("recall"))
       return say(fmt::format("I have no memory here to forget it from. {}", kWhatIAm));
+    std::set<std::string> refused;
+    std::string why;
+    for (const auto& result : talk_.results) {
+      if (result.tool != "forget") continue;
+      if (!result.is_error)
+        return say(
+            fmt::format("Forgotten ({}). What was said in conversations stays "
+                        "there; `reef rm ID` removes one.\n\n{}",
+                        result.text, kSigned));
+      if (!is_kept(result.text) && !is_missing(result.text))
+        return say(fmt::format("I could not forget it: {}. {}", result.text, kWhatIAm));
+      refused.insert(result.name);
+      if (is_kept(result.text)) why = result.text;
+    }
     LocalReply reply;
-    if (const auto* done = result_of(talk_, "forget"))
-      return say(done->is_error
-                     ? fmt::format("I could not forget it: {}. {}", done->text, kWhatIAm)
-                     : fmt::format("Forgotten ({}). What was said in conversations stays "
-                                   "there; `reef rm ID` removes one.\n\n{}",
-                                   done->text, kSigned));
     const auto* recalled = result_of(talk_, "recall");
     if (!recalled) {
-      call(reply, "recall", {{"query", subject}, {"limit", 1}});
+      call(reply, "recall", {{"query", intent.subject}, {"limit", kNotesMax}});
       return reply;
     }
-    Words words;
-    const auto wanted = words.of(subject);
-    const auto notes = recalled->is_error ? std::vector<Note>() : notes_in(recalled->text);
-    if (notes.empty() ||
-        !answers(words.shared(wanted, notes[0].name + " " + notes[0].content), wanted.size()))
-      return say(fmt::format("I have no note about {}. {}", quote(subject), kWhatIAm));
-    call(reply, "forget", {{"name", notes[0].name}});
+    if (recalled->is_error)
+      return say(fmt::format("My memory could not be read: {}. {}", recalled->text, kWhatIAm));
+    auto found = notes_in(recalled->text);
+    const bool any = !found.empty();
+    std::erase_if(found, [&](const Note& note) { return refused.contains(note.name); });
+    const auto meant = meant_by(intent.subject, intent.exact, found);
+    auto name = meant.note ? meant.note->name : std::string();
+    // Aliases are not shown, and more than the words of a content they say what is meant.
+    if (name.empty() || meant.by != Meant::By::name)
+      if (auto alias = intent.exact ? intent.subject : as_name(intent.subject);
+          (any || intent.exact) && !alias.empty() && alias.size() <= kAliasBytesMax &&
+          !refused.contains(alias))
+        name = std::move(alias);
+    if (name.empty() || refused.size() >= kForgetTriesMax)
+      return say(not_forgotten(intent.subject, meant, why));
+    call(reply, "forget", {{"name", name}});
     return reply;
+  }
+
+  static std::string not_forgotten(const std::string& subject, const Meant& meant,
+                                   const std::string& why) {
+    if (meant.nearest.empty())
+      return why.empty() ? fmt::format("I have no note about {}. {}", quote(subject), kWhatIAm)
+                         : fmt::format("I could not forget it: {}. {}", why, kWhatIAm);
+    std::string out =
+        meant.by == Meant::By::nothing
+            ? fmt::format("I forgot nothing: no note is clearly about {}.", quote(subject))
+            : fmt::format("I forgot nothing: {} may mean several notes.", quote(subject));
+    out += " The nearest:";
+    for (std::size_t i = 0; i < std::min(meant.nearest.size(), kQuotesMax); ++i)
+      out +=
+          fmt::format("\nnote '{}': {}", meant.nearest[i]->name, quote(meant.nearest[i]->content));
+    const auto& first = meant.nearest.front()->name;
+    out += fmt::format(
+        "\nTo forget one, give its name in quotes: forget \"{}\". In a shell: reef memory forget "
+        "\"{}\"\n\n{}",
+        first, first, kSigned);
+    return out;
   }
 
   LocalReply answer(const std::string& subject) const {
@@ -288,13 +373,31 @@ class Answering {
       if (!reply.calls.empty()) return reply;
     }
     Words words;
-    const auto asked = words.of(subject);
-    std::vector<std::string> parts;
-    parts.push_back(quote_conversation(talk_.earlier, asked));
-    if (const auto* recalled = result_of(talk_, "recall"))
-      parts.push_back(quote_memory(*recalled, asked));
-    if (const auto* found = result_of(talk_, "search_sessions"))
-      parts.push_back(quote_sessions(*found, asked));
+    const auto asked = words.telling(subject);
+    std::vector<std::string> failures;
+    std::vector<Quote> quotes;
+    add_conversation(talk_.earlier, asked, quotes);
+    if (const auto* recalled = result_of(talk_, "recall")) {
+      if (recalled->is_error)
+        failures.push_back(fmt::format("My memory could not be read: {}", recalled->text));
+      else
+        add_memory(*recalled, asked, quotes);
+    }
+    if (const auto* found = result_of(talk_, "search_sessions")) {
+      if (found->is_error)
+        failures.push_back(
+            fmt::format("Earlier conversations could not be searched: {}", found->text));
+      else
+        add_sessions(*found, asked, quotes);
+    }
+    using From = Quote::From;
+    std::vector<std::string> parts = {
+        list_answers(quotes, From::conversation, "From this conversation:", asked.size()),
+        list_answers(quotes, From::memory, "From memory:", asked.size()),
+        list_answers(quotes, From::sessions, "From earlier conversations:", asked.size())};
+    std::erase(parts, "");
+    if (parts.empty()) parts.push_back(list_nearest(std::move(quotes), asked.size()));
+    parts.insert(parts.end(), failures.begin(), failures.end());
     std::erase(parts, "");
     if (parts.empty())
       return say(fmt::format("Nothing {} answers that. {}",

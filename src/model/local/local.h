@@ -5,6 +5,8 @@
 //
 //   intent.h    what a message asks for
 //   words.h     words as search sees them
+//   found.h     what the tools answered
+//   notes.h     names of notes, and which one is meant
 //   extract.h   summaries and titles
 #pragma once
 

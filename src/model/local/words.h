@@ -18,12 +18,17 @@ class Words {
     std::string stem;
     std::string_view text;  // as it was written, in the text that was given
     bool empty = false;     // says nothing of its own
+    bool pair = false;      // of a script without spaces: this character and the next
   };
   // In order; identifiers count once, as a whole or by part as they were written.
   std::vector<Place> places(std::string_view text);
   std::set<std::string> of(std::string_view text);
-  // How many of `wanted` the text has.
-  std::size_t shared(const std::set<std::string>& wanted, std::string_view text);
+  // Those a question is about, without what people say around it ("can you tell me again"); all of
+  // them when there are no others.
+  std::set<std::string> telling(std::string_view text);
+  // Those of `wanted` the text has.
+  std::set<std::string> shared(const std::set<std::string>& wanted, std::string_view text);
+  bool has_all(const std::set<std::string>& wanted, std::string_view text);
 
  private:
   search::Tokenizer tokenizer_;
