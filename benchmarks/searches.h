@@ -18,8 +18,11 @@ inline constexpr std::size_t kStarts = 5;
 
 // The daemon on transcripts, asked over its socket: 20 hits with their windows.
 struct DaemonSearches {
-  Samples searches;  // from the request to the answer, as objects, at the client
-  Samples inside;    // of that in the daemon, windows included
+  Samples inside;    // the daemon, windows included, asked one question after the other
+  Samples received;  // from the request to the last byte of the answer at the other end
+  // The same at a client that makes objects of every answer before it asks again.
+  Samples inside_unhurried;
+  Samples as_objects;
   Nanos rebuild{0};  // from the start without an index to the first answer
   Nanos restart{0};  // with one: the median of kStarts
   Nanos slowest_restart{0};

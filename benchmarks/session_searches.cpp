@@ -6,6 +6,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 
 #include "process.h"
 #include "searches.h"
@@ -56,15 +58,41 @@ Result<double> write_sessions(const Corpus& corpus, const std::string& sessions)
   return bytes / kMiB;
 }
 
+protocol::ClientMessage request_for(std::string query) {
+  protocol::ClientMessage message;
+  message.mutable_search_sessions()->set_query(std::move(query));
+  message.mutable_search_sessions()->set_limit(kHits);
+  return message;
+}
+
+// Of an answer's bytes, without looking at the rest.
+Result<Nanos> inside_of(std::string_view payload) {
+  using google::protobuf::internal::WireFormatLite;
+  using Results = protocol::SearchResults;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(payload.data()),
+                                            static_cast<int>(payload.size()));
+  std::uint32_t bytes = 0;
+  const auto is = [](std::uint32_t tag, int field) {
+    return WireFormatLite::GetTagFieldNumber(tag) == field;
+  };
+  if (is(in.ReadTag(), protocol::ServerMessage::kSearchResultsFieldNumber) &&
+      in.ReadVarint32(&bytes))
+    while (const auto tag = in.ReadTag()) {
+      std::uint64_t micros = 0;
+      if (is(tag, Results::kMicrosecondsFieldNumber) && in.ReadVarint64(&micros))
+        return Nanos(std::chrono::microseconds(micros));
+      if (!WireFormatLite::SkipField(&in, tag)) break;
+    }
+  return Error(Errc::internal, "search: the answer is no page of hits");
+}
+
 struct Took {
   Nanos all;
   Nanos inside;  // the daemon
 };
 
 Task<Result<Took>> search(client::Client& client, std::string query) {
-  protocol::ClientMessage message;
-  message.mutable_search_sessions()->set_query(std::move(query));
-  message.mutable_search_sessions()->set_limit(kHits);
+  auto message = request_for(std::move(query));
   const auto began = now();
   REEF_CO_TRY(const auto answer, co_await client.request(std::move(message),
                                                          client::Client::Repeat::never, kPatience));
@@ -95,6 +123,30 @@ Status wait_for_merges(const std::string& index) {
   return Ok{};
 }
 
+// One question after the other, as the others are asked.
+Status ask_in_a_row(const daemon::Home& home, const std::vector<std::string>& queries,
+                    DaemonSearches& out) {
+  REEF_TRY(auto connection, PlainConnection::connect(home));
+  std::vector<std::string> frames;
+  for (const auto& query : queries)
+    frames.push_back(transport::make_frame(request_for(query).SerializeAsString()));
+  Rounds received(queries.size()), inside(queries.size());
+  for (std::size_t round = 0; round <= kQueryRounds; ++round)
+    for (std::size_t q = 0; q < frames.size(); ++q) {
+      const auto began = now();
+      REEF_TRY(const auto payload, connection.ask(frames[q]));
+      const auto took = now() - began;
+      REEF_TRY(const auto daemon, inside_of(payload));
+      REEF_CHECK(check_interrupted());
+      if (round == 0) continue;
+      received.add(q, took);
+      inside.add(q, daemon);
+    }
+  out.received = received.medians();
+  out.inside = inside.medians();
+  return Ok{};
+}
+
 Task<Status> ask_all(Executor loop, const daemon::Home& home,
                      const std::vector<std::string>& queries, DaemonSearches& out) {
   client::Client client(loop, endpoint_of(home));
@@ -109,8 +161,8 @@ Task<Status> ask_all(Executor loop, const daemon::Home& home,
       all.add(q, took.all);
       inside.add(q, took.inside);
     }
-  out.searches = all.medians();
-  out.inside = inside.medians();
+  out.as_objects = all.medians();
+  out.inside_unhurried = inside.medians();
   client.close();
   co_return Ok{};
 }
@@ -153,6 +205,7 @@ Result<DaemonSearches> measure_daemon(const Corpus& corpus, const std::string& s
     REEF_TRY(out.rebuild, start_and_ask(home, queries.front(), daemon));
     REEF_CHECK(wait_for_merges(home.index()));
     settle();
+    REEF_CHECK(ask_in_a_row(home, queries, out));
     REEF_CHECK(run_on_loop([&](Executor loop) { return ask_all(loop, home, queries, out); }));
     REEF_TRY(const auto used, resident(daemon->process.pid()));
     out.resident_mib = used.all_mib;

@@ -116,18 +116,22 @@ Result<PlainConnection> PlainConnection::connect(const daemon::Home& home) {
   return PlainConnection(std::move(fd));
 }
 
-Status PlainConnection::exchange(std::string_view frame) {
+Result<std::string_view> PlainConnection::ask(std::string_view frame) {
   if (::write(fd_.get(), frame.data(), frame.size()) != static_cast<ssize_t>(frame.size()))
     return sys_error(errno, "send a frame");
-  transport::FrameReader frames;
   for (;;) {
-    char buffer[256];
-    const auto got = ::read(fd_.get(), buffer, sizeof buffer);
+    REEF_TRY(const auto payload, frames_.next());
+    if (payload) return *payload;
+    const auto got = ::read(fd_.get(), buffer_.data(), buffer_.size());
     if (got <= 0) return sys_error(got == 0 ? ECONNRESET : errno, "receive a frame");
-    frames.feed(std::string_view(buffer, static_cast<std::size_t>(got)));
-    REEF_TRY(const auto payload, frames.next());
-    if (payload) return Ok{};
+    frames_.feed(std::string_view(buffer_).substr(0, static_cast<std::size_t>(got)));
   }
+}
+
+Status PlainConnection::exchange(std::string_view frame) {
+  REEF_TRY(const auto payload, ask(frame));
+  static_cast<void>(payload);
+  return Ok{};
 }
 
 std::string ping_frame() {

@@ -13,6 +13,7 @@
 #include "client/client.h"
 #include "daemon/home.h"
 #include "measure.h"
+#include "transport/frame.h"
 
 namespace reef::benchmarks {
 
@@ -57,12 +58,16 @@ class PlainConnection {
  public:
   static Result<PlainConnection> connect(const daemon::Home& home);
 
-  // Writes a frame, waits for one frame.
+  // Writes a frame, waits for one frame. Its payload is good until the next call.
+  Result<std::string_view> ask(std::string_view frame);
   Status exchange(std::string_view frame);
 
  private:
+  static constexpr std::size_t kReadBytes = 256U << 10;
   explicit PlainConnection(Fd fd) : fd_(std::move(fd)) {}
   Fd fd_;
+  transport::FrameReader frames_{std::size_t{1} << 20};
+  std::string buffer_ = std::string(kReadBytes, '\0');
 };
 
 // The bytes of a Ping as the client library sends it.
