@@ -292,7 +292,7 @@ void add_others(search::Searcher& searcher, const search::Filter& filter, std::s
   };
   std::unordered_set<std::uint64_t> known;
   for (const auto& one : out.hits) known.insert(name_of(one.hit));
-  const auto least = out.hits.back().score;
+  const auto least = out.hits.empty() ? 0 : out.hits.back().score;
   for (const auto& hit : searcher.best(filter, wanted + 1, by_session ? 1 : 0)) {
     if (known.contains(name_of(hit))) continue;
     out.more = out.hits.size() == wanted;

@@ -10,13 +10,24 @@ constexpr std::size_t kWorthAll = 96;
 
 }  // namespace
 
-void Gathered::finish() {
-  std::sort(all_.begin(), all_.end(), [](const One& a, const One& b) {
-    return a.document != b.document ? a.document < b.document : a.impact > b.impact;
-  });
+Gathered::Builder::Builder(std::uint32_t documents, std::uint64_t postings) {
+  constexpr std::uint64_t kSortingCosts = 16;
+  if (postings * kSortingCosts > documents) by_document_.resize(documents);
+}
+
+std::shared_ptr<const Gathered> Gathered::Builder::finish() {
+  auto out = std::make_shared<Gathered>();
+  for (std::uint32_t document = 0; document < by_document_.size(); ++document)
+    if (by_document_[document] > 0) found_.push_back({document, by_document_[document]});
+  if (by_document_.empty())
+    std::sort(found_.begin(), found_.end(), [](const One& a, const One& b) {
+      return a.document != b.document ? a.document < b.document : a.impact > b.impact;
+    });
   const auto same = [](const One& a, const One& b) { return a.document == b.document; };
-  all_.erase(std::unique(all_.begin(), all_.end(), same), all_.end());
-  for (const auto& one : all_) bound_ = std::max(bound_, one.impact);
+  found_.erase(std::unique(found_.begin(), found_.end(), same), found_.end());
+  for (const auto& one : found_) out->bound_ = std::max(out->bound_, one.impact);
+  out->all_ = std::move(found_);
+  return out;
 }
 
 Matcher::Matcher(const Clause& clause, float weight, std::vector<Leaf> leaves,

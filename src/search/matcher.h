@@ -1,6 +1,7 @@
 // One clause of a query in one segment: which documents match, and what that is worth.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -13,16 +14,30 @@
 
 namespace reef::search {
 
-// What many rare terms find, read once for a whole search: documents in order, each with the most
-// any of the terms is worth in it.
+// What many terms find, read once for a whole search: documents in order, each with the most any of
+// the terms is worth in it.
 class Gathered {
  public:
   struct One {
     std::uint32_t document;
     float impact;
   };
-  void add(std::uint32_t document, float impact) { all_.push_back({document, impact}); }
-  void finish();  // before what follows
+  // Of a segment with so many documents; about so many postings will come.
+  class Builder {
+   public:
+    Builder(std::uint32_t documents, std::uint64_t postings);
+    void add(std::uint32_t document, float impact) {
+      if (by_document_.empty())
+        found_.push_back({document, impact});
+      else
+        by_document_[document] = std::max(by_document_[document], impact);
+    }
+    std::shared_ptr<const Gathered> finish();
+
+   private:
+    std::vector<float> by_document_;  // where that is less to go through than sorting
+    std::vector<One> found_;
+  };
 
   std::span<const One> all() const { return all_; }
   float bound() const { return bound_; }

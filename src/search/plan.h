@@ -31,6 +31,7 @@ class Searcher::Top {
 
   bool grouped() const { return per_group_max_ > 0; }
   std::size_t limit() const { return limit_; }
+  std::size_t per_group_max() const { return per_group_max_; }
   // For another thread, which looks at other documents: what is below the threshold of one is below
   // that of both. Not of grouped ones.
   Top helper(std::atomic<float>& shared) {

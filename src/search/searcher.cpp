@@ -4,8 +4,10 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "base/helper.h"
@@ -19,7 +21,7 @@ namespace {
 // A related form ("painted" for "painting"), or a longer word for a prefix.
 constexpr float kFormWeight = 0.8F;
 // A prefix looks at this many terms of a segment; where it is demanded or forbidden, at all that
-// are likely to be there. The most frequent ones are walked, of the others all is read at once.
+// are likely to be there. Few are walked side by side, of many all is read at once.
 constexpr std::size_t kPrefixTermsRead = 8192;
 constexpr std::size_t kPrefixTermsReadMax = 1U << 20;
 constexpr std::size_t kPrefixTermsWalked = 64;
@@ -109,24 +111,24 @@ void Searcher::choose_clauses() {
 std::shared_ptr<const Gathered> Searcher::gather_rare(const Unit& unit,
                                                       std::vector<Found>& found) const {
   if (found.size() <= kPrefixTermsWalked) return nullptr;
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Found& a, const Found& b) { return a.df > b.df; });
   const auto& source = *unit.source;
   const auto lengths = source.lengths();
-  auto out = std::make_shared<Gathered>();
-  for (auto at = kPrefixTermsWalked; at < found.size(); ++at) {
+  std::uint64_t postings = 0;
+  for (const auto& term : found) postings += term.df;
+  Gathered::Builder builder(source.size(), postings);
+  // The first is walked all the same: whoever asks finds a term.
+  for (std::size_t at = 1; at < found.size(); ++at) {
     const auto& term = found[at];
     auto cursor = source.file
                       ? Cursor(*source.file, term.entry, 1)
                       : Cursor(*source.memory, term.memory_term, scales_.impact_max(), false);
     cursor.visit(0, source.size(), [&](const auto* documents, const auto* payloads, auto count) {
       for (std::uint32_t i = 0; i < count; ++i)
-        out->add(documents[i], term.weight * scales_.impact(lengths, documents[i], payloads[i]));
+        builder.add(documents[i], term.weight * scales_.impact(lengths, documents[i], payloads[i]));
     });
   }
-  out->finish();
-  found.resize(kPrefixTermsWalked);
-  return out;
+  found.resize(1);
+  return builder.finish();
 }
 
 bool Searcher::knows(std::size_t clause) const {
@@ -494,11 +496,35 @@ void Searcher::run_all(Plan& plan, Top& top) {
   }
 }
 
+// Rows decide: each is looked at once here, not wherever Top would compare two.
 void Searcher::run_everything(Plan& plan, Top& top) {
+  const bool one_each = top.per_group_max() == 1;
+  std::vector<Hit> newest;
+  auto oldest = std::numeric_limits<std::int64_t>::min();
+  std::optional<Hit> of_group;  // groups stand together, but for those in memory
   for (const auto& [begin, end] : plan.ranges)
-    for (auto document = begin; document < end; ++document)
-      if (plan.allowed(document) && !plan.is_excluded(document))
-        top.offer({.unit = plan.unit, .document = document});
+    for (auto document = begin; document < end; ++document) {
+      const Hit hit{
+          .unit = plan.unit, .document = document, .row = plan.where->source->row(document)};
+      const bool same = one_each && of_group && of_group->row.group == hit.row.group;
+      if (same ? better(*of_group, hit) : hit.row.time_ms < oldest) continue;
+      if (!plan.allowed(document) || plan.is_excluded(document)) continue;
+      if (one_each) {
+        if (of_group && !same) top.offer(*of_group);
+        of_group = hit;
+      } else if (top.grouped()) {
+        top.offer(hit);
+      } else {
+        newest.push_back(hit);
+        if (newest.size() / 2 < top.limit()) continue;
+        const auto last = newest.begin() + static_cast<std::ptrdiff_t>(top.limit() - 1);
+        std::nth_element(newest.begin(), last, newest.end(), better);
+        oldest = last->row.time_ms;
+        newest.resize(top.limit());
+      }
+    }
+  if (of_group) top.offer(*of_group);
+  for (const auto& hit : newest) top.offer(hit);
 }
 
 void Searcher::Scorer::score(Hit& hit) {

@@ -119,7 +119,7 @@ class Searcher {
   class RoughFirst;
 
   std::vector<Found> find(const Unit& unit, const Clause& clause);
-  // Leaves the most frequent terms of a prefix; what the others find is gathered.
+  // Of many terms of a prefix leaves one; what the others find is gathered.
   std::shared_ptr<const Gathered> gather_rare(const Unit& unit, std::vector<Found>& found) const;
   void choose_clauses();
   std::vector<Matcher> matchers(std::size_t unit, bool with_excluded) const;
