@@ -143,7 +143,7 @@ Result<Asked> ask(const std::string& directory) {
     for (std::size_t q = 0; q < queries.size(); ++q) {
       const auto start = now();
       const auto query = search::parse_query(queries[q]);
-      const auto hits = opened.index->prepare(query).best({}, kHits, 0);
+      const auto hits = opened.index->prepare(query).best({}, kHits);
       if (round > 0) rounds.add(q, now() - start);
       if (out.first_ms == 0) out.first_ms = in_ms(now() - began);
     }

@@ -463,7 +463,7 @@ int main(int argc, char** argv) {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return usage(error.what());
+    return usage(error.what(), search->parsed() ? "search " : "");
   }
 
   reef::protocol::silence_library_log();
@@ -566,6 +566,9 @@ int main(int argc, char** argv) {
   for (const auto& group : groups)
     if (group->parsed()) return group->run(context);
   if (search->parsed()) {
+    if (searching.from_stdin && !search_words.empty())
+      return usage("--stdin takes its questions from standard input; leave out the words",
+                   "search ");
     for (const auto& word : search_words)
       searching.query += (searching.query.empty() ? "" : " ") + word;
     searching.by_session = !search_group.empty();

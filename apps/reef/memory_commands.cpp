@@ -242,7 +242,7 @@ MemoryCommands::MemoryCommands(CLI::App& app, bool& json) {
   o.recall = add("recall", "Find entries by words, best first",
                  "reef memory recall where is the deploy key --limit 3");
   o.recall->add_option("QUERY", o.words, "What to look for")->required();
-  o.recall->add_option("--limit", o.limit, "At most so many (default 5, at most 100)");
+  o.recall->add_option("--limit", o.limit, "At most so many (default 5)");
   o.remember = with_name(add("remember", "Keep a note, or give an old one a new text",
                              "reef memory remember deploy-key 'in the blue vault' --alias vault"));
   o.remember->add_option("TEXT", o.content, "The note; without it or with - standard input");

@@ -27,9 +27,16 @@ Result<SearchArguments> split_search(const CLI::App& search,
                    fmt::format("search has no option {}; words that begin with -- go behind a --: "
                                "reef search -- {}",
                                utf8::excerpt(*at), utf8::excerpt(*at)));
+    const bool takes_one = option->get_items_expected_max() > 0;
+    const bool is_short = !at->starts_with("--");
+    if (takes_one && is_short && equals != std::string::npos) {
+      // Of -a=x the parser would take "=x".
+      out.rest.push_back(fmt::format("--{}{}", option->get_lnames().front(), at->substr(equals)));
+      continue;
+    }
     out.rest.push_back(*at);
-    const bool takes_one = option->get_items_expected_max() > 0 && equals == std::string::npos;
-    if (takes_one && at + 1 != arguments.end()) out.rest.push_back(*++at);
+    if (takes_one && equals == std::string::npos && at + 1 != arguments.end())
+      out.rest.push_back(*++at);
   }
   return out;
 }

@@ -23,8 +23,12 @@ recall::RowTest seen_by(const runtime::Caller& caller) {
   };
 }
 
+bool sees_gone(const runtime::Caller& caller) {
+  return caller.agent.sight != Sight::own;
+}
+
 bool sees_unknown(const runtime::Caller& caller) {
-  return caller.agent.sight != Sight::own || caller.sender == runtime::kDefaultSender;
+  return sees_gone(caller) || caller.sender == runtime::kDefaultSender;
 }
 
 }  // namespace reef::hooks

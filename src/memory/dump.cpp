@@ -26,6 +26,7 @@ constexpr std::array<Section, 3> kSections{Section{Kind::note, "notes", "Notes"}
                                            Section{Kind::archive, "archives", "Archives"},
                                            Section{Kind::topic, "topics", "Topics"}};
 constexpr std::string_view kEnding = ".md";
+constexpr std::string_view kTemp = ".tmp";
 constexpr std::string_view kSummary = "SUMMARY.md";
 constexpr std::string_view kState = "memory.json";
 constexpr std::string_view kBook = "book.toml";
@@ -306,20 +307,21 @@ bool exists(Files& files, const std::string& path) {
   return files.stat_path(path).ok();
 }
 
+Status put_temp(Files& files, const std::string& temp, std::string_view bytes) {
+  REEF_TRY(const Fd fd, files.open(temp, Files::Open::create));
+  return write_all(files, fd.get(), bytes);
+}
+
 // Whole or not at all, and untouched when it says the same already.
 Status put_file(Files& files, const std::string& path, std::string_view bytes) {
   if (const auto there = read_all(files, path); there && *there == bytes) return Ok{};
-  const auto temp = path + ".tmp";
+  const auto temp = path + std::string(kTemp);
   static_cast<void>(files.remove(temp).ok());
-  {
-    REEF_TRY(const Fd fd, files.open(temp, Files::Open::create));
-    auto written = write_all(files, fd.get(), bytes);
-    if (!written) {
-      static_cast<void>(files.remove(temp).ok());
-      return std::move(written).error().with("write " + path);
-    }
-  }
-  return files.rename(temp, path);
+  auto put = put_temp(files, temp, bytes);
+  if (put) put = files.rename(temp, path);
+  if (put) return put;
+  static_cast<void>(files.remove(temp).ok());
+  return std::move(put).error().with("write " + path);
 }
 
 // The files in a section's folder; none when there is no folder.
@@ -436,13 +438,27 @@ Result<std::set<std::string>> replaceable(Files& files, const std::string& folde
   return old;
 }
 
+// Where a folder or a device stands, no file can be put: found out only on the way, the tree would
+// be half of one dump and half of another.
+Status check_places(Files& files, const std::string& folder, const std::vector<TreeFile>& tree) {
+  for (const auto& file : tree) {
+    for (const auto& path : {file.path, file.path + std::string(kTemp)}) {
+      const auto there = files.stat_path(fmt::format("{}/{}", folder, path));
+      if (!there || there->regular) continue;
+      return no_dumps(folder, path, there->directory ? "it is a folder" : "it is no file");
+    }
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 Status write_tree(Files& files, const std::string& folder, const Contents& contents) {
+  const auto tree = to_tree(contents);
+  REEF_CHECK(check_places(files, folder, tree));
   REEF_TRY(auto old, replaceable(files, folder, contents));
   REEF_CHECK(make_directories(files, folder));
   // New files first and old ones gone last: whatever happens in between, every entry is there.
-  const auto tree = to_tree(contents);
   for (const auto& file : tree) {
     const auto slash = file.path.find('/');
     if (slash != std::string::npos)

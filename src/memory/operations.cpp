@@ -207,9 +207,20 @@ Status check_new_name(std::string_view what, std::string_view name, const Bearer
                fmt::format("{} '{}' is there more than once", what, utf8::excerpt(name)));
 }
 
+// A file that was moved to another folder: its entry is still the same one. Of another memory an
+// entry may have the same id by chance, hardly the same time or name, too.
+Status check_kind(const Entry& entry, const Entry& before) {
+  const bool same = entry.created_at == before.created_at || entry.name == before.name;
+  if (!same || entry.kind == before.kind) return Ok{};
+  return Error(Errc::invalid, fmt::format("it is kept as {}, and cannot become {}: the kind never "
+                                          "changes; a new entry has no Id",
+                                          name_of(before.kind), name_of(entry.kind)));
+}
+
 // Of an entry that comes with a load, what `before`, which has its id, does not have: a file of
 // somebody else may go beyond our limits, and must outlive its own dump.
 Status check_news(const Entry& entry, const Entry* before, const Bearers& bearers) {
+  if (before) REEF_CHECK(check_kind(entry, *before));
   if (!before || entry.name != before->name)
     REEF_CHECK(check_new_name("name", entry.name, bearers));
   if (!before || entry.content != before->content) REEF_CHECK(check_content(entry.content));

@@ -11,8 +11,9 @@ namespace {
 using client::Client;
 
 constexpr std::uint32_t kHits = 3;
-// Of a memory, so that archives between them do not take the notes' place.
+// Of a memory, at first: archives between the notes are left out afterwards.
 constexpr std::uint32_t kEntriesAsked = 20;
+constexpr std::uint32_t kEntriesGrowth = 10;
 constexpr std::size_t kHitBytesMax = 600;
 
 // Of the conversation's current session, else of its agent.
@@ -40,23 +41,41 @@ void add(std::string& into, std::string_view where, std::string_view text) {
   into += fmt::format("- {}: {}\n", where, utf8::excerpt(utf8::single_line(text), kHitBytesMax));
 }
 
+using Entries = std::vector<protocol::MemoryEntry>;
+
+// The best kHits that are no archives.
+Entries notes_of(protocol::MemoryList list) {
+  Entries notes;
+  for (auto& entry : *list.mutable_entries()) {
+    if (entry.kind() == "archive") continue;
+    notes.push_back(std::move(entry));
+    if (notes.size() == kHits) break;
+  }
+  return notes;
+}
+
+// Asks for more until there are enough, or no more: any number of archives may stand before them.
+Task<Entries> find_notes(Client& client, std::string agent, std::string words) {
+  for (std::uint32_t asked = kEntriesAsked;; asked *= kEntriesGrowth) {
+    protocol::ClientMessage message;
+    auto& recall = *message.mutable_recall();
+    recall.set_agent(agent);
+    recall.set_query(words);
+    recall.set_limit(asked);
+    auto found = co_await client.memories(std::move(message));
+    if (!found) co_return Entries();
+    const bool all = static_cast<std::uint32_t>(found->entries_size()) < asked;
+    auto notes = notes_of(*std::move(found));
+    if (all || notes.size() == kHits) co_return notes;
+  }
+}
+
 // Notes. Archives are of anybody's conversations, and a client is shown all of them; what this
 // sender may be told of conversations comes with from_sessions(), summaries and all.
 Task<void> from_memory(Client& client, const Survey& who, const std::string& words,
                        std::string& into) {
-  protocol::ClientMessage message;
-  auto& recall = *message.mutable_recall();
-  recall.set_agent(who.agent);
-  recall.set_query(words);
-  recall.set_limit(kEntriesAsked);
-  const auto found = co_await client.memories(std::move(message));
-  if (!found) co_return;
-  std::uint32_t left = kHits;
-  for (const auto& entry : found->entries()) {
-    if (entry.kind() == "archive") continue;
-    add(into, fmt::format("memory '{}'", entry.name()), entry.content());
-    if (--left == 0) break;
-  }
+  for (const auto& note : co_await find_notes(client, who.agent, words))
+    add(into, fmt::format("memory '{}'", note.name()), note.content());
 }
 
 Task<void> from_sessions(Client& client, const Survey& who, const std::string& words,

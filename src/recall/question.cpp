@@ -94,7 +94,7 @@ std::string as_words(const search::Condition& condition) {
 bool take(Question& question, const search::Condition& condition) {
   const bool plain = condition.subject.empty() && condition.op == ":";
   if (condition.name == "role") {
-    const auto role = role_from(condition.value);
+    const auto role = role_from(utf8::lower_ascii(condition.value));
     if (!plain || !role) return false;
     (condition.negated ? question.not_roles : question.roles).push_back(*role);
     return true;
@@ -180,7 +180,7 @@ double fit(const DateHint& hint, TimePoint time) {
 }
 
 void look_for(Question& question, std::string_view text) {
-  for (auto& clause : search::parse_query(text).clauses)
+  for (auto& clause : search::parse_query(text, {.exclusions_alone = true}).clauses)
     if (question.words.clauses.size() < search::kClausesReadMax)
       question.words.clauses.push_back(std::move(clause));
 }
@@ -193,7 +193,7 @@ void settle(Question& question, bool conditions) {
   });
   question.words.everything = nothing && conditions;
   if (nothing && !conditions)
-    for (auto& clause : clauses) clause.occur = Occur::optional;
+    for (auto& clause : clauses) clause.occur = search::occur_of_words(clause.kind);
 }
 
 Question parse_question(std::string_view text, bool last_word_is_prefix) {
@@ -201,6 +201,7 @@ Question parse_question(std::string_view text, bool last_word_is_prefix) {
   search::QueryOptions options;
   options.condition_names = kConditions;
   options.last_word_is_prefix = last_word_is_prefix;
+  options.exclusions_alone = true;
   question.words = search::parse_query(text, options);
   std::string said(text);  // but for conditions, which say where to look and not what for
   for (const auto& condition : std::exchange(question.words.conditions, {})) {

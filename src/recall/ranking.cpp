@@ -293,7 +293,7 @@ void add_others(search::Searcher& searcher, const search::Filter& filter, std::s
   std::unordered_set<std::uint64_t> known;
   for (const auto& one : out.hits) known.insert(name_of(one.hit));
   const auto least = out.hits.empty() ? 0 : out.hits.back().score;
-  for (const auto& hit : searcher.best(filter, wanted + 1, by_session ? 1 : 0)) {
+  for (const auto& hit : searcher.best(filter, wanted + 1, by_session)) {
     if (known.contains(name_of(hit))) continue;
     out.more = out.hits.size() == wanted;
     if (out.more) return;
@@ -305,7 +305,7 @@ void add_others(search::Searcher& searcher, const search::Filter& filter, std::s
 Ranking newest(search::Searcher& searcher, const search::Filter& filter, std::size_t wanted,
                bool by_session) {
   Ranking out;
-  auto hits = searcher.best(filter, wanted + 1, by_session ? 1 : 0);
+  auto hits = searcher.best(filter, wanted + 1, by_session);
   out.more = hits.size() > wanted;
   if (out.more) hits.pop_back();
   for (const auto& hit : hits) out.hits.push_back({hit, 0});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <fstream>
+#include <map>
 #include <tuple>
 #include <unistd.h>
 
@@ -541,6 +542,12 @@ Task<Status> Recall::wait_until_caught_up() {
 
 namespace {
 
+// What a session has one of: said twice, either is meant.
+bool has_one_value(std::string_view condition) {
+  return condition == "agent" || condition == "sender" || condition == "key" ||
+         condition == "status" || condition == "source";
+}
+
 // Which groups may be looked at; nullopt: all.
 std::optional<search::GroupSet> groups_for(const session::Sessions& sessions,
                                            const search::Index& index, const Question& question,
@@ -665,15 +672,23 @@ Task<Result<Answer>> Recall::search(Ask ask) {
   if (ask.allowed) tests.push_back(ask.allowed);
   bool conditions = !question.roles.empty() || !question.not_roles.empty() || question.before ||
                     question.after || !question.sessions.empty() || !question.not_sessions.empty();
+  std::map<std::string, std::vector<RowTest>> one_of;
   for (const auto& text : question.filters) {
     auto made = ask.filter ? ask.filter(text) : Error(Errc::invalid, "nobody knows these filters");
-    if (made) {
-      tests.push_back(*std::move(made));
-      conditions = true;
-    } else {
+    if (!made) {
       look_for(question, text);
+      continue;
     }
+    conditions = true;
+    if (const auto name = text.substr(0, text.find(':')); has_one_value(name))
+      one_of[name].push_back(*std::move(made));
+    else
+      tests.push_back(*std::move(made));
   }
+  for (auto& [name, any] : one_of)
+    tests.emplace_back([any = std::move(any)](const session::Row& row) {
+      return std::any_of(any.begin(), any.end(), [&](const auto& test) { return test(row); });
+    });
   settle(question, conditions);
   const auto limit = std::clamp<std::size_t>(ask.limit, 1, kHitsMax);
   const auto wanted = ask.offset + limit;

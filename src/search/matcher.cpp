@@ -39,7 +39,11 @@ Matcher::Matcher(const Clause& clause, float weight, std::vector<Leaf> leaves,
       lengths_(lengths),
       leaves_(std::move(leaves)),
       gathered_(std::move(gathered)) {
+  if (phrase_) words_ = clause.terms.size();
+  // All words of a phrase but the last have one leaf: what that is worth is the most.
+  const bool several = phrase_ && words_ > 1;
   for (const auto& leaf : leaves_) {
+    if (several && leaf.word + 1 == words_ && leaves_.size() > words_) continue;
     const auto most = weight_ * leaf.weight * leaf.cursor.bound();
     bound_ = phrase_ && bound_ > 0 ? std::min(bound_, most) : std::max(bound_, most);
   }
@@ -67,9 +71,20 @@ std::uint32_t Matcher::seek(std::uint32_t target) {
       first = std::min(first, gathered_->all()[gathered_at_].document);
     return document_ = first;
   }
-  for (std::size_t same = 0; same < leaves_.size();) {
-    const auto found = leaves_[same].cursor.seek(target);
-    if (found == Cursor::kEnd) return document_ = Cursor::kEnd;
+  return document_ = seek_phrase(target);
+}
+
+std::uint32_t Matcher::seek_last(std::uint32_t target) {
+  auto first = Cursor::kEnd;
+  for (auto at = words_ - 1; at < leaves_.size(); ++at)
+    first = std::min(first, leaves_[at].cursor.seek(target));
+  return first;
+}
+
+std::uint32_t Matcher::seek_phrase(std::uint32_t target) {
+  for (std::size_t same = 0; same < words_;) {
+    const auto found = same + 1 < words_ ? leaves_[same].cursor.seek(target) : seek_last(target);
+    if (found == Cursor::kEnd) return Cursor::kEnd;
     if (found == target) {
       ++same;
     } else {
@@ -77,18 +92,32 @@ std::uint32_t Matcher::seek(std::uint32_t target) {
       same = 0;
     }
   }
-  return document_ = target;
+  return target;
+}
+
+bool Matcher::read_positions() {
+  positions_.resize(words_);
+  for (std::size_t i = 0; i + 1 < words_; ++i)
+    if (!leaves_[i].cursor.positions(positions_[i])) return false;
+  auto& last = positions_[words_ - 1];
+  last.clear();
+  std::vector<std::uint32_t> some;
+  for (auto at = words_ - 1; at < leaves_.size(); ++at) {
+    if (leaves_[at].cursor.seek(document_) != document_) continue;
+    if (!leaves_[at].cursor.positions(some)) return false;
+    last.insert(last.end(), some.begin(), some.end());
+  }
+  std::sort(last.begin(), last.end());
+  return true;
 }
 
 bool Matcher::confirm() {
   if (!phrase_) return true;
   const auto of = lengths_.of(document_);
   counts_.fill(0);
-  positions_.resize(leaves_.size());
-  for (std::size_t i = 0; i < leaves_.size(); ++i)
-    if (!leaves_[i].cursor.positions(positions_[i])) return false;
+  if (!read_positions()) return false;
   bool any = false;
-  std::vector<std::size_t> at(leaves_.size(), 0);
+  std::vector<std::size_t> at(words_, 0);
   std::size_t field = 0;
   std::uint32_t field_end = of.fields > 0 ? of.words[0] : 0;
   std::uint32_t last = UINT32_MAX;
@@ -96,7 +125,7 @@ bool Matcher::confirm() {
     if (start == last) continue;  // a word and its part at one place
     last = start;
     bool here = true;
-    for (std::size_t i = 1; i < leaves_.size() && here; ++i) {
+    for (std::size_t i = 1; i < words_ && here; ++i) {
       const auto wanted = start + static_cast<std::uint32_t>(i);
       auto& place = at[i];
       while (place < positions_[i].size() && positions_[i][place] < wanted) ++place;
@@ -149,6 +178,9 @@ float Matcher::score() {
 }
 
 float Matcher::bound(std::uint32_t from, std::uint32_t to) {
+  // Of a phrase, the word before the last says it as well as the many that may be the last.
+  if (phrase_ && leaves_.size() > words_)
+    return leaves_[0].weight * weight_ * leaves_[0].cursor.bound(from, to);
   float most = 0;
   for (auto& leaf : leaves_)
     most = std::max(most, leaf.weight * weight_ * leaf.cursor.bound(from, to));

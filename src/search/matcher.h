@@ -51,10 +51,12 @@ class Matcher {
  public:
   struct Leaf {
     template <class... Of>
-    explicit Leaf(float worth, Of&&... of) : cursor(std::forward<Of>(of)...), weight(worth) {}
+    explicit Leaf(float worth, std::size_t place, Of&&... of)
+        : cursor(std::forward<Of>(of)...), weight(worth), word(place) {}
 
     Cursor cursor;
-    float weight;  // of a related form less than of the word itself
+    float weight;      // of a related form less than of the word itself
+    std::size_t word;  // of a phrase; they come in order, the last may have several
   };
 
   // `weight` is the clause's idf times its own weight.
@@ -110,6 +112,11 @@ class Matcher {
   void visit(std::uint32_t from, std::uint32_t to, const Norms& norms, float* scores);
 
  private:
+  std::uint32_t seek_phrase(std::uint32_t target);
+  // Of any of a phrase's last words.
+  std::uint32_t seek_last(std::uint32_t target);
+  bool read_positions();
+
   // The first gathered one at or after `target`, which never goes back; the end when there is none.
   const Gathered::One* find_gathered(std::uint32_t target);
 
@@ -126,6 +133,7 @@ class Matcher {
   }
 
   bool phrase_ = false;
+  std::size_t words_ = 1;  // of the phrase
   float weight_ = 0;
   float bound_ = 0;
   const FieldScales* scales_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -23,21 +24,20 @@ inline constexpr float kSlackFactor = 1.00001F;
 // more. Rows are looked at only where scores are equal, and at the end.
 class Searcher::Top {
  public:
-  Top(std::span<const Unit> units, std::size_t limit, std::size_t per_group_max)
+  Top(std::span<const Unit> units, std::size_t limit, bool one_per_group)
       : units_(units),
         limit_(limit),
         room_(limit + std::max(limit / 2, kRoomMin)),
-        per_group_max_(per_group_max) {}
+        one_per_group_(one_per_group) {}
 
-  bool grouped() const { return per_group_max_ > 0; }
+  bool grouped() const { return one_per_group_; }
   std::size_t limit() const { return limit_; }
-  std::size_t per_group_max() const { return per_group_max_; }
   // For another thread, which looks at other documents: what is below the threshold of one is below
   // that of both. Not of grouped ones.
   Top helper(std::atomic<float>& shared) {
     shared_ = &shared;
     raise_shared();
-    Top out(units_, limit_, 0);
+    Top out(units_, limit_, false);
     out.shared_ = &shared;
     return out;
   }
@@ -57,13 +57,15 @@ class Searcher::Top {
 
   void offer(const Hit& hit) {
     if (hit.score < threshold_) return;
-    if (per_group_max_ > 0) return offer_grouped(with_row(hit));
+    if (one_per_group_) return offer_grouped(with_row(hit));
+    if (worst_ && hit.score == worst_->score && better(*worst_, with_row(hit))) return;
     hits_.push_back({hit.score, hit.unit, hit.document, hit.matched});
     if (hits_.size() >= room_) shrink();
   }
 
   std::vector<Hit> take() {
     if (hits_.size() > limit_) shrink();
+    take_groups();
     for (const auto& one : hits_) grouped_.push_back(with_row(hit_of(one)));
     std::sort(grouped_.begin(), grouped_.end(), better);
     if (grouped_.size() > limit_) grouped_.resize(limit_);
@@ -116,50 +118,53 @@ class Searcher::Top {
     if (hits_.size() >= room_) keep_best();
   }
 
-  // Where many are worth the same.
+  // Where many are worth the same. From then on the row of the worst keeps most of them out.
   void keep_best() {
-    std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1),
-                     hits_.end(), [this](const Light& a, const Light& b) {
-                       return a.score != b.score ? a.score > b.score
-                                                 : better(with_row(hit_of(a)), with_row(hit_of(b)));
-                     });
-    hits_.resize(limit_);
+    std::vector<Hit> rows;
+    rows.reserve(hits_.size());
+    for (const auto& one : hits_) rows.push_back(with_row(hit_of(one)));
+    const auto last = rows.begin() + static_cast<std::ptrdiff_t>(limit_ - 1);
+    std::nth_element(rows.begin(), last, rows.end(), better);
+    worst_ = *last;
+    rows.resize(limit_);
+    hits_.clear();
+    for (const auto& hit : rows) hits_.push_back({hit.score, hit.unit, hit.document, hit.matched});
   }
 
-  // A heap, the worst in front; at most per_group_max_ of each group.
   void offer_grouped(const Hit& hit) {
-    auto& count = groups_[hit.row.group];
-    if (count >= per_group_max_) {
-      auto worst = grouped_.end();
-      for (auto at = grouped_.begin(); at != grouped_.end(); ++at)
-        if (at->row.group == hit.row.group && (worst == grouped_.end() || better(*worst, *at)))
-          worst = at;
-      if (worst == grouped_.end() || !better(hit, *worst)) return;
-      *worst = hit;
-      std::make_heap(grouped_.begin(), grouped_.end(), better);
-    } else {
-      if (grouped_.size() == limit_) {
-        if (!better(hit, grouped_.front())) return;
-        std::pop_heap(grouped_.begin(), grouped_.end(), better);
-        --groups_[grouped_.back().row.group];
-        grouped_.pop_back();
-      }
-      ++groups_[hit.row.group];
-      grouped_.push_back(hit);
-      std::push_heap(grouped_.begin(), grouped_.end(), better);
-    }
-    if (grouped_.size() == limit_) threshold_ = grouped_.front().score;
+    // Documents of a group mostly stand together.
+    if (!last_ || last_->row.group != hit.row.group)
+      last_ = &groups_.try_emplace(hit.row.group, hit).first->second;
+    if (better(hit, *last_)) *last_ = hit;
+    if (groups_.size() >= room_) shrink_groups();
+  }
+
+  void shrink_groups() {
+    take_groups();
+    if (grouped_.size() < limit_) return;
+    const auto last = grouped_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1);
+    std::nth_element(grouped_.begin(), last, grouped_.end(), better);
+    threshold_ = last->score;
+    grouped_.resize(limit_);
+    for (const auto& hit : std::exchange(grouped_, {})) groups_.emplace(hit.row.group, hit);
+  }
+  void take_groups() {
+    for (const auto& [group, hit] : groups_) grouped_.push_back(hit);
+    groups_.clear();
+    last_ = nullptr;
   }
 
   std::span<const Unit> units_;
   std::size_t limit_;
   std::size_t room_;
-  std::size_t per_group_max_;
+  bool one_per_group_;
   float threshold_ = 0;
   std::atomic<float>* shared_ = nullptr;
   std::vector<Light> hits_;
+  std::optional<Hit> worst_;  // of those kept, where many are worth the same
   std::vector<Hit> grouped_;
-  std::unordered_map<std::uint32_t, std::size_t> groups_;
+  std::unordered_map<std::uint32_t, Hit> groups_;  // the best of each
+  Hit* last_ = nullptr;                            // of them
 };
 
 // One segment of one search.

@@ -1,6 +1,7 @@
 #include "search/query.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/utf8.h"
 #include "search/stemmer.h"
@@ -60,7 +61,7 @@ class Parser {
       const auto close = text_.find('"', at + 1);
       if (close != std::string_view::npos) {
         phrase(text_.substr(at + 1, close - at - 1),
-               occur == Occur::optional ? Occur::required : occur);
+               occur == Occur::optional ? Occur::required : occur, false);
         i = close + 1;
         return;
       }
@@ -118,43 +119,60 @@ class Parser {
     return 0;
   }
 
-  void phrase(std::string_view text, Occur occur) {
-    Clause clause{.kind = Kind::phrase, .occur = occur, .forms = false};
-    bool open = false;  // the last term is one character of a script without spaces
+  // Of a script without spaces: a run of one character, which begins pairs. The last character of
+  // a longer run stands by itself only where a text ends, too.
+  static bool is_lone(const Token& token, std::string_view term, const Token* before) {
+    return token.pair && is_one_character(term) && !(before && ends_with_it(token, *before));
+  }
+  static bool ends_with_it(const Token& token, const Token& before) {
+    return before.pair && before.end == token.end;
+  }
+
+  void phrase(std::string_view text, Occur occur, bool open) {
+    Clause clause{.kind = Kind::phrase, .occur = occur, .forms = false, .open = open};
+    const Token* before = nullptr;
+    bool tail = false;  // the last term is the end of a run of pairs
     for (const auto& token : tokenizer_.tokenize(text)) {
       if (token.kind != Token::Kind::word || clause.terms.size() == kPhraseWordsMax) continue;
-      clause.terms.emplace_back(tokenizer_.term(token));
-      open = token.pair && is_one_character(clause.terms.back());
+      const auto term = tokenizer_.term(token);
+      tail = before && token.pair && is_one_character(term) && ends_with_it(token, *before);
+      clause.open = open || is_lone(token, term, before);
+      clause.terms.emplace_back(term);
+      before = &token;
     }
     if (clause.terms.empty()) return;
-    // There it stands by itself only where the text ends, too: the pairs before it say enough.
-    const bool alone = clause.terms.size() == 1;
-    if (open && !alone) clause.terms.pop_back();
-    if (clause.terms.size() == 1) clause.kind = open && alone ? Kind::prefix : Kind::word;
+    // The pairs before it say enough.
+    if (tail) clause.terms.pop_back();
+    if (clause.terms.size() == 1) clause.kind = clause.open ? Kind::prefix : Kind::word;
+    if (clause.kind != Kind::phrase) clause.open = false;
     words_.push_back({std::move(clause), false});
   }
 
   void words(std::string_view text, Occur occur, bool prefix) {
     const auto& tokens = tokenizer_.tokenize(text);
     if (tokens.empty()) return;
-    const auto plain = std::count_if(tokens.begin(), tokens.end(), [](const Token& token) {
-      return token.kind == Token::Kind::word;
-    });
+    const auto is_word = [](const Token& token) { return token.kind == Token::Kind::word; };
     // Required and excluded ones are meant as a whole.
-    if (occur != Occur::optional && plain > 1 && !prefix) return phrase(text, occur);
-    const auto last = tokens.back().position;
+    if (occur != Occur::optional && std::count_if(tokens.begin(), tokens.end(), is_word) > 1)
+      return phrase(text, occur, prefix);
+    const auto last =
+        std::max_element(tokens.begin(), tokens.end(), [](const auto& a, const auto& b) {
+          return a.end < b.end;
+        })->end;
+    const Token* before = nullptr;
     for (const auto& token : tokens) {
-      if (occur != Occur::optional && token.kind != Token::Kind::word) continue;
-      Clause clause{.occur = occur, .terms = {std::string(tokenizer_.term(token))}};
+      if (occur != Occur::optional && !is_word(token)) continue;
+      const auto term = tokenizer_.term(token);
+      Clause clause{.occur = occur, .terms = {std::string(term)}};
       if (token.kind == Token::Kind::part || token.joined) clause.weight = kPartWeight;
       // Only the end of what is typed is open; one character of a script without spaces always is.
-      const bool single = token.pair && token.position == last && plain == 1;
-      if ((prefix && token.position == last && token.kind == Token::Kind::word) || single)
-        clause.kind = Kind::prefix;
+      const bool typed = prefix && token.end == last && token.kind != Token::Kind::part;
+      if (typed || is_lone(token, term, before)) clause.kind = Kind::prefix;
       if (occur == Occur::excluded) clause.forms = false;
       const bool stop = occur == Occur::optional && clause.kind == Kind::word &&
                         is_stop_word(clause.terms[0]) && !shouted(text);
       words_.push_back({std::move(clause), stop});
+      if (is_word(token)) before = &token;
     }
   }
 
@@ -170,24 +188,32 @@ class Parser {
   void finish() {
     const auto positive = [](const Word& word) { return word.clause.occur != Occur::excluded; };
     // Nothing but exclusions says what is looked for only if they are words after all.
-    if (out_.conditions.empty() && std::none_of(words_.begin(), words_.end(), positive))
-      for (auto& word : words_) word.clause.occur = Occur::optional;
+    if (out_.conditions.empty() && !options_.exclusions_alone &&
+        std::none_of(words_.begin(), words_.end(), positive))
+      for (auto& word : words_) word.clause.occur = occur_of_words(word.clause.kind);
     const bool meaning = std::any_of(words_.begin(), words_.end(), [&](const Word& word) {
       return positive(word) && !word.stop;
     });
+    std::unordered_map<std::string, std::size_t> places;
     for (auto& [clause, stop] : words_) {
       if (stop && meaning) continue;
-      const auto same = std::find_if(
-          out_.clauses.begin(), out_.clauses.end(), [&clause = clause](const Clause& other) {
-            return other.kind == clause.kind && other.occur == clause.occur &&
-                   other.terms == clause.terms;
-          });
-      if (same != out_.clauses.end()) {
-        same->weight = std::max(same->weight, clause.weight);
+      const auto [known, is_new] = places.try_emplace(name_of(clause), out_.clauses.size());
+      if (!is_new) {
+        auto& weight = out_.clauses[known->second].weight;
+        weight = std::max(weight, clause.weight);
         continue;
       }
-      if (out_.clauses.size() < kClausesReadMax) out_.clauses.push_back(std::move(clause));
+      if (out_.clauses.size() == kClausesReadMax) break;
+      out_.clauses.push_back(std::move(clause));
     }
+  }
+
+  // The same for clauses that mean the same.
+  static std::string name_of(const Clause& clause) {
+    std::string out{static_cast<char>(clause.kind), static_cast<char>(clause.occur),
+                    static_cast<char>(clause.open)};
+    for (const auto& term : clause.terms) out.append(term).push_back(' ');
+    return out;
   }
 
   std::string_view text_;

@@ -3,7 +3,7 @@
 //   words here      any of them; word forms count too; words without meaning are left out
 //   "two words"     the phrase, exactly; required
 //   +word -word     required, excluded; also before phrases
-//   foo*            everything that begins so
+//   foo*            everything that begins so; +src/pa* is the phrase whose last word does
 //   name:value      for the caller, where it knows the name; also name:key>2 and -name:value
 //
 // Of nothing but exclusions words are made, unless there are conditions.
@@ -18,9 +18,10 @@
 
 namespace reef::search {
 
-// What a search looks for; of a longer query, what must and must not be there and the rarest words.
+// What a search looks for, exclusions not counted; of a longer query, what must be there and the
+// rarest words.
 inline constexpr std::size_t kClausesMax = 32;
-inline constexpr std::size_t kClausesReadMax = 256;
+inline constexpr std::size_t kClausesReadMax = 1024;
 inline constexpr std::size_t kPhraseWordsMax = 64;
 
 struct Clause {
@@ -30,6 +31,7 @@ struct Clause {
   Occur occur = Occur::optional;
   float weight = 1;
   bool forms = true;               // relatives with the same stem count, a little less
+  bool open = false;               // of a phrase: its last word may go on
   std::vector<std::string> terms;  // one; a phrase has several, in order
 
   bool operator==(const Clause&) const = default;
@@ -54,10 +56,17 @@ struct Query {
   bool everything = false;
 };
 
+// Of exclusions that become words after all.
+inline Clause::Occur occur_of_words(Clause::Kind kind) {
+  return kind == Clause::Kind::phrase ? Clause::Occur::required : Clause::Occur::optional;
+}
+
 struct QueryOptions {
   std::span<const std::string_view> condition_names;
   // The last word is still being typed.
   bool last_word_is_prefix = false;
+  // Nothing but exclusions stays that; else they become words.
+  bool exclusions_alone = false;
 };
 
 // Never fails.

@@ -4,10 +4,8 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <tuple>
 
 #include "base/helper.h"
@@ -25,6 +23,8 @@ constexpr float kFormWeight = 0.8F;
 constexpr std::size_t kPrefixTermsRead = 8192;
 constexpr std::size_t kPrefixTermsReadMax = 1U << 20;
 constexpr std::size_t kPrefixTermsWalked = 64;
+// Words that may end a phrase which is open; the most frequent of them.
+constexpr std::size_t kPhraseEndsMax = 512;
 // How many words of a segment are compared with a misspelt one.
 constexpr std::size_t kNearTermsRead = 100'000;
 // Single groups are looked for one by one while they are few.
@@ -84,20 +84,22 @@ Searcher::Searcher(std::vector<Unit> units, Query query, std::span<const float> 
                                  : nullptr);
 }
 
-// What must or must not be there, and then the rarest words that anybody said.
+// What must be there, and then the rarest words that anybody said; behind these what must not.
 void Searcher::choose_clauses() {
-  std::vector<std::size_t> order(query_.clauses.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order, excluded;
+  for (std::size_t c = 0; c < query_.clauses.size(); ++c)
+    (query_.clauses[c].occur == Clause::Occur::excluded ? excluded : order).push_back(c);
   const auto rank = [&](std::size_t c) {
-    if (query_.clauses[c].occur != Clause::Occur::optional) return 0;
+    if (query_.clauses[c].occur == Clause::Occur::required) return 0;
     return knows(c) ? 1 : 2;
   };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const auto first = rank(a), second = rank(b);
     return first != second ? first < second : first > 0 && weights_[a] > weights_[b];
   });
-  order.resize(kClausesMax);
+  order.resize(std::min(order.size(), kClausesMax));
   std::sort(order.begin(), order.end());
+  order.insert(order.end(), excluded.begin(), excluded.end());
   const auto keep = [&order](auto& all) {
     std::remove_reference_t<decltype(all)> kept;
     for (const auto c : order) kept.push_back(std::move(all[c]));
@@ -206,9 +208,39 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
       add_memory(id, weight, word);
   };
 
-  if (clause.kind == Clause::Kind::phrase) {
-    for (std::size_t word = 0; word < clause.terms.size(); ++word)
-      add_exact(clause.terms[word], 1, word);
+  // Everything longer, as `word`; in phrases without compounds, which have no positions.
+  const bool phrase = clause.kind == Clause::Kind::phrase;
+  const auto add_longer = [&](std::string_view term, std::size_t most, float weight,
+                              std::size_t word) {
+    std::size_t read = 0;
+    const auto counts = [&](std::string_view key) {
+      return key != term && (!phrase || has_positions(key));
+    };
+    if (file) {
+      auto walk = file->vocabulary().walk_from(term);
+      while (read++ < most && walk.next() && walk.key().starts_with(term))
+        if (counts(walk.key())) add_file(file->entry(walk.entry()), weight, word);
+    } else {
+      const auto& sorted = memory->sorted();
+      auto at = std::lower_bound(
+          sorted.begin(), sorted.end(), term,
+          [&](std::uint32_t id, std::string_view text) { return memory->text(id) < text; });
+      for (; read++ < most && at != sorted.end() && memory->text(*at).starts_with(term); ++at)
+        if (counts(memory->text(*at))) add_memory(*at, weight, word);
+    }
+  };
+
+  if (phrase) {
+    const auto last = clause.terms.size() - 1;
+    for (std::size_t word = 0; word < last; ++word) add_exact(clause.terms[word], 1, word);
+    const auto before = out.size();
+    add_exact(clause.terms[last], 1, last);
+    if (clause.open) {
+      add_longer(clause.terms[last], kPrefixTermsRead, 1, last);
+      std::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(before), out.end(),
+                       [](const Found& a, const Found& b) { return a.df > b.df; });
+      out.resize(std::min(out.size(), before + kPhraseEndsMax));
+    }
     return out;
   }
   const std::string_view term = clause.terms[0];
@@ -216,21 +248,9 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
   if (self) add_file(file->entry(*self), 1, 0);
   if (memory) add_exact(term, 1, 0);
   if (clause.kind == Clause::Kind::prefix) {
-    std::size_t read = 0;
     const auto most =
         clause.occur == Clause::Occur::optional ? kPrefixTermsRead : kPrefixTermsReadMax;
-    if (file) {
-      auto walk = file->vocabulary().walk_from(term);
-      while (read++ < most && walk.next() && walk.key().starts_with(term))
-        if (walk.key() != term) add_file(file->entry(walk.entry()), kFormWeight, 0);
-    } else {
-      const auto& sorted = memory->sorted();
-      auto at = std::lower_bound(
-          sorted.begin(), sorted.end(), term,
-          [&](std::uint32_t id, std::string_view text) { return memory->text(id) < text; });
-      for (; read++ < most && at != sorted.end() && memory->text(*at).starts_with(term); ++at)
-        if (memory->text(*at) != term) add_memory(*at, kFormWeight, 0);
-    }
+    add_longer(term, most, kFormWeight, 0);
     return out;
   }
   if (!clause.forms || !Stemmer::applies(term)) return out;
@@ -252,6 +272,12 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
   return out;
 }
 
+bool Searcher::has_all_words(const Clause& clause, std::span<const Found> found) {
+  std::size_t words = 0;
+  for (const auto& one : found) words += one.word == words ? 1 : 0;
+  return words == clause.terms.size();
+}
+
 std::vector<Matcher> Searcher::matchers(std::size_t u, bool with_excluded) const {
   const auto& source = *units_[u].source;
   const float growth =
@@ -265,14 +291,14 @@ std::vector<Matcher> Searcher::matchers(std::size_t u, bool with_excluded) const
     const bool phrase = clause.kind == Clause::Kind::phrase;
     const bool wanted = with_excluded || clause.occur != Clause::Occur::excluded;
     // A phrase needs all its words.
-    if (wanted && (!phrase || found.size() == clause.terms.size())) {
+    if (wanted && (!phrase || has_all_words(clause, found))) {
       leaves.reserve(found.size());
       for (const auto& term : found) {
         if (source.file)
-          leaves.emplace_back(term.weight, *source.file, term.entry, growth);
+          leaves.emplace_back(term.weight, term.word, *source.file, term.entry, growth);
         else
-          leaves.emplace_back(term.weight, *source.memory, term.memory_term, scales_.impact_max(),
-                              phrase);
+          leaves.emplace_back(term.weight, term.word, *source.memory, term.memory_term,
+                              scales_.impact_max(), phrase);
       }
     }
     out.emplace_back(clause, weights_[c], std::move(leaves), scales_, source.lengths(),
@@ -281,17 +307,16 @@ std::vector<Matcher> Searcher::matchers(std::size_t u, bool with_excluded) const
   return out;
 }
 
-std::vector<Hit> Searcher::best(const Filter& filter, std::size_t limit,
-                                std::size_t per_group_max) {
+std::vector<Hit> Searcher::best(const Filter& filter, std::size_t limit, bool one_per_group) {
   if (limit == 0 || (query_.clauses.empty() && !query_.everything)) return {};
-  Top top(units_, limit, per_group_max);
+  Top top(units_, limit, one_per_group);
   run(filter, top);
   return top.take();
 }
 
 std::vector<Hit> Searcher::best_in_place(const Filter& filter, std::size_t limit) {
   if (limit == 0 || query_.clauses.empty()) return {};
-  Top top(units_, limit, 0);
+  Top top(units_, limit, false);
   run(filter, top);
   auto hits = top.take_in_place();
   const auto fill = [&](std::size_t n) {
@@ -496,35 +521,11 @@ void Searcher::run_all(Plan& plan, Top& top) {
   }
 }
 
-// Rows decide: each is looked at once here, not wherever Top would compare two.
 void Searcher::run_everything(Plan& plan, Top& top) {
-  const bool one_each = top.per_group_max() == 1;
-  std::vector<Hit> newest;
-  auto oldest = std::numeric_limits<std::int64_t>::min();
-  std::optional<Hit> of_group;  // groups stand together, but for those in memory
   for (const auto& [begin, end] : plan.ranges)
-    for (auto document = begin; document < end; ++document) {
-      const Hit hit{
-          .unit = plan.unit, .document = document, .row = plan.where->source->row(document)};
-      const bool same = one_each && of_group && of_group->row.group == hit.row.group;
-      if (same ? better(*of_group, hit) : hit.row.time_ms < oldest) continue;
-      if (!plan.allowed(document) || plan.is_excluded(document)) continue;
-      if (one_each) {
-        if (of_group && !same) top.offer(*of_group);
-        of_group = hit;
-      } else if (top.grouped()) {
-        top.offer(hit);
-      } else {
-        newest.push_back(hit);
-        if (newest.size() / 2 < top.limit()) continue;
-        const auto last = newest.begin() + static_cast<std::ptrdiff_t>(top.limit() - 1);
-        std::nth_element(newest.begin(), last, newest.end(), better);
-        oldest = last->row.time_ms;
-        newest.resize(top.limit());
-      }
-    }
-  if (of_group) top.offer(*of_group);
-  for (const auto& hit : newest) top.offer(hit);
+    for (auto document = begin; document < end; ++document)
+      if (plan.allowed(document) && !plan.is_excluded(document))
+        top.offer({.unit = plan.unit, .document = document});
 }
 
 void Searcher::Scorer::score(Hit& hit) {

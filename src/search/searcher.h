@@ -73,8 +73,8 @@ class Searcher {
   // then.
   void use(Helper& helper) { helper_ = &helper; }
 
-  // The best `limit` documents; with `per_group_max`, at most that many of each group.
-  std::vector<Hit> best(const Filter& filter, std::size_t limit, std::size_t per_group_max);
+  // The best `limit` documents, or the best one of each group.
+  std::vector<Hit> best(const Filter& filter, std::size_t limit, bool one_per_group = false);
   // The same documents in the order of segments and their documents.
   std::vector<Hit> best_in_place(const Filter& filter, std::size_t limit);
   // Fills in score and matched of these documents, for example neighbours of a hit. They may be in
@@ -103,7 +103,10 @@ class Searcher {
   // Of all clauses together: what looking at all their documents would cost.
   std::uint64_t postings() const;
   // What each clause of the query is worth: its rarity and its own weight.
-  std::span<const float> clause_weights() const { return weights_; }
+  // Exclusions, which may be more than fit, are worth nothing.
+  std::span<const float> clause_weights() const {
+    return std::span(weights_).first(std::min(weights_.size(), kClausesMax));
+  }
 
  private:
   struct Found {  // a term of a clause in a segment
@@ -122,6 +125,7 @@ class Searcher {
   // Of many terms of a prefix leaves one; what the others find is gathered.
   std::shared_ptr<const Gathered> gather_rare(const Unit& unit, std::vector<Found>& found) const;
   void choose_clauses();
+  static bool has_all_words(const Clause& clause, std::span<const Found> found);
   std::vector<Matcher> matchers(std::size_t unit, bool with_excluded) const;
   void run(const Filter& filter, Top& top);
   void run(std::uint32_t unit, const Filter& filter, Top& top);

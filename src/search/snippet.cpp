@@ -188,7 +188,8 @@ Snippets::Snippets(const Query& query) {
       auto& term = wanted->terms.emplace_back();
       term.text = text;
       term.clause = c;
-      term.prefix = clause.kind == Clause::Kind::prefix;
+      term.prefix =
+          clause.kind == Clause::Kind::prefix || (clause.open && &text == &clause.terms.back());
       wanted->beginnings.add(text);
       wanted->compounds = wanted->compounds || term.prefix || !has_positions(text);
       if (!clause.forms || term.prefix || !Stemmer::applies(text)) continue;

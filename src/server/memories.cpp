@@ -15,7 +15,6 @@ constexpr std::size_t kContentPerMessage = 1U << 20;
 constexpr std::size_t kContentShownMax = 15U << 20;
 constexpr std::size_t kPreviewBytesMax = 160;
 constexpr std::size_t kRecallDefault = 5;
-constexpr std::size_t kRecallMax = 100;
 constexpr std::uint64_t kLastDate = 253'402'300'799;  // 9999-12-31T23:59:59Z
 
 struct Opened {
@@ -237,8 +236,9 @@ protocol::Answer answer_get_memory(Node& node, const protocol::GetMemory& reques
 }
 
 protocol::Answer answer_recall(Node& node, const protocol::Recall& request) {
-  const auto limit =
-      request.limit() == 0 ? kRecallDefault : std::min<std::size_t>(request.limit(), kRecallMax);
+  // As many as are wanted: they go a message at a time. Who leaves some out afterwards, as the
+  // policy does archives, must be able to ask for all.
+  const std::size_t limit = request.limit() == 0 ? kRecallDefault : request.limit();
   return std::make_unique<MemoryStream>(node, request.agent(), Part::content,
                                         [query = request.query(), limit](memory::Memory& memory) {
                                           return memory.recall(query, limit);

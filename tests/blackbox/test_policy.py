@@ -221,6 +221,19 @@ class Recalling(Case):
             self.assertIn("behind the blue door", told)
             self.assertNotIn("of zed", told)
 
+    def test_no_number_of_archives_hides_the_notes(self):
+        memory = crmem(999, *(entry(n, 5, ARCHIVE, f"260101-other-talk-{n}", "The lighthouse key of zed, lighthouse key.")
+                              for n in range(1, 251)),
+                       *(entry(900 + n, 5, NOTE, f"note{n}", f"Door {n} has a key. " + "And many other words. " * 20)
+                         for n in range(5)))
+        with Backend() as model:
+            home = self.home(config(model) + "[policy]\nrecall = true\ntitle = false\nflush = false\n",
+                             files={"memory/reef.crmem": memory})
+            self.assertEqual(home.reef("chat", "-p", "where is the lighthouse key?").code, 0)
+            told = json.dumps(model.requests[-1][2])
+            self.assertEqual(told.count("memory 'note"), 3, told[:2000])
+            self.assertNotIn("of zed", told)
+
 
 class Archiving(Case):
     def test_stale_sessions_unless_flagged(self):

@@ -212,6 +212,26 @@ class Search(unittest.TestCase):
         huge = self.home.reef("search", "--stdin", "--json", stdin="harbour\n" + "x" * (17 << 20) + "\ngreenhouse\n")
         self.assertEqual([list(json.loads(text))[0] for text in huge.out.splitlines()], ["hits", "error", "hits"])
 
+    def test_what_cannot_be_asked_is_said_with_the_commands_help(self):
+        for words, why in ((("--stdin", "alpha"), "--stdin takes its questions from standard input; leave out the words"),
+                           (("alpha", "--stdin"), "leave out the words"), (("--stdin", "--", "alpha"), "leave out the words"),
+                           (("alpha", "--limit", "many"), "--limit"), (("alpha", "--group", "day"), "--group"),
+                           (("alpha", "--limit"), "--limit"), (("alpha", "-a"), "--agent"), ((), "needs a question")):
+            done = self.home.reef("search", *words, stdin="harbour\n")
+            self.assertEqual((done.code, done.out), (2, ""), words)
+            self.assertIn(why, done.err)
+            self.assertTrue(done.err.endswith("\nTry: reef search --help\n"), done.err)
+
+    def test_a_short_option_takes_its_value_behind_an_equals_sign(self):
+        self.home.say("the wombat of ann", sender="ann")
+        wanted = self.sessions("wombat", "-s", "ann")
+        self.assertEqual(len(set(wanted)), 1)
+        for option in ("-s=ann", "--sender=ann"):
+            self.assertEqual(self.sessions("wombat", option), wanted)
+            self.assertEqual(self.sessions(option, "wombat"), wanted)
+        self.assertEqual(self.sessions("wombat", "-s=bert"), [])
+        self.assertEqual(self.sessions("wombat", "-a=nobody"), [])
+
     def test_words_with_a_dash_are_words(self):
         self.assertEqual(self.sessions("+harbour")[:1], ["260105-calm-boat"])
         for words in (("zebrafish", "-tank"), ("-tank", "zebrafish"), ("-tank zebrafish",), ("+zebrafish", "-hello", "-tank")):
@@ -233,7 +253,7 @@ class Search(unittest.TestCase):
     def test_a_page_of_long_messages_is_shorter_and_the_next_goes_on(self):
         self.home.stop()
         self.home.write("sessions/260401-long-talk/session.jsonl", transcript(
-            "260401-long-talk", *[("user", f"number {n} " + "word " * 12_000) for n in range(400)]))
+            "260401-long-talk", *[("user", f"number {n} " + "x" * 60_000) for n in range(400)]))
         self.home.start()
         pages, said = 0, []
         with self.home.connect() as link:

@@ -133,11 +133,41 @@ TEST_F(MemoryHookTest, AnArchiveOfAnotherNameIsStillOfItsConversation) {
   using Sight = runtime::Agent::Sight;
   EXPECT_TRUE(recalled("user", Sight::own, {"of zed"}).empty());
   EXPECT_FALSE(recalled("zed", Sight::own, {"of zed"}).empty());
-  // Its session is gone: nobody can tell any more.
-  const auto id = test::value_of(session::SessionId::parse(name.substr(0, name.rfind('-'))));
-  ASSERT_TRUE(test::run(io, sessions.trash(id)));
-  EXPECT_FALSE(recalled("user", Sight::own, {"of zed"}).empty());
-  EXPECT_TRUE(recalled("zed", Sight::own, {"of zed"}).empty());
+}
+
+TEST_F(MemoryHookTest, AnArchiveOfATrashedConversationIsNobodysButThoseWhoSeeAll) {
+  using Sight = runtime::Agent::Sight;
+  const auto memory = test::value_of(memories.of("reef"));
+  for (const bool renamed : {false, true}) {
+    const std::string said = renamed ? "walnut second" : "walnut first";
+    const auto name = archive("reef", "zed", said);
+    if (renamed) ASSERT_TRUE(test::run(io, memory->apply(memory::Rename{name, "a week"})));
+    const auto id = test::value_of(session::SessionId::parse(name.substr(0, name.rfind('-'))));
+    ASSERT_TRUE(test::run(io, sessions.trash(id)));
+    for (const auto* sender : {"user", "zed", "ann"})
+      EXPECT_TRUE(recalled(sender, Sight::own, {said}).empty()) << sender << said;
+    EXPECT_FALSE(recalled("user", Sight::agent, {said}).empty());
+    EXPECT_FALSE(recalled("ann", Sight::all, {said}).empty());
+    ASSERT_TRUE(test::run(io, sessions.restore(id)));
+    EXPECT_TRUE(recalled("user", Sight::own, {said}).empty());
+    EXPECT_FALSE(recalled("zed", Sight::own, {said}).empty());
+  }
+}
+
+TEST_F(MemoryHookTest, OnlyNamesOfSessionsOfOursAreOfOnesThatAreGone) {
+  using Sight = runtime::Agent::Sight;
+  for (const auto* name : {"260101-swift-river-1", "260101-swift-river-2-10", "260301-talk-0-1",
+                           "0198f0aa-1b2c-7d3e-8f40-0123456789ab-3"}) {
+    keep(name, "walnut gone");
+    EXPECT_TRUE(recalled("user", Sight::own, {"gone"}).empty()) << name;
+  }
+  for (const auto* name : {"crab-alice-1-1", "week-1", "260101", "260101-1", "260101-swift-river",
+                           "2601-x-1", "first week", "260101-swift-river-", "-1"}) {
+    const auto said = "theirs " + std::string(name) + ".";
+    keep(name, "walnut " + said);
+    EXPECT_FALSE(recalled("user", Sight::own, {said}).empty()) << name;
+    EXPECT_TRUE(recalled("ann", Sight::own, {said}).empty()) << name;
+  }
 }
 
 TEST_F(MemoryHookTest, WhatMayNotBeSeenTakesNobodysPlace) {

@@ -1,11 +1,13 @@
 // The tree for people: what it looks like, that nothing is lost on the way, and what is refused.
 #include "memory/dump.h"
 
+#include <cerrno>
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
 #include "memory/card.h"
+#include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
@@ -286,6 +288,47 @@ TEST_F(TreeTest, SomebodyElsesBookIsNotTouched) {
   EXPECT_EQ(test::read_file(folder / "memory.json"), "{\"size\":3}");
   ASSERT_TRUE(files.remove(folder / "memory.json"));
   EXPECT_TRUE(dump(one)) << "an empty folder is nobody's";
+}
+
+TEST_F(TreeTest, AFolderInAFilesPlaceIsFoundBeforeAnythingIsWritten) {
+  auto contents = contents_of({{0, 1, Kind::note, "a", "x", {}}});
+  ASSERT_TRUE(dump(contents));
+  const auto old = test::read_file(folder / "memory.json");
+  contents = contents_of({{0, 1, Kind::note, "a", "new", {}}, {0, 1, Kind::note, "b", "", {}}});
+  for (const std::string in_the_way :
+       {"SUMMARY.md", "memory.json", "SUMMARY.md.tmp", "notes/a.md", "notes/b.md.tmp"}) {
+    const auto had = test::exists(folder / in_the_way) ? test::read_file(folder / in_the_way) : "";
+    static_cast<void>(files.remove(folder / in_the_way).ok());
+    ASSERT_EQ(::mkdir((folder / in_the_way).c_str(), 0700), 0);
+    const auto done = dump(contents);
+    ASSERT_FALSE(done) << in_the_way;
+    EXPECT_EQ(done.error().code, Errc::conflict);
+    EXPECT_NE(done.error().what.find(in_the_way + ": no dump made it (it is a folder)"),
+              std::string::npos)
+        << done.error().what;
+    ASSERT_EQ(::rmdir((folder / in_the_way).c_str()), 0) << "it is as it was";
+    if (!had.empty()) write(in_the_way, had);
+    EXPECT_EQ(test::read_file(folder / "memory.json"), old);
+    EXPECT_FALSE(test::exists(folder / "notes/b.md"));
+    EXPECT_FALSE(test::exists(folder / "SUMMARY.md.tmp"));
+  }
+  EXPECT_TRUE(dump(contents));
+}
+
+TEST_F(TreeTest, WhateverFailsNoTemporaryFileIsLeft) {
+  const auto contents = contents_of({{0, 1, Kind::note, "a", "x", {}}});
+  int failures = 0;
+  for (int nth = 1;; ++nth) {
+    const TempDir fresh;
+    test::FaultyFiles faulty;
+    faulty.fail_at(nth, ENOSPC);
+    const auto done = write_tree(faulty, fresh.path(), contents);
+    if (!faulty.hit()) break;
+    failures += done ? 0 : 1;
+    for (const auto* file : {"memory.json", "SUMMARY.md", "book.toml", "notes/a.md"})
+      EXPECT_FALSE(test::exists(fresh / (std::string(file) + ".tmp"))) << file << " at " << nth;
+  }
+  EXPECT_GT(failures, 10);
 }
 
 TEST_F(TreeTest, ADumpOfCrabTalksIsReplaced) {

@@ -198,6 +198,20 @@ TEST_F(OperationsTest, ALoadObeysTheLimitsOfWrites) {
       held({{1, 1, Kind::note, "a", std::string(kContentBytesMax, 'x'), many(kAliasesMax)}})});
 }
 
+TEST_F(OperationsTest, ALoadDoesNotChangeAKind) {
+  contents = held({{1, 5, Kind::note, "a", "x", {}}, {2, 6, Kind::archive, "b", "y", {}}});
+  const auto before = contents;
+  const auto loaded = [&](Entry entry) { return Replace{held({std::move(entry)})}; };
+  refused(loaded({1, 5, Kind::archive, "a", "x", {}}), Errc::invalid,
+          "entry 'a' (id 1): it is kept as note, and cannot become archive");
+  refused(loaded({1, 5, Kind::topic, "other name", "x", {}}), Errc::invalid, "kept as note");
+  refused(loaded({2, 9, Kind::note, "b", "other time", {}}), Errc::invalid, "kept as archive");
+  EXPECT_TRUE(contents == before);
+  // One of another memory that has the id by chance, and one with an id of its own.
+  must(loaded({1, 99, Kind::archive, "c", "z", {}}));
+  must(loaded({3, 99, Kind::note, "c", "z", {}}));
+}
+
 TEST_F(OperationsTest, WhatAMemoryHoldsBeyondTheLimitsComesBackWithALoad) {
   const std::vector<Entry> wild{
       {1, 1, Kind::note, "", std::string(kContentBytesMax + 1, 'x'), many(kAliasesMax + 9)},

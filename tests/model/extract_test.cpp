@@ -79,6 +79,22 @@ TEST(Extract, ATitleIsFilledUpToThreeWordsWhereThereAreThree) {
   for (const auto& [text, title] : cases) EXPECT_EQ(title_of(talk({text})), title) << text;
 }
 
+TEST(Extract, ATitleIsNotCutInsideALetterAndItsSigns) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"ฉันอยากไปเที่ยวทะเล", "ฉันอยากไป"},  // not behind the vowel or before the tone
+      {"สวัสดีชาวโลกทุกคน", "สวัสดีชาวโลก"},  // fits as it is
+      {"ខ្ញុំចង់ទៅសមុទ្រថ្ងៃនេះ", "ខ្ញុំចង់ទៅស"},   // stacked consonants
+      {"漢字の題名を付けてくれた\u3099さい", "漢字の題名を付けてくれ"},  // a mark by itself
+  };
+  for (const auto& [text, title] : cases) EXPECT_EQ(title_of(talk({text})), title) << text;
+  const std::string signs = [] {
+    std::string out = "ก";
+    for (int i = 0; i < 30; ++i) out += "่";
+    return out;
+  }();
+  EXPECT_FALSE(title_of(talk({signs})).empty());
+}
+
 TEST(Extract, ATitleHasThreeToSixWordsWhateverTheMessage) {
   const std::string words[] = {"the", "tea",  "of.", "src/io/bar.cpp", "is", "Milk;", "and",
                                "-",   "what", "(a)", "sugar!",         "I",  "x"};

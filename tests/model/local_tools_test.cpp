@@ -106,6 +106,60 @@ TEST_F(LocalToolsTest, ItQuotesNeitherItselfNorToolsNorQuestionsWithoutAnswer) {
   EXPECT_TRUE(has(said(), "Nothing I know answers that")) << said();
 }
 
+// A conversation of this provider's as search_sessions shows it, found at message `matched`.
+std::string own_talk(int matched, const std::string& lines) {
+  return "## x\nsession: 260302-old-pump · agent: reef · sender: user\n"
+         "updated: 2026-03-02T11:00:00.000Z · matched message #" +
+         std::to_string(matched) + " · said: 2026-03-02T10:00:00.000Z\n" + lines;
+}
+
+constexpr auto kLookedUp =
+    "- [tool:search_sessions #3] search_sessions Where is the spare key 12 recall Where is the "
+    "spare key\n"
+    "- [tool:search_sessions #4] the spare key, of a search\n"
+    "- [tool:recall #5] the spare key, of a memory\n"
+    "- [assistant #6] From this conversation: message 1: \"The spare key is under the …\n";
+
+TEST_F(LocalToolsTest, ItsOwnLookUpsAreNoAnswers) {
+  user("Where is the spare key?");
+  calls({own_talk(2,
+                  "- [user #0] The spare key is under the flowerpot\n- [assistant #1] Noted. I "
+                  "am Reef's local provider, not a language model.\n"
+                  "- [user #2] Where is the spare key?\n" +
+                      std::string(kLookedUp)),
+         "no memories found"});
+  const auto answer = said();
+  EXPECT_TRUE(has(answer, "session 260302-old-pump (x): \"The spare key is under the flowerpot\""))
+      << answer;
+  EXPECT_FALSE(has(answer, "answered:")) << answer;
+  EXPECT_FALSE(has(answer, "Where is")) << answer;
+}
+
+TEST_F(LocalToolsTest, AQuestionNobodyButItAnsweredIsNoPassage) {
+  for (const auto* next :
+       {"", "- [user #7] Where is the spare key, I said\n", "- [user #7] Find the spare key\n"}) {
+    request.messages.clear();
+    user("Where is the spare key?");
+    calls({own_talk(2, "- [user #2] Where is the spare key?\n" + std::string(kLookedUp) + next),
+           "no memories found"});
+    EXPECT_FALSE(has(said(), "\"Where is the spare key?\"")) << said();
+    EXPECT_FALSE(has(said(), "answered:")) << said();
+  }
+}
+
+TEST_F(LocalToolsTest, AModelsAnswerIsFoundBehindItsCalls) {
+  user("Where is the spare key?");
+  calls({own_talk(2,
+                  "- [user #2] Where is the spare key?\n"
+                  "- [assistant:recall #3] Let me look. recall spare key\n"
+                  "- [tool:recall #4] no memories found\n"
+                  "- [assistant #5] Under the flowerpot, I believe.\n"),
+         "no memories found"});
+  EXPECT_TRUE(
+      has(said(), "\"Where is the spare key?\"\n  answered: \"Under the flowerpot, I believe.\""))
+      << said();
+}
+
 TEST_F(LocalToolsTest, TitlesAreNotWordsAndSummariesAre) {
   user("Where is the greenhouse pump?");
   calls(
@@ -320,6 +374,61 @@ TEST_F(LocalMemoryTest, OfSeveralNotesThatMayBeMeantNoneIsForgotten) {
   EXPECT_EQ(notes.size(), 2U);
 }
 
+TEST_F(LocalMemoryTest, OfNamesThatAreAlikeNoneIsForgotten) {
+  notes = {{"plan", "tea"}, {"The Plan", "milk"}};
+  const auto unclear = tell("forget the plan");
+  EXPECT_TRUE(has(unclear, "may mean several notes")) << unclear;
+  EXPECT_EQ(notes.size(), 2U);
+  tell("forget \"The Plan\"");
+  EXPECT_EQ(notes.size(), 1U);
+  EXPECT_TRUE(notes.contains("plan"));
+
+  notes = {{"plan", "tea"}, {"Plan", "milk"}};
+  EXPECT_TRUE(has(tell("forget \"PLAN\""), "may mean several notes"));
+  EXPECT_EQ(notes.size(), 2U);
+  tell("forget \"Plan\"");
+  EXPECT_EQ(notes, (std::map<std::string, std::string>{{"plan", "tea"}}));
+}
+
+TEST_F(LocalMemoryTest, OneWordOfANoteForgetsNothing) {
+  tell("Remember that the server room door code is 1234");
+  notes["errands"] = "sweep the garage, and the dentist is on Monday";
+  for (const auto* text : {"Forget the door", "forget the server room", "forget the garage"}) {
+    const auto unclear = tell(text);
+    EXPECT_TRUE(has(unclear, "I forgot nothing")) << unclear;
+    EXPECT_TRUE(has(unclear, "The nearest:\nnote '")) << unclear;
+    EXPECT_TRUE(has(unclear, "give its name in quotes: forget \"")) << unclear;
+    EXPECT_EQ(notes.size(), 2U) << text;
+  }
+  EXPECT_TRUE(has(tell("forget the server room door"), "Forgotten")) << "most of the name";
+  EXPECT_TRUE(has(tell("forget about the dentist on Monday"), "Forgotten")) << "two words";
+  EXPECT_TRUE(notes.empty());
+  notes["x"] = "garage";
+  EXPECT_TRUE(has(tell("forget \"garage\""), "Forgotten")) << "all of the content";
+}
+
+TEST_F(LocalMemoryTest, WhatIsToBeRememberedIsAskedForOrSaidToBeTooLong) {
+  for (const auto* text : {"remember that", "Remember that.", "remember \"\"", "remember that \"\"",
+                           "please remember this", "Remember:", "remember it!", "note that"}) {
+    const auto asked = tell(text);
+    EXPECT_TRUE(has(asked, "What shall I remember?")) << text << ": " << asked;
+    EXPECT_TRUE(notes.empty()) << text;
+  }
+  const auto too_long = tell("Remember that " + std::string(4096, 'x'));
+  EXPECT_TRUE(has(too_long, "too long for a note: I take at most 4096 bytes")) << too_long;
+  EXPECT_TRUE(has(too_long, "it is kept in this conversation")) << too_long;
+  EXPECT_FALSE(has(too_long, "Noted")) << too_long;
+  EXPECT_TRUE(notes.empty());
+}
+
+TEST_F(LocalMemoryTest, WhatLooksLikeTwoNotesIsKnownAgain) {
+  const std::string content = "tea list\n---\n## milk\nblue";
+  tell("Remember that " + content);
+  EXPECT_TRUE(has(tell("Remember that " + content), "I remember that already, as note '"));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes.begin()->second, content);
+}
+
 TEST_F(LocalMemoryTest, ForgettingLooksPastArchives) {
   archives = {{"talk-261101", "deploy key deploy key deploy key"},
               {"261102-calm-boat-1", "deploy key, the printer likes thick paper"}};
@@ -395,7 +504,29 @@ TEST(Intent, IsFoundInPlainWords) {
        "the page is https://a.org/?q=1&r=2"},
       {"Forget “the tea shop”.", Kind::forget, "the tea shop"},
       {"Forget the note about tea", Kind::forget, "tea"},
-      {"remember", Kind::statement, ""},
+      {"remember", Kind::remember, ""},
+      {"Remember that", Kind::remember, ""},
+      {"Remember that?", Kind::question, "Remember that"},
+      {"Remember that: m is n", Kind::remember, "m is n"},
+      {"remember that's my key", Kind::remember, "that's my key"},
+      {"Remembering tea", Kind::statement, ""},
+      {"Remember that the wifi password is abc?", Kind::remember, "the wifi password is abc?"},
+      {"Remember that Bob asked why? and then left", Kind::remember,
+       "Bob asked why? and then left"},
+      {"Can you remember that I like tea?", Kind::remember, "I like tea"},
+      {"Could you please remember that I like tea", Kind::remember, "I like tea"},
+      {"ok so remember that I like tea", Kind::remember, "I like tea"},
+      {"I want you to remember that I like tea.", Kind::remember, "I like tea"},
+      {"Note to self: buy tea", Kind::remember, "buy tea"},
+      {"Can you remember where I parked?", Kind::question, "Can you remember where I parked"},
+      {"Can you forget the tea?", Kind::question, "Can you forget the tea"},
+      {"Remind me where I parked", Kind::question, "where I parked"},
+      {"Please remind me what we said about tea", Kind::question, "tea"},
+      {"Remind me to buy tea", Kind::statement, ""},
+      {"Show me what we said about tea", Kind::question, "tea"},
+      {"Tell me what the port is", Kind::question, "what the port is"},
+      {"If it rains we stay", Kind::statement, ""},
+      {"so far I like tea", Kind::recap, ""},
       {"", Kind::statement, ""},
   };
   for (const auto& [text, kind, subject] : cases) {
@@ -410,12 +541,23 @@ TEST(Found, ReadsWhatToolsAnswerAndSurvivesAnything) {
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_EQ(notes[0].content, "one\n---\ntwo");
   EXPECT_EQ(notes[1].name, "b");
+  // No note begins right behind a heading, nor at the very end, nor without a name.
+  for (const std::string content : {"---\n## b\nc", "a\n---\n## b", "a\n---\n## \nb"}) {
+    ASSERT_EQ(notes_in("## a\n" + content).size(), 1U) << content;
+    EXPECT_EQ(notes_in("## a\n" + content)[0].content, content);
+  }
+  EXPECT_EQ(notes_in("## a\n\n---\n## b\nc").size(), 2U) << "an empty one before";
+  EXPECT_EQ(name_of_content("## a\none\n---\n## b\ntwo\n---\n## c\n3", "two\n---\n## c\n3"), "b");
+  EXPECT_EQ(name_of_content("## a\none\n---\n## b\ntwo", "one"), "a");
+  EXPECT_EQ(name_of_content("## a\none\n---\n## b\ntwo", "tw"), "");
   ASSERT_EQ(passages_in(kFound).size(), 2U);
-  EXPECT_EQ(passages_in(kFound)[0].role, "user");
+  EXPECT_EQ(passages_in(kFound)[0].lines.size(), 2U);
+  EXPECT_EQ(passages_in(kFound)[0].lines[0].role, "user");
   for (const auto* text : {"", "##", "## ", "---\n", "## x\n---\n## y", "no sessions found",
                            "## t\nsession: \nmatched message #\n- [#] \n"}) {
     static_cast<void>(notes_in(text));
     static_cast<void>(passages_in(text));
+    static_cast<void>(name_of_content(text, ""));
   }
 }
 

@@ -57,7 +57,7 @@ TEST(Question, OfConditionsAloneEverythingIsFoundOfExclusionsAloneWords) {
   settle(excluded, false);
   EXPECT_FALSE(excluded.words.everything);
   ASSERT_EQ(excluded.words.clauses.size(), 1U);
-  EXPECT_EQ(excluded.words.clauses[0].occur, search::Clause::Occur::optional);
+  EXPECT_EQ(excluded.words.clauses[0].occur, search::Clause::Occur::required) << "a phrase";
 }
 
 TEST(Question, DatesAreUnderstood) {

@@ -218,6 +218,9 @@ TEST_F(RecallTest, ConditionsAloneFindEverythingThatFulfilsThem) {
   EXPECT_EQ(hits("in:" + std::string(ann.text()) + " in:" + std::string(bob.text()) + " +alpha"),
             2U);
   EXPECT_EQ(hits("role:tool"), 0U);
+  EXPECT_EQ(hits("role:USER"), 4U);
+  // What nobody knows is words; where it is negated, words that must not be there.
+  EXPECT_EQ(hits("+alpha -is:bogus -role:bogus -before:bogus"), 2U);
 }
 
 TEST_F(RecallTest, TheSearchThatFindsDamageAnswersFromTheTranscripts) {

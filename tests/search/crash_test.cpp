@@ -84,9 +84,9 @@ TEST(Crash, KillsWhileWritingAndMergingLeaveAValidIndex) {
     const auto covered = index->covered(*group);
     ASSERT_GE(covered, promised) << "kill " << kill;
     ASSERT_EQ(index->documents(), covered) << "all that is covered, once, and nothing else";
-    ASSERT_EQ(index->prepare(parse_query("all")).best({}, covered + 1, 0).size(), covered);
+    ASSERT_EQ(index->prepare(parse_query("all")).best({}, covered + 1).size(), covered);
     for (const auto probe : {std::uint64_t{0}, covered / 2, covered - 1}) {
-      const auto hits = index->prepare(parse_query("word" + std::to_string(probe))).best({}, 5, 0);
+      const auto hits = index->prepare(parse_query("word" + std::to_string(probe))).best({}, 5);
       ASSERT_FALSE(hits.empty()) << probe;
       ASSERT_EQ(hits[0].row.key, probe);
     }

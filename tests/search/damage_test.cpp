@@ -36,7 +36,7 @@ void add(Index& index, std::uint64_t key) {
 }
 
 std::vector<Hit> find(Index& index, std::string_view text) {
-  return index.prepare(parse_query(text)).best({}, 100, 0);
+  return index.prepare(parse_query(text)).best({}, 100);
 }
 
 // A job, to its end whatever happens.

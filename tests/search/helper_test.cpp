@@ -38,7 +38,7 @@ TEST(Helper, AHelperChangesNothing) {
       for (const std::size_t limit : {1U, 20U, 200U}) {
         SCOPED_TRACE(fmt::format("{} {} {}", text, filtered, limit));
         const auto query = parse_query(text);
-        const auto alone = index->prepare(query).best(filtered ? some : Filter(), limit, 0);
+        const auto alone = index->prepare(query).best(filtered ? some : Filter(), limit);
         ASSERT_EQ(alone.size(), limit);
         for (const bool awake : {true, false}) {
           auto searcher = index->prepare(query);
@@ -46,7 +46,7 @@ TEST(Helper, AHelperChangesNothing) {
           // It need not come, but should have the time to.
           for (int i = 0; awake && !helper.present() && i < 1000; ++i) std::this_thread::yield();
           searcher.use(helper);
-          const auto helped = searcher.best(filtered ? some : Filter(), limit, 0);
+          const auto helped = searcher.best(filtered ? some : Filter(), limit);
           ASSERT_EQ(keys(helped), keys(alone));
           for (std::size_t i = 0; i < limit; ++i) {
             EXPECT_EQ(helped[i].score, alone[i].score);

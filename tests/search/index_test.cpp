@@ -112,7 +112,7 @@ class Randomised {
     const std::size_t limit = 1 + random.below(30);
     const auto expected = reference_.search(query, filter);
     auto searcher = index_->prepare(query);
-    auto hits = searcher.best(filter, limit, 0);
+    auto hits = searcher.best(filter, limit);
     ASSERT_EQ(hits.size(), std::min(limit, expected.size()));
     std::map<std::uint64_t, double> scores;
     for (const auto& one : expected) scores[one.row.key] = one.score;
@@ -141,7 +141,7 @@ class Randomised {
     std::set<std::uint32_t> seen;
     for (const auto& one : expected)
       if (seen.insert(one.row.group).second) best.push_back(one.score);
-    const auto grouped = searcher.best(filter, limit, 1);
+    const auto grouped = searcher.best(filter, limit, true);
     ASSERT_EQ(grouped.size(), std::min(limit, best.size()));
     for (std::size_t i = 0; i < grouped.size(); ++i)
       ASSERT_NEAR(static_cast<double>(grouped[i].score), best[i], 1e-5 * std::max(1.0, best[i]));
@@ -267,7 +267,7 @@ TEST(Index, FindsNeighboursAcrossSegmentsInOrder) {
   auto searcher = index->prepare(parse_query("needle"));
   GroupSet only;
   only.add(group);
-  const auto hits = searcher.best({.groups = &only}, 5, 0);
+  const auto hits = searcher.best({.groups = &only}, 5);
   ASSERT_EQ(hits.size(), 1U);
   EXPECT_EQ(keys(index->neighbours(hits[0], 2, 2)), (std::vector<std::uint64_t>{2, 3, 6, 7}));
   EXPECT_EQ(keys(index->neighbours(hits[0], 0, 9)), (std::vector<std::uint64_t>{6, 7, 8, 9}));
@@ -371,8 +371,12 @@ TEST(Index, PhrasesAndDemandsWorkWithoutSpaces) {
   TempDir dir;
   PosixFiles files;
   auto index = open_index(files, dir.path());
-  const char* texts[] = {"", "我们在北京大学讨论数据库索引的问题", "北京很大",
-                         "검색 엔진을 만들자"};
+  const char* texts[] = {"",
+                         "我们在北京大学讨论数据库索引的问题",
+                         "北京很大",
+                         "검색 엔진을 만들자",
+                         "我喜欢看B站的视频",
+                         "plan b is better"};
   for (std::uint64_t key = 1; key < std::size(texts); ++key) {
     const FieldText field{4, texts[key]};
     index->add({.group = index->group("g"), .key = key, .time_ms = -std::int64_t(key)},
@@ -393,6 +397,8 @@ TEST(Index, PhrasesAndDemandsWorkWithoutSpaces) {
     EXPECT_EQ(all("北京 -数据库"), (Keys{2}));
     EXPECT_EQ(all("+学"), (Keys{1}));
     EXPECT_EQ(all("\"검색 엔진\""), (Keys{3}));
+    EXPECT_EQ(all("+B站"), (Keys{4}));
+    EXPECT_EQ(all("better -B站"), (Keys{5}));
   }
 }
 
@@ -419,6 +425,32 @@ TEST(Index, APrefixThatIsDemandedOrForbiddenMeansAllItsWords) {
   }
 }
 
+TEST(Index, APrefixOfACompoundIsOfItsLastWord) {
+  TempDir dir;
+  PosixFiles files;
+  auto index = open_index(files, dir.path());
+  const char* texts[] = {"",
+                         "see src/parser/x.cpp",
+                         "alpha src of par value",
+                         "edit config.yaml",
+                         "mail anna.smithson@example.org",
+                         "version 3.0.13"};
+  for (std::uint64_t key = 1; key < std::size(texts); ++key) {
+    const FieldText field{4, texts[key]};
+    index->add({.group = index->group("g"), .key = key}, {&field, 1});
+  }
+  for (const bool flushed : {false, true}) {
+    if (flushed) ASSERT_TRUE(index->flush().ok());
+    using Keys = std::vector<std::uint64_t>;
+    EXPECT_EQ(keys(find(*index, "+src/par*")), (Keys{1}));
+    EXPECT_EQ(keys(find(*index, "src -src/par*")), (Keys{2}));
+    EXPECT_EQ(keys(find(*index, "+config.ya*")), (Keys{3}));
+    EXPECT_EQ(keys(find(*index, "config.ya*")), (Keys{3}));
+    EXPECT_EQ(keys(find(*index, "+anna.smithson@exam*")), (Keys{4}));
+    EXPECT_EQ(keys(find(*index, "+3.0.1*")), (Keys{5}));
+  }
+}
+
 TEST(Index, OfALongQueryTheRarestKnownWordsAndAllDemandsCount) {
   TempDir dir;
   PosixFiles files;
@@ -435,6 +467,11 @@ TEST(Index, OfALongQueryTheRarestKnownWordsAndAllDemandsCount) {
   EXPECT_EQ(find(*index, page + "platypus").size(), 2U);
   EXPECT_EQ(keys(find(*index, page + "platypus -wombat")), (std::vector<std::uint64_t>{1}));
   EXPECT_EQ(keys(find(*index, page + "platypus +wombat")), (std::vector<std::uint64_t>{3, 2}));
+  // However much is excluded, what is looked for is looked for.
+  std::string without;
+  for (int i = 0; i < 100; ++i) without += fmt::format("-other{}x ", i);
+  EXPECT_EQ(find(*index, "platypus " + without).size(), 2U);
+  EXPECT_EQ(keys(find(*index, without + " -wombat platypus")), (std::vector<std::uint64_t>{1}));
 }
 
 TEST(Index, EverythingMeansWhatIsNotExcludedNewestFirst) {
@@ -451,13 +488,11 @@ TEST(Index, EverythingMeansWhatIsNotExcludedNewestFirst) {
   }
   Query query;
   query.everything = true;
-  EXPECT_EQ(keys(index->prepare(query).best({}, 3, 0)),
-            (std::vector<std::uint64_t>{500, 499, 498}));
-  EXPECT_EQ(index->prepare(query).best({}, 1000, 0).size(), 500U);
+  EXPECT_EQ(keys(index->prepare(query).best({}, 3)), (std::vector<std::uint64_t>{500, 499, 498}));
+  EXPECT_EQ(index->prepare(query).best({}, 1000).size(), 500U);
   query.clauses.push_back({.occur = Clause::Occur::excluded, .forms = false, .terms = {"even"}});
-  EXPECT_EQ(keys(index->prepare(query).best({}, 3, 0)),
-            (std::vector<std::uint64_t>{499, 497, 495}));
-  EXPECT_EQ(index->prepare(query).best({}, 10, 1).size(), 3U);
+  EXPECT_EQ(keys(index->prepare(query).best({}, 3)), (std::vector<std::uint64_t>{499, 497, 495}));
+  EXPECT_EQ(index->prepare(query).best({}, 10, true).size(), 3U);
 }
 
 TEST(Index, EveryWordOfAVeryLongTextIsFound) {

@@ -39,7 +39,7 @@ inline void run_job(Index& index, std::optional<Job> job) {
 
 inline std::vector<Hit> find(Index& index, std::string_view text, std::size_t limit = 20) {
   const auto query = parse_query(text);
-  return index.prepare(query).best({}, limit, 0);
+  return index.prepare(query).best({}, limit);
 }
 
 inline std::vector<std::uint64_t> keys(const std::vector<Hit>& hits) {
@@ -88,6 +88,10 @@ class Corpus {
           break;
         case 2:
           out += "\"" + word() + " " + word() + "\"";
+          break;
+        case 4:
+          // A phrase whose last word is open.
+          out += (random_.below(2) == 0 ? "+" : "-") + word() + "." + word().substr(0, 2) + "*";
           break;
         case 3:
           out += word().substr(0, 1 + random_.below(4)) + "*";

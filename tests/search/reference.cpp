@@ -15,6 +15,13 @@ double idf_of(double n, double df) {
   return std::log(1 + (n - df + 0.5) / (df + 0.5));
 }
 
+// Whether a term is word `i` of a phrase.
+bool ends_phrase(const Clause& clause, std::size_t i, const std::string& term) {
+  if (term == clause.terms[i]) return true;
+  return clause.open && i + 1 == clause.terms.size() && has_positions(term) &&
+         term.starts_with(clause.terms[i]);
+}
+
 }  // namespace
 
 void Reference::add(StoredText text) {
@@ -58,9 +65,11 @@ Reference::Wanted Reference::wanted(const Clause& clause) const {
   Wanted out{.clause = &clause, .terms = {}};
   const auto n = static_cast<double>(statistics_.documents);
   if (clause.kind == Clause::Kind::phrase) {
-    for (const auto& term : clause.terms) {
-      const auto found = df_.find(term);
-      out.weight += idf_of(n, found == df_.end() ? 0 : static_cast<double>(found->second));
+    for (std::size_t i = 0; i < clause.terms.size(); ++i) {
+      double count = 0;
+      for (const auto& [term, df] : df_)
+        if (ends_phrase(clause, i, term)) count += static_cast<double>(df);
+      out.weight += idf_of(n, count);
     }
     out.weight *= static_cast<double>(clause.weight);
     return out;
@@ -114,9 +123,11 @@ double Reference::score(const Document& document, const Wanted& wanted) const {
       for (const auto start : starts) {
         bool all = true;
         for (std::size_t i = 1; i < clause.terms.size() && all; ++i) {
-          const auto next = field.positions.find(clause.terms[i]);
-          all = next != field.positions.end() && std::find(next->second.begin(), next->second.end(),
-                                                           start + i) != next->second.end();
+          all = std::any_of(field.positions.begin(), field.positions.end(), [&](const auto& next) {
+            return ends_phrase(clause, i, next.first) &&
+                   std::find(next.second.begin(), next.second.end(), start + i) !=
+                       next.second.end();
+          });
         }
         if (all) counts[field.field] += 1;
       }

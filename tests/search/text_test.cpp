@@ -112,7 +112,7 @@ std::string shown(const Query& query) {
     for (const auto& term : clause.terms) joined += (joined.empty() ? "" : " ") + term;
     if (clause.kind == Clause::Kind::phrase) joined = '"' + joined + '"';
     out += joined;
-    if (clause.kind == Clause::Kind::prefix) out += '*';
+    if (clause.kind == Clause::Kind::prefix || clause.open) out += '*';
     if (clause.weight < 1) out += "~";
   }
   for (const auto& condition : query.conditions)
@@ -148,7 +148,11 @@ INSTANTIATE_TEST_SUITE_P(
         // The last character stands alone only where the text ends, too.
         Row{"\"東京\"", "+東京"}, Row{"+東京都", "+\"東京 京都\""}, Row{"x -東京", "x -東京"},
         Row{"\"京\"", "+京*"}, Row{"-京 x", "-京* x"}, Row{"\"검색 엔진\"", "+\"검색 색 엔진\""},
-        Row{"-only role:tool", "-only [role||:|tool]"}));
+        Row{"-only role:tool", "-only [role||:|tool]"},
+        // One that is a run by itself may begin a pair, and so may the end of a phrase.
+        Row{"+B站", "+\"b 站\"*"}, Row{"B站", "b 站*"}, Row{"x -C盘", "x -\"c 盘\"*"},
+        Row{"+src/par*", "+\"src par\"*"}, Row{"x -src/par*", "x -\"src par\"*"},
+        Row{"config.ya*", "config~ ya*~ config.ya*"}));
 
 TEST(Query, TheLastWordIsOpenOnlyWhileItIsBeingTyped) {
   EXPECT_EQ(shown(parse_query("red fi", {.last_word_is_prefix = true})), "red fi*");

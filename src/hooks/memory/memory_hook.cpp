@@ -1,5 +1,6 @@
 #include "hooks/memory/memory_hook.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -77,11 +78,43 @@ const session::Row* session_of(const session::Sessions& sessions, std::string_vi
   return id ? sessions.find(*id) : nullptr;
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// The day a session of ours has before its words: 261115-swift-river.
+bool has_day(std::string_view id) {
+  constexpr std::size_t kDigits = 6;
+  return id.size() > kDigits + 1 && id[kDigits] == '-' &&
+         std::all_of(id.begin(), id.begin() + kDigits, is_digit);
+}
+
+// What imported sessions keep.
+bool is_uuid(std::string_view id) {
+  constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  constexpr std::string_view kHex = "0123456789abcdefABCDEF";
+  return std::equal(id.begin(), id.end(), kShape.begin(), kShape.end(), [&](char c, char shape) {
+    return shape == '-' ? c == '-' : kHex.find(c) != std::string_view::npos;
+  });
+}
+
+// Whether a compaction here made that name, also when there is no such session any more. Archives
+// of other programs have names much like it: session ids may be nearly anything.
+bool names_session(std::string_view archive) {
+  const auto dash = archive.rfind('-');
+  if (dash == std::string_view::npos || dash + 1 == archive.size()) return false;
+  const auto id = archive.substr(0, dash), number = archive.substr(dash + 1);
+  return std::all_of(number.begin(), number.end(), is_digit) && (has_day(id) || is_uuid(id));
+}
+
 // An archive says what was said in a conversation: who may not see that does not see it either.
 class ArchiveSight {
  public:
   ArchiveSight(const session::Sessions& sessions, const runtime::Caller& caller)
-      : sessions_(sessions), seen_(seen_by(caller)), unknown_(sees_unknown(caller)) {}
+      : sessions_(sessions),
+        seen_(seen_by(caller)),
+        gone_(sees_gone(caller)),
+        unknown_(sees_unknown(caller)) {}
 
   bool sees(const memory::Entry& entry) const {
     if (entry.kind != memory::Kind::archive || !seen_) return true;
@@ -90,7 +123,7 @@ class ArchiveSight {
     const auto hidden = [&](std::string_view name) {
       const auto* row = session_of(sessions_, name);
       known = known || row;
-      return row && !seen_(*row);
+      return row ? !seen_(*row) : !gone_ && names_session(name);
     };
     if (hidden(entry.name)) return false;
     for (const auto& alias : entry.aliases)
@@ -101,7 +134,7 @@ class ArchiveSight {
  private:
   const session::Sessions& sessions_;
   recall::RowTest seen_;
-  bool unknown_;
+  bool gone_, unknown_;
 };
 
 void add(std::string& text, const memory::Entry& entry) {

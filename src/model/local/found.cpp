@@ -1,10 +1,14 @@
 #include "model/local/found.h"
 
+#include <algorithm>
+
 namespace reef::model {
 namespace {
 
-constexpr std::string_view kBetween = "---\n";
+constexpr std::string_view kBetween = "\n---\n";
 constexpr std::string_view kHeading = "## ";
+// A memory takes no longer ones.
+constexpr std::size_t kNameBytesMax = 256;
 constexpr std::string_view kUntitled = "(untitled)";
 
 std::string_view take_line(std::string_view& text) {
@@ -22,19 +26,25 @@ std::string_view value_of(std::string_view line, std::string_view name) {
   return line.substr(at, line.find(" · ", at) - at);
 }
 
-// Parts that begin with a heading; a "---" inside a content does not begin one.
+// Whether a part may begin here: a heading with a name, and a line behind it.
+bool is_heading(std::string_view text) {
+  if (!text.starts_with(kHeading)) return false;
+  const auto end = text.find('\n');
+  return end != std::string_view::npos && end > kHeading.size() &&
+         end - kHeading.size() <= kNameBytesMax;
+}
+
+// Parts that begin with a heading. A "---" inside a content begins none, nor does one right behind
+// a heading: an empty content has an empty line of its own there.
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> out;
   std::size_t begin = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto cut = text.find(kBetween, at);
-    if (cut == std::string_view::npos) break;
+  for (auto cut = text.find(kBetween); cut != std::string_view::npos;
+       cut = text.find(kBetween, cut + 1)) {
     const auto next = cut + kBetween.size();
-    if ((cut == 0 || text[cut - 1] == '\n') && text.substr(next).starts_with(kHeading)) {
-      out.push_back(text.substr(begin, cut - begin));
-      begin = next;
-    }
-    at = next;
+    if (cut <= text.find('\n', begin) || !is_heading(text.substr(next))) continue;
+    out.push_back(text.substr(begin, cut + 1 - begin));
+    begin = next;
   }
   out.push_back(text.substr(begin));
   return out;
@@ -51,6 +61,24 @@ std::vector<Note> notes_in(std::string_view text) {
     notes.push_back(Note{std::string(name), std::string(part)});
   }
   return notes;
+}
+
+std::string name_of_content(std::string_view text, std::string_view content) {
+  const auto ends_part = [&](std::string_view rest) {
+    return rest.empty() || (rest.starts_with(kBetween) && is_heading(rest.substr(kBetween.size())));
+  };
+  std::size_t begin = 0;  // of a part
+  while (begin < text.size()) {
+    const auto part = text.substr(begin);
+    const auto line = part.substr(0, part.find('\n'));
+    const auto behind = part.substr(std::min(line.size() + 1, part.size()));
+    if (is_heading(part) && behind.starts_with(content) && ends_part(behind.substr(content.size())))
+      return std::string(line.substr(kHeading.size()));
+    const auto cut = text.find(kBetween, begin);
+    if (cut == std::string_view::npos) break;
+    begin = cut + kBetween.size();
+  }
+  return {};
 }
 
 bool is_kept(std::string_view failure) {
@@ -85,14 +113,11 @@ std::vector<Passage> passages_in(std::string_view text) {
       const auto label = line.substr(3, at - 3);
       if (label == kTitle) continue;  // nobody said it
       const auto said = line.substr(at + 2);
-      passage.around += said;
-      passage.around += '\n';
-      if (found && passage.next.empty()) passage.next = std::string(said);
       if (!found && !wanted.empty() && label.ends_with(wanted)) {
-        passage.text = std::string(said);
-        passage.role = std::string(label.substr(0, label.find(" #")));
+        passage.matched = passage.lines.size();
         found = true;
       }
+      passage.lines.push_back({std::string(label.substr(0, label.find(" #"))), std::string(said)});
     }
     if (found) out.push_back(std::move(passage));
   }

@@ -11,18 +11,46 @@ namespace reef::model {
 namespace {
 
 constexpr std::size_t kGreetingWordsMax = 3;
-// A longer text is a text, whatever it begins with.
-constexpr std::size_t kCommandBytesMax = 4096;
 
 constexpr std::array<std::string_view, 11> kPolite = {"please ", "please, ", "hey ",  "hey, ",
                                                       "hi ",     "hi, ",     "ok ",   "ok, ",
                                                       "okay ",   "okay, ",   "reef, "};
-constexpr std::array<std::string_view, 15> kRemember = {
-    "remember that ",     "remember this: ",     "remember: ",
-    "remember ",          "note that ",          "note: ",
-    "keep in mind that ", "keep in mind: ",      "don't forget that ",
-    "don't forget: ",     "don't forget ",       "dont forget that ",
-    "dont forget ",       "do not forget that ", "do not forget "};
+// In front of what somebody wants done, besides.
+constexpr std::array<std::string_view, 13> kWanting = {"so ",
+                                                       "so, ",
+                                                       "well ",
+                                                       "well, ",
+                                                       "and ",
+                                                       "also ",
+                                                       "also, ",
+                                                       "now ",
+                                                       "now, ",
+                                                       "oh, ",
+                                                       "i want you to ",
+                                                       "i'd like you to ",
+                                                       "i would like you to "};
+// The same as a question; the question mark behind it is theirs.
+constexpr std::array<std::string_view, 4> kRequest = {"can you ", "could you ", "would you ",
+                                                      "will you "};
+// Commands whatever follows.
+constexpr std::array<std::string_view, 13> kRememberThat = {"remember that",
+                                                            "remember this:",
+                                                            "remember:",
+                                                            "note that",
+                                                            "note:",
+                                                            "note to self",
+                                                            "make a note that",
+                                                            "make a note:",
+                                                            "keep in mind that",
+                                                            "keep in mind:",
+                                                            "don't forget that",
+                                                            "dont forget that",
+                                                            "do not forget that"};
+// May begin a question as well.
+constexpr std::array<std::string_view, 4> kRemember = {"remember", "don't forget", "dont forget",
+                                                       "do not forget"};
+// What they leave open.
+constexpr std::array<std::string_view, 4> kPointing = {"that", "this", "it", "these"};
 constexpr std::array<std::string_view, 9> kForget = {"forget the note about ",
                                                      "forget the note that ",
                                                      "forget the note called ",
@@ -32,7 +60,12 @@ constexpr std::array<std::string_view, 9> kForget = {"forget the note about ",
                                                      "forget that ",
                                                      "forget: ",
                                                      "forget "};
-constexpr std::array<std::string_view, 14> kAbout = {"what did we say about ",
+constexpr std::array<std::string_view, 19> kAbout = {"what we said about ",
+                                                     "what i said about ",
+                                                     "what we decided about ",
+                                                     "what we know about ",
+                                                     "what you know about ",
+                                                     "what did we say about ",
                                                      "what did i say about ",
                                                      "what did we decide about ",
                                                      "what have we said about ",
@@ -46,10 +79,18 @@ constexpr std::array<std::string_view, 14> kAbout = {"what did we say about ",
                                                      "look up ",
                                                      "find ",
                                                      "recall "};
-constexpr std::array<std::string_view, 25> kAsking = {
-    "what ",  "what's ", "who ",  "who's ", "when ",   "where ", "which ",  "whose ", "why ",
-    "how ",   "do ",     "did ",  "does ",  "is ",     "are ",   "was ",    "were ",  "can ",
-    "could ", "has ",    "have ", "had ",   "should ", "would ", "tell me "};
+constexpr std::array<std::string_view, 26> kAsking = {
+    "what ",  "what's ", "who ",  "who's ", "when ",   "where ", "which ",   "whose ",  "why ",
+    "how ",   "do ",     "did ",  "does ",  "is ",     "are ",   "was ",     "were ",   "can ",
+    "could ", "has ",    "have ", "had ",   "should ", "would ", "tell me ", "show me "};
+// In front of what is asked for.
+constexpr std::array<std::string_view, 4> kTellMe = {"tell me again ", "tell me ", "show me again ",
+                                                     "show me "};
+// "Remind me to" asks for something else.
+constexpr std::array<std::string_view, 2> kRemindMe = {"remind me again ", "remind me "};
+constexpr std::array<std::string_view, 11> kAskWords = {"what ", "what's ", "who ",   "who's ",
+                                                        "when ", "where ",  "which ", "whose ",
+                                                        "why ",  "how ",    "if "};
 constexpr std::array<std::string_view, 8> kRecap = {
     "what did i say", "what have i said", "what did we say", "summary",
     "summarise",      "summarize",        "so far",          "recap"};
@@ -136,7 +177,7 @@ std::string_view without_blanks(std::string_view text) {
 // What stands in quotes, when all of it does: those of a quotation inside belong to it.
 std::optional<std::string_view> unquoted(std::string_view text) {
   for (const auto& [open, close] : kQuotes) {
-    if (text.size() <= open.size() + close.size() || !text.starts_with(open) ||
+    if (text.size() < open.size() + close.size() || !text.starts_with(open) ||
         !text.ends_with(close))
       continue;
     const auto inside = text.substr(open.size(), text.size() - open.size() - close.size());
@@ -204,34 +245,100 @@ bool is_greeting(std::string_view text) {
   return false;
 }
 
+// What is behind one of these words, which end there: "remember that: x", but not "that's".
+template <std::size_t N>
+std::optional<std::string_view> behind(std::string_view text,
+                                       const std::array<std::string_view, N>& beginnings) {
+  for (const auto beginning : beginnings) {
+    const auto size = reads_as(text, beginning);
+    if (size == 0) continue;
+    auto rest = text.substr(size);
+    if (beginning.ends_with(':') || rest.empty()) return rest;
+    if (front_of(rest, kStops) > 0 && without_end(rest).empty()) return std::string_view();
+    if (rest.front() == ':' || rest.front() == ',') return rest.substr(1);
+    // "remember that : x"
+    const auto next = rest.find_first_not_of(kBlanks);
+    if (next == 0) continue;
+    return rest.substr(next != std::string_view::npos && rest[next] == ':' ? next + 1 : 0);
+  }
+  return std::nullopt;
+}
+
+// A text as somebody who wants something done may begin it.
+struct Command {
+  std::string_view text;   // without what stands around the command
+  bool requested = false;  // put as a question: "can you"
+};
+Command command_in(std::string_view text) {
+  Command command{text};
+  for (;;) {
+    if (const auto rest = after(command.text, kRequest)) {
+      command.requested = true;
+      command.text = *rest;
+    } else if (const auto more = after(command.text, kPolite)) {
+      command.text = *more;
+    } else if (const auto other = after(command.text, kWanting)) {
+      command.text = *other;
+    } else {
+      return command;
+    }
+  }
+}
+
+// What is to be remembered; nothing: the text is no such command.
+std::optional<std::string> to_remember(const Command& command) {
+  if (const auto what = behind(command.text, kRememberThat)) {
+    auto text = without_blanks(*what);
+    if (command.requested && text.ends_with('?')) text.remove_suffix(1);
+    return kept(text);
+  }
+  if (command.requested || has_question_mark(command.text)) return std::nullopt;
+  const auto what = behind(command.text, kRemember);
+  if (!what) return std::nullopt;
+  const auto said = utf8::lower_ascii(without_end(*what));
+  const bool open = std::find(kPointing.begin(), kPointing.end(), said) != kPointing.end();
+  return open ? std::string() : kept(*what);
+}
+
+// The question without "tell me" in front.
+std::string_view question_in(std::string_view text) {
+  if (const auto rest = after(text, kTellMe)) return *rest;
+  const auto rest = after(text, kRemindMe);
+  return rest && after(*rest, kAskWords) ? *rest : text;
+}
+
 }  // namespace
 
 bool is_question(std::string_view text) {
-  return has_question_mark(text) || after(text, kAsking).has_value();
+  return has_question_mark(text) || after(text, kAsking).has_value() ||
+         question_in(text).size() < text.size();
 }
 
 Intent intent_of(std::string_view text) {
   auto rest = without_blanks(utf8::prefix(text, kCommandBytesMax));
   const bool is_short = text.size() <= kCommandBytesMax;
   const auto whole = rest;
-  while (const auto behind = after(rest, kPolite)) rest = *behind;
+  while (const auto more = after(rest, kPolite)) rest = *more;
+  const auto command = command_in(rest);
+  if (auto subject = to_remember(command)) {
+    if (is_short) return {Intent::Kind::remember, std::move(*subject)};
+    return {.kind = Intent::Kind::remember, .too_long = true};
+  }
+  const auto asked = question_in(rest);
   if (is_short) {
-    const bool asks = has_question_mark(rest);
-    if (const auto what = after(rest, kRemember); what && !asks)
-      if (auto subject = kept(*what); !subject.empty())
-        return {Intent::Kind::remember, std::move(subject)};
-    if (const auto what = after(rest, kForget); what && !asks)
+    const bool asks = command.requested || has_question_mark(rest);
+    if (const auto what = after(command.text, kForget); what && !asks)
       if (auto subject = bare(*what); !subject.empty())
         return {Intent::Kind::forget, std::move(subject), unquoted(without_end(*what)).has_value()};
     if (is_greeting(whole)) return {Intent::Kind::greeting, {}};
-    if (const auto what = after(rest, kAbout))
+    if (const auto what = after(asked, kAbout))
       if (auto subject = bare(*what); !subject.empty())
         return {Intent::Kind::question, std::move(subject)};
     const auto lower = utf8::lower_ascii(utf8::single_line(rest));
     if (has_any(lower, kTitle)) return {Intent::Kind::title, {}};
     if (has_any(lower, kRecap)) return {Intent::Kind::recap, {}};
   }
-  if (is_question(rest)) return {Intent::Kind::question, bare(rest)};
+  if (is_question(rest)) return {Intent::Kind::question, bare(asked)};
   return {Intent::Kind::statement, {}};
 }
 

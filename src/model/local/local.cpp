@@ -1,8 +1,10 @@
 #include "model/local/local.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -41,9 +43,22 @@ constexpr std::string_view kWhatIAm =
     "your conversations and my memory.";
 constexpr std::string_view kSigned = "(Quoted by Reef's local provider, not a language model.)";
 
+// How its answers begin that end with the mark.
+constexpr std::string_view kFromConversation = "From this conversation:";
+constexpr std::string_view kFromMemory = "From memory:";
+constexpr std::string_view kFromSessions = "From earlier conversations:";
+constexpr std::string_view kNearest = "The nearest I found:";
+constexpr std::string_view kSoFar = "So far you have written:";
+constexpr std::string_view kForgotNothing = "I forgot nothing:";
+constexpr std::array kOpenings = {kFromConversation, kFromMemory, kFromSessions,
+                                  kNearest,          kSoFar,      kForgotNothing};
+
+constexpr std::string_view kUser = "user";
+constexpr std::string_view kAssistant = "assistant";
+
 std::string quote(std::string_view text) {
   const auto line = utf8::single_line(text);
-  const auto head = utf8::prefix_chars(line, kQuoteChars);
+  const auto head = prefix_letters(line, kQuoteChars);
   return fmt::format("\"{}{}\"", head, head.size() < line.size() ? "..." : "");
 }
 
@@ -103,7 +118,7 @@ std::string list_recent(const std::vector<Said>& earlier) {
   auto out =
       earlier.size() > kRecentMax
           ? fmt::format("You have written {} messages; the last {}:", earlier.size(), kRecentMax)
-          : std::string("So far you have written:");
+          : std::string(kSoFar);
   for (auto i = first; i < earlier.size(); ++i)
     out += fmt::format("\n{}. {}", earlier[i].number, quote(earlier[i].text));
   return out;
@@ -161,13 +176,65 @@ void add_memory(const ToolResult& result, const std::set<std::string>& asked,
                      std::move(shared)});
 }
 
-// Worth quoting: said by somebody, not by a tool or by this provider.
-bool is_testimony(const Passage& passage) {
-  if (passage.role != "user" && passage.role != "assistant" && passage.role != "summary")
-    return false;
-  if (passage.text.find(kMark) != std::string::npos) return false;
-  const auto kind = intent_of(passage.text).kind;
-  return passage.role != "user" || kind != Intent::Kind::forget;
+// Said by this provider. A long answer is found without its end, where the mark stands.
+bool is_ours(std::string_view text) {
+  return text.find(kMark) != std::string_view::npos ||
+         std::any_of(kOpenings.begin(), kOpenings.end(),
+                     [&](std::string_view opening) { return text.starts_with(opening); });
+}
+
+// Not so what a tool was called with or answered.
+bool is_spoken(const Passage::Line& line) {
+  return line.role == kUser || line.role == kAssistant || line.role == "summary";
+}
+
+bool asks(const Passage::Line& line) {
+  if (line.role != kUser) return is_question(line.text);
+  const auto kind = intent_of(line.text).kind;
+  return kind == Intent::Kind::question ||
+         (kind != Intent::Kind::remember && is_question(line.text));
+}
+
+// What the other one said to it; nullptr: nothing, or only what this provider looked up.
+const Passage::Line* answer_to(const Passage& passage, std::size_t asked) {
+  for (auto i = asked + 1; i < passage.lines.size(); ++i) {
+    const auto& line = passage.lines[i];
+    if (!is_spoken(line)) continue;
+    return line.role == passage.lines[asked].role || is_ours(line.text) ? nullptr : &line;
+  }
+  return nullptr;
+}
+
+// Worth quoting: said by somebody, not by a tool or by this provider, and no question left open.
+bool is_testimony(const Passage& passage, std::size_t at) {
+  const auto& line = passage.lines[at];
+  if (!is_spoken(line) || is_ours(line.text)) return false;
+  if (line.role == kUser && intent_of(line.text).kind == Intent::Kind::forget) return false;
+  return !asks(line) || answer_to(passage, at);
+}
+
+// The line to quote: the one that was found, or, where it is no use, the one near it that has most
+// of the words. A question asked before is often found in front of what answers it.
+std::optional<std::size_t> best_line(const Passage& passage, const std::set<std::string>& asked) {
+  Words words;
+  if (is_testimony(passage, passage.matched)) return passage.matched;
+  std::optional<std::size_t> best;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < passage.lines.size(); ++i) {
+    const auto shared = words.shared(asked, passage.lines[i].text).size();
+    if (shared <= most || !is_testimony(passage, i)) continue;
+    most = shared;
+    best = i;
+  }
+  return best;
+}
+
+// All that is worth quoting in it.
+std::string testimony_of(const Passage& passage) {
+  std::string out;
+  for (std::size_t i = 0; i < passage.lines.size(); ++i)
+    if (is_testimony(passage, i)) out += passage.lines[i].text + "\n";
+  return out;
 }
 
 void add_sessions(const ToolResult& result, const std::set<std::string>& asked,
@@ -175,19 +242,18 @@ void add_sessions(const ToolResult& result, const std::set<std::string>& asked,
   Words words;
   std::set<std::string> quoted;
   for (const auto& passage : passages_in(result.text)) {
-    // To a question that was asked before, what followed is the answer.
-    const bool with_next = !passage.next.empty() && is_question(passage.text) &&
-                           passage.next.find(kMark) == std::string::npos;
-    if (is_question(passage.text) && !with_next) continue;
-    const auto shown = with_next ? passage.text + "\n" + passage.next : passage.text;
-    if (!is_testimony(passage) || words.shared(asked, shown).empty() ||
-        !quoted.insert(passage.text).second)
-      continue;
+    const auto at = best_line(passage, asked);
+    if (!at) continue;
+    const auto& said = passage.lines[*at];
+    const auto* answer = asks(said) ? answer_to(passage, *at) : nullptr;
+    const auto shown = answer ? said.text + "\n" + answer->text : said.text;
+    if (words.shared(asked, shown).empty() || !quoted.insert(said.text).second) continue;
     auto line = fmt::format("{}, session {}{}: {}", passage.date, passage.session,
                             passage.title.empty() ? "" : fmt::format(" ({})", passage.title),
-                            quote(passage.text));
-    if (with_next) line += fmt::format("\n  answered: {}", quote(passage.next));
-    out.push_back({Quote::From::sessions, std::move(line), words.shared(asked, passage.around)});
+                            quote(said.text));
+    if (answer) line += fmt::format("\n  answered: {}", quote(answer->text));
+    out.push_back(
+        {Quote::From::sessions, std::move(line), words.shared(asked, testimony_of(passage))});
   }
 }
 
@@ -219,7 +285,7 @@ std::string list_nearest(std::vector<Quote> quotes, std::size_t asked) {
   std::string out;
   for (std::size_t i = 0; i < std::min(quotes.size(), kQuotesMax); ++i)
     out += "\n" + quotes[i].line;
-  return out.empty() ? out : "The nearest I found:" + out;
+  return out.empty() ? out : std::string(kNearest) + out;
 }
 
 class Answering {
@@ -237,7 +303,7 @@ class Answering {
       case Intent::Kind::title:
         return title();
       case Intent::Kind::remember:
-        return remember(intent.subject);
+        return remember(intent);
       case Intent::Kind::forget:
         return forget(intent);
       case Intent::Kind::question:
@@ -276,7 +342,16 @@ class Answering {
     return say(title.empty() ? fmt::format("Nothing was said yet. {}", kWhatIAm) : title);
   }
 
-  LocalReply remember(const std::string& subject) const {
+  LocalReply remember(const Intent& intent) const {
+    const auto& subject = intent.subject;
+    if (intent.too_long)
+      return say(
+          fmt::format("That is too long for a note: I take at most {} bytes. I remember nothing of "
+                      "it; it is kept in this conversation, as message {}. {}",
+                      kCommandBytesMax, talk_.earlier.size() + 1, kWhatIAm));
+    if (subject.empty())
+      return say(fmt::format("What shall I remember? Say it in one message: remember that ... {}",
+                             kWhatIAm));
     if (!has("remember"))
       return say(
           fmt::format("Noted as message {} and kept. {}", talk_.earlier.size() + 1, kWhatIAm));
@@ -292,10 +367,10 @@ class Answering {
     }
     const bool was_seen = recalled && !recalled->is_error;
     const auto there = was_seen ? notes_in(recalled->text) : std::vector<Note>();
-    for (const auto& note : there)
-      if (note.content == subject)
-        return say(fmt::format("I remember that already, as note '{}': {}\n\n{}", note.name,
-                               quote(subject), kSigned));
+    if (const auto name = was_seen ? name_of_content(recalled->text, subject) : std::string();
+        !name.empty())
+      return say(fmt::format("I remember that already, as note '{}': {}\n\n{}", name,
+                             quote(subject), kSigned));
     const bool all_seen = was_seen && there.size() < static_cast<std::size_t>(kNotesMax);
     call(reply, "remember", {{"name", free_name(subject, there, all_seen)}, {"content", subject}});
     return reply;
@@ -331,8 +406,9 @@ class Answering {
     std::erase_if(found, [&](const Note& note) { return refused.contains(note.name); });
     const auto meant = meant_by(intent.subject, intent.exact, found);
     auto name = meant.note ? meant.note->name : std::string();
-    // Aliases are not shown, and more than the words of a content they say what is meant.
-    if (name.empty() || meant.by != Meant::By::name)
+    // Aliases are not shown, and more than the words of a content they say what is meant. Where
+    // several notes have the name, trying it would take one of them.
+    if (meant.by != Meant::By::name)
       if (auto alias = intent.exact ? intent.subject : as_name(intent.subject);
           (any || intent.exact) && !alias.empty() && alias.size() <= kAliasBytesMax &&
           !refused.contains(alias))
@@ -350,8 +426,8 @@ class Answering {
                          : fmt::format("I could not forget it: {}. {}", why, kWhatIAm);
     std::string out =
         meant.by == Meant::By::nothing
-            ? fmt::format("I forgot nothing: no note is clearly about {}.", quote(subject))
-            : fmt::format("I forgot nothing: {} may mean several notes.", quote(subject));
+            ? fmt::format("{} no note is clearly about {}.", kForgotNothing, quote(subject))
+            : fmt::format("{} {} may mean several notes.", kForgotNothing, quote(subject));
     out += " The nearest:";
     for (std::size_t i = 0; i < std::min(meant.nearest.size(), kQuotesMax); ++i)
       out +=
@@ -392,9 +468,9 @@ class Answering {
     }
     using From = Quote::From;
     std::vector<std::string> parts = {
-        list_answers(quotes, From::conversation, "From this conversation:", asked.size()),
-        list_answers(quotes, From::memory, "From memory:", asked.size()),
-        list_answers(quotes, From::sessions, "From earlier conversations:", asked.size())};
+        list_answers(quotes, From::conversation, kFromConversation, asked.size()),
+        list_answers(quotes, From::memory, kFromMemory, asked.size()),
+        list_answers(quotes, From::sessions, kFromSessions, asked.size())};
     std::erase(parts, "");
     if (parts.empty()) parts.push_back(list_nearest(std::move(quotes), asked.size()));
     parts.insert(parts.end(), failures.begin(), failures.end());

@@ -77,14 +77,25 @@ Only only_one(const std::vector<const Note*>& notes, const Test& is_like_that) {
   return out;
 }
 
+// How much the words say that tell something, in characters of a script without spaces; any other
+// word counts for two of them.
+constexpr std::size_t kWordSays = 2;
+std::size_t says(std::string_view text, Words& words) {
+  auto telling = words.telling(text);
+  std::size_t sum = 0;
+  for (const auto& place : words.places(text))
+    if (telling.erase(place.stem) > 0) sum += place.pair ? 1 : kWordSays;
+  return sum;
+}
+
 }  // namespace
 
 std::string short_name(std::string_view content) {
   const auto words = join(naming_words(content), kNameWords);
   const auto line = utf8::single_line(utf8::printable(content));
   // Cut where a blank is, it must not end with it.
-  return utf8::single_line(words.empty() ? utf8::prefix_chars(line, kWideNameChars)
-                                         : utf8::prefix_chars(words, kNameCharsMax));
+  return utf8::single_line(words.empty() ? prefix_letters(line, kWideNameChars)
+                                         : prefix_letters(words, kNameCharsMax));
 }
 
 std::string free_name(std::string_view content, const std::vector<Note>& there, bool all_seen) {
@@ -157,13 +168,24 @@ Meant meant_by(std::string_view subject, bool exact, const std::vector<Note>& fo
         return plain(note.name) == line || (!exact && plain(note.name) == name);
       }))
     return meant;
-  if (exact || wanted.empty()) return meant;
-  if (settle(Meant::By::name, [&](const Note& note) { return plain(note.content) == line; }) ||
-      settle(Meant::By::name, [&](const Note& note) { return words.of(note.name) == wanted; }) ||
-      settle(Meant::By::name, [&](const Note& note) { return words.has_all(wanted, note.name); }))
+  if (settle(Meant::By::name, [&](const Note& note) { return plain(note.content) == line; }))
     return meant;
-  settle(Meant::By::content,
-         [&](const Note& note) { return words.has_all(wanted, text_of(note)); });
+  if (exact || wanted.empty()) return meant;
+  if (settle(Meant::By::name, [&](const Note& note) { return words.of(note.name) == wanted; }))
+    return meant;
+  const auto said = says(subject, words);
+  if (settle(Meant::By::name, [&](const Note& note) { return words.has_all(wanted, note.name); })) {
+    // A small part of a name is no name: the note may be about something else as well.
+    if (meant.note && said * 2 < says(meant.note->name, words)) {
+      meant.by = Meant::By::nothing;
+      meant.note = nullptr;
+    }
+    return meant;
+  }
+  // One word is in many a content by chance.
+  if (said >= 2 * kWordSays)
+    settle(Meant::By::content,
+           [&](const Note& note) { return words.has_all(wanted, text_of(note)); });
   return meant;
 }
 

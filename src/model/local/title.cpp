@@ -107,8 +107,12 @@ std::string_view own_text(const Words::Place& place) {
 void extend(Unit& unit, const Words::Place& place) {
   const auto own = own_text(place);
   const auto chars = place.pair ? 1 : kCharsPerWord;
-  unit.cut = unit.cut || (unit.pairs && unit.chars + chars > kTitleWordsMax * kCharsPerWord);
   if (unit.cut) return;
+  unit.cut = unit.pairs && unit.chars + chars > kTitleWordsMax * kCharsPerWord;
+  if (unit.cut) {
+    unit.text = without_half(unit.text, own);
+    return;
+  }
   unit.chars += chars;
   unit.pairs = unit.pairs || place.pair;
   if (!place.empty) unit.stems.push_back(place.stem);
@@ -264,8 +268,10 @@ std::string title_of(const std::vector<session::MessagePtr>& messages) {
   }
   auto title = titles.best();
   if (title.empty() && !texts.empty())
-    title = utf8::prefix_chars(utf8::single_line(texts.front()), kTitleCharsWished);
-  return std::string(utf8::prefix(utf8::single_line(utf8::printable(title)), kTitleBytesMax));
+    title = prefix_letters(utf8::single_line(texts.front()), kTitleCharsWished);
+  const auto line = utf8::single_line(utf8::printable(title));
+  const auto head = utf8::prefix(line, kTitleBytesMax);
+  return std::string(without_half(head, std::string_view(line).substr(head.size())));
 }
 
 }  // namespace reef::model

@@ -12,6 +12,12 @@
 
 namespace reef::model {
 
+// `head` without the character, letter and signs, that goes on in `rest`, which stands right behind
+// it; all of it when it is nothing else. A consonant without its vowel sign is another syllable.
+std::string_view without_half(std::string_view head, std::string_view rest);
+// utf8::prefix_chars that cuts no such character.
+std::string_view prefix_letters(std::string_view text, std::size_t chars_max);
+
 class Words {
  public:
   struct Place {
