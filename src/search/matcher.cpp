@@ -40,10 +40,10 @@ Matcher::Matcher(const Clause& clause, float weight, std::vector<Leaf> leaves,
       leaves_(std::move(leaves)),
       gathered_(std::move(gathered)) {
   if (phrase_) words_ = clause.terms.size();
-  // All words of a phrase but the last have one leaf: what that is worth is the most.
-  const bool several = phrase_ && words_ > 1;
-  for (const auto& leaf : leaves_) {
-    if (several && leaf.word + 1 == words_ && leaves_.size() > words_) continue;
+  // Where the last word of a phrase has several, the others say what it is worth at the most.
+  const bool several = phrase_ && words_ > 1 && leaves_.size() > words_;
+  const auto counted = several ? words_ - 1 : leaves_.size();
+  for (const auto& leaf : std::span(leaves_).first(counted)) {
     const auto most = weight_ * leaf.weight * leaf.cursor.bound();
     bound_ = phrase_ && bound_ > 0 ? std::min(bound_, most) : std::max(bound_, most);
   }

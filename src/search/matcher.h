@@ -51,15 +51,14 @@ class Matcher {
  public:
   struct Leaf {
     template <class... Of>
-    explicit Leaf(float worth, std::size_t place, Of&&... of)
-        : cursor(std::forward<Of>(of)...), weight(worth), word(place) {}
+    explicit Leaf(float worth, Of&&... of) : cursor(std::forward<Of>(of)...), weight(worth) {}
 
     Cursor cursor;
-    float weight;      // of a related form less than of the word itself
-    std::size_t word;  // of a phrase; they come in order, the last may have several
+    float weight;  // of a related form less than of the word itself
   };
 
-  // `weight` is the clause's idf times its own weight.
+  // `weight` is the clause's idf times its own weight. Leaves of a phrase come in the order of its
+  // words; the last word may have several.
   Matcher(const Clause& clause, float weight, std::vector<Leaf> leaves, const FieldScales& scales,
           Lengths lengths, std::shared_ptr<const Gathered> gathered = nullptr);
 

@@ -295,10 +295,10 @@ std::vector<Matcher> Searcher::matchers(std::size_t u, bool with_excluded) const
       leaves.reserve(found.size());
       for (const auto& term : found) {
         if (source.file)
-          leaves.emplace_back(term.weight, term.word, *source.file, term.entry, growth);
+          leaves.emplace_back(term.weight, *source.file, term.entry, growth);
         else
-          leaves.emplace_back(term.weight, term.word, *source.memory, term.memory_term,
-                              scales_.impact_max(), phrase);
+          leaves.emplace_back(term.weight, *source.memory, term.memory_term, scales_.impact_max(),
+                              phrase);
       }
     }
     out.emplace_back(clause, weights_[c], std::move(leaves), scales_, source.lengths(),
