@@ -21,7 +21,8 @@ Task<Status> connect(const Context& context, Start start, client::Client& client
   auto connected = co_await client.connect();
   if (connected || connected.error().code != Errc::unavailable) co_return connected;
   if (start == Start::never)
-    co_return Error(Errc::unavailable, "no daemon is running on " + context.home.root);
+    co_return Error(Errc::unavailable,
+                    "no daemon is running on " + context.home.root + "; `reef chat` starts one");
   if (!context.may_start)
     co_return Error(Errc::unavailable, "no daemon is running on " + context.home.root +
                                            ", and --no-start forbids to start one");

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "command_group.h"
 #include "mcp_login.h"
+#include "secret.h"
 
 namespace reef::cli {
 
@@ -220,12 +221,19 @@ Task<Status> watch(const Context& context, Client& client) {
   }
 }
 
+// Whether a name may stand alone, its value being taken from elsewhere.
+enum class Alone { no, variable, secret };
+
 // NAME=VALUE, or "Name: value".
 Result<json::object> pairs_from(const std::vector<std::string>& texts, char separator,
-                                std::string_view what) {
+                                std::string_view what, Alone alone = Alone::no) {
   json::object out;
   for (const auto& text : texts) {
     const auto at = text.find(separator);
+    if (at == std::string::npos && !text.empty() && alone != Alone::no) {
+      REEF_TRY(out[text], alone == Alone::variable ? read_variable(text) : read_secret("-", text));
+      continue;
+    }
     if (at == std::string::npos || at == 0)
       return Error(Errc::invalid, fmt::format("{}: NAME{}VALUE is expected", what, separator));
     const auto value = text.substr(at + 1);
@@ -276,7 +284,10 @@ McpCommands::McpCommands(CLI::App& app, bool& json) {
   };
   const auto with_place = [&](CLI::App* command) {
     command->add_option("--url", o.url, "Address of a server that speaks HTTP")->type_name("URL");
-    command->add_option("--auth", o.auth, "Its bearer token: env:NAME, cmd:COMMAND, or the words")
+    command
+        ->add_option("--auth", o.auth,
+                     "Its bearer token: env:NAME, cmd:COMMAND, or the words; -: the next line of "
+                     "standard input")
         ->type_name("SOURCE");
     command
         ->add_option("--oauth", o.oauth,
@@ -284,11 +295,17 @@ McpCommands::McpCommands(CLI::App& app, bool& json) {
                      "scopes, ...); may be given several times")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
-    command->add_option("--header", o.headers, "A header for it; may be given several times")
-        ->type_name("NAME:VALUE")
+    command
+        ->add_option("--header", o.headers,
+                     "A header for it; may be given several times. Without a value: the next line "
+                     "of standard input")
+        ->type_name("NAME[:VALUE]")
         ->allow_extra_args(false);
-    command->add_option("--env", o.env, "A variable of the program; may be given several times")
-        ->type_name("NAME=VALUE")
+    command
+        ->add_option("--env", o.env,
+                     "A variable of the program; may be given several times. Without a value: this "
+                     "shell's, else the next line of standard input")
+        ->type_name("NAME[=VALUE]")
         ->allow_extra_args(false);
     command->add_option("--cwd", o.cwd, "Folder the program runs in")->type_name("FOLDER");
     command->add_option("--timeout", o.timeout, "Seconds a call may be silent (default: 60)")
@@ -328,14 +345,17 @@ Result<json::object> McpCommands::server() const {
   const auto& o = options_;
   json::object out{{"name", o.name}};
   if (!o.url.empty()) out["url"] = o.url;
-  if (!o.auth.empty()) out["auth"] = o.auth;
+  if (!o.auth.empty()) {
+    REEF_TRY(out["auth"], read_secret(o.auth, "auth"));
+    if (o.auth != "-") warn_of_open_secret(o.auth, "--auth");
+  }
   if (!o.cwd.empty()) out["cwd"] = o.cwd;
   if (o.timeout > 0) out["timeout"] = o.timeout;
-  REEF_TRY(auto env, pairs_from(o.env, '=', "--env"));
+  REEF_TRY(auto env, pairs_from(o.env, '=', "--env", Alone::variable));
   if (!env.empty()) out["env"] = std::move(env);
   REEF_TRY(auto oauth, oauth_from(o.oauth));
   if (!oauth.empty()) out["oauth"] = std::move(oauth);
-  REEF_TRY(auto headers, pairs_from(o.headers, ':', "--header"));
+  REEF_TRY(auto headers, pairs_from(o.headers, ':', "--header", Alone::secret));
   if (!headers.empty()) out["headers"] = std::move(headers);
   if (!o.command.empty()) {
     out["command"] = o.command.front();

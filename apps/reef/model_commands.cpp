@@ -243,12 +243,14 @@ ModelCommands::ModelCommands(CLI::App& app, bool& json) {
   o.setup = add(app, "setup", "Ask for a provider, test it and write it to config.toml",
                 "reef setup\n"
                 "  reef setup --kind openai --key env:OPENAI_API_KEY --model gpt-5-mini\n"
+                "  pass show openai | reef setup --kind openai --key -\n"
                 "  reef setup --kind ollama --model llama3.3");
   o.setup->add_option("--kind", s.kind, "What it is; `reef providers --json` lists the kinds");
   o.setup->add_option("--name", s.name, "What to call it (default: its kind)");
   o.setup->add_option("--base-url", s.base_url, "Its address (default: the kind's own)")
       ->type_name("URL");
-  o.setup->add_option("--key", s.key, "env:NAME, cmd:COMMAND, or the key itself");
+  o.setup->add_option("--key", s.key,
+                      "env:NAME, cmd:COMMAND, or -: the key is read from standard input");
   o.setup->add_option("--model", s.model, "Its default model");
   o.setup->add_option("--api-version", s.api_version, "Azure's, for the dated API");
   o.setup->add_flag("--no-test", s.no_test, "Write it without a try");

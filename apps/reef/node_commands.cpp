@@ -115,12 +115,12 @@ int run_ping(const Context& context) {
 }
 
 int run_status(const Context& context) {
-  return with_client(context, "status", Start::if_needed,
+  return with_client(context, "status", Start::never,
                      [&](client::Client& client) { return print_status(context, client); });
 }
 
 int run_session_status(const Context& context, const std::string& id) {
-  return with_client(context, "status", Start::if_needed,
+  return with_client(context, "status", Start::never,
                      [&](client::Client& client) { return session_status(context, client, id); });
 }
 

@@ -34,6 +34,23 @@ Task<Status> print_trash(const Context& context, client::Client& client) {
   co_return Ok{};
 }
 
+// Why a list is empty, and what to do about it.
+std::string none_found(const SessionsOptions& options) {
+  const auto& query = options.query;
+  if (!query.text().empty())
+    return fmt::format(
+        "no session has '{0}' in its title or first words; `reef search '{0}'` looks through all "
+        "that was said",
+        shown(query.text()));
+  auto unfiltered = protocol::ListSessions();
+  unfiltered.set_limit(query.limit());
+  unfiltered.set_sort(query.sort());
+  unfiltered.set_ascending(query.ascending());
+  if (query.SerializeAsString() != unfiltered.SerializeAsString())
+    return "no session fits; `reef sessions` lists all";
+  return "no sessions; say something: reef chat";
+}
+
 Task<Status> sessions(const Context& context, client::Client& client, SessionsOptions options) {
   if (options.trash) co_return co_await print_trash(context, client);
   REEF_CO_TRY(const auto list, co_await client.sessions(options.query));
@@ -48,7 +65,7 @@ Task<Status> sessions(const Context& context, client::Client& client, SessionsOp
     co_return Ok{};
   }
   if (list.sessions().empty()) {
-    print_line("no sessions; say something: reef chat");
+    print_line(none_found(options));
     co_return Ok{};
   }
   std::size_t id_width = 0;

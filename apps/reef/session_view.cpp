@@ -82,11 +82,18 @@ void print(const protocol::ContextDescription& context) {
     print_line(fmt::format("of that, {} of old tool results are left out of the next call",
                            short_count(context.prunable())));
   if (context.estimate_error() >= 0)
-    print_line(fmt::format("parts are estimates, off by {:.1f} % in the mean for this model",
-                           100 * context.estimate_error()));
+    print_line(fmt::format(
+        "parts are estimates that add up to the total, off by {:.1f} % in the mean for this model",
+        100 * context.estimate_error()));
 }
 
 }  // namespace
+
+std::string speakers_of(const protocol::SessionRow& row) {
+  auto out = row.agent().empty() ? std::string("not known") : shown(row.agent());
+  if (!row.sender().empty()) out += ", with " + shown(row.sender());
+  return out;
+}
 
 std::string short_count(std::int64_t tokens) {
   if (tokens < 1000) return fmt::format("{}", tokens);
@@ -147,7 +154,7 @@ void print_session(const Context& context, const protocol::SessionDescription& s
   const auto& row = session.session();
   print_line(
       fmt::format("{}  {}", row.id(), shown(row.title().empty() ? row.preview() : row.title())));
-  print_line(fmt::format("agent        {}, with {}", shown(row.agent()), shown(row.sender())));
+  print_line("agent        " + speakers_of(row));
   print_line(fmt::format("model        {}, thinking {}", shown(session.model()),
                          shown(session.thinking())));
   print_line("context      " + shown_usage(session.context()));

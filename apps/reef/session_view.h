@@ -8,6 +8,8 @@ namespace reef::cli {
 
 // "18.2k"
 std::string short_count(std::int64_t tokens);
+// Whose session it is: its agent and who talks with it, as far as they are known.
+std::string speakers_of(const protocol::SessionRow& row);
 // "18.2k of 200.0k tokens (10 %)": of what is not kept free.
 std::string shown_usage(const protocol::ContextUsage& usage);
 json::object to_json(const protocol::ContextUsage& usage);

@@ -3,13 +3,11 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <iostream>
-#include <unistd.h>
 
 #include <fmt/format.h>
-#include <termios.h>
 
 #include "base/utf8.h"
+#include "secret.h"
 
 namespace reef::cli {
 namespace {
@@ -17,47 +15,6 @@ namespace {
 using client::Client;
 
 constexpr std::chrono::milliseconds kTestMax{90'000};
-
-// While it lives, what is typed is not shown.
-class Hidden {
- public:
-  Hidden() : on_(::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &before_) == 0) {
-    if (!on_) return;
-    auto quiet = before_;
-    quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-    ::tcsetattr(STDIN_FILENO, TCSANOW, &quiet);
-  }
-  ~Hidden() {
-    if (!on_) return;
-    ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
-    std::fputc('\n', stderr);
-  }
-  Hidden(const Hidden&) = delete;
-  Hidden& operator=(const Hidden&) = delete;
-
- private:
-  termios before_ = {};
-  bool on_;
-};
-
-// The answer, or what Enter means. Questions go to stderr: stdout is for results.
-Result<std::string> ask(const std::string& question, const std::string& otherwise) {
-  const auto hint = otherwise.empty() ? std::string() : fmt::format(" [{}]", otherwise);
-  std::fprintf(stderr, "%s%s: ", question.c_str(), hint.c_str());
-  std::string line;
-  if (!std::getline(std::cin, line)) {
-    std::fputc('\n', stderr);
-    return Error(Errc::cancelled, "no answer; nothing was changed");
-  }
-  const auto first = line.find_first_not_of(" \t\r");
-  if (first == std::string::npos) return otherwise;
-  return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
-}
-
-Result<std::string> ask_hidden(const std::string& question, const std::string& otherwise) {
-  const Hidden hidden;
-  return ask(question, otherwise);
-}
 
 const protocol::ProviderKind* find_kind(const protocol::ProviderList& list,
                                         const std::string& name) {
@@ -74,7 +31,7 @@ Result<protocol::ProviderDefinition> define(const protocol::ProviderList& list,
     if (!asks) return Error(Errc::invalid, "name a kind: reef setup --kind openai");
     for (const auto& kind : list.kinds())
       std::fprintf(stderr, "  %-17s %s\n", kind.name().c_str(), kind.what().c_str());
-    REEF_TRY(kind_name, ask("Kind of provider", "openai"));
+    REEF_TRY(kind_name, ask_for("Kind of provider", "openai"));
   }
   const auto* kind = find_kind(list, kind_name);
   if (!kind)
@@ -87,11 +44,12 @@ Result<protocol::ProviderDefinition> define(const protocol::ProviderList& list,
 
   auto base_url = options.base_url;
   if (base_url.empty() && asks) {
-    REEF_TRY(base_url, ask("Address", kind->base_url()));
+    REEF_TRY(base_url, ask_for("Address", kind->base_url()));
   }
   if (base_url != kind->base_url()) out.set_base_url(base_url);
 
-  auto key = options.key;
+  REEF_TRY(auto key, read_secret(options.key, "key"));
+  if (options.key != "-") warn_of_open_secret(key, "--key");
   if (key.empty() && asks && !kind->key_variable().empty()) {
     const auto variable = fmt::format("env:{}", kind->key_variable());
     const bool set = std::getenv(kind->key_variable().c_str()) != nullptr;
@@ -103,7 +61,7 @@ Result<protocol::ProviderDefinition> define(const protocol::ProviderList& list,
 
   auto model = options.model;
   if (model.empty() && asks) {
-    REEF_TRY(model, ask("Model", kind->default_model()));
+    REEF_TRY(model, ask_for("Model", kind->default_model()));
   }
   if (model.empty()) model = kind->default_model();
   if (model.empty()) return Error(Errc::invalid, "name a model: --model NAME");
@@ -130,7 +88,7 @@ Task<Status> setup(const Context& context, Client& client, SetupOptions options)
     if (!verdict.ok()) {
       bool anyway = false;
       if (asks) {
-        REEF_CO_TRY(const auto answer, ask("Write it all the same? y/n", "n"));
+        REEF_CO_TRY(const auto answer, ask_for("Write it all the same? y/n", "n"));
         anyway = answer == "y" || answer == "yes";
       }
       if (!anyway)

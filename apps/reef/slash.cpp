@@ -97,6 +97,13 @@ Task<Status> set_model(client::Client& client, const protocol::SessionDescriptio
     const bool known = std::any_of(models.begin(), models.end(), [&](const auto& model) {
       return model.name() == name || model.provider() == name || model.name().ends_with("/" + name);
     });
+    const bool models_to_have = std::any_of(models.begin(), models.end(), [](const auto& model) {
+      return model.provider() != "local";
+    });
+    if (!known && !models_to_have)
+      co_return Error(Errc::not_found, fmt::format("no provider is set up that could have '{}'; "
+                                                   "`reef setup` adds one. Nothing was changed",
+                                                   shown(name)));
     if (!known)
       print_line(fmt::format("'{}' is in no list of `reef models`; it is tried all the same",
                              shown(name)));

@@ -179,7 +179,9 @@ class Daemon {
   }
 
   // Everything that can go wrong before clients may come.
-  Task<Status> start(const Config& config) {
+  Task<Status> start(const LoadedConfig& read) {
+    const auto& config = read.config;
+    config_warnings_ = read.warnings;
     ::unlink(home_.tcp_address().c_str());  // of a daemon that was killed
     if (const auto cleared = exchange::clear_staging(files_, home_.root); !cleared)
       log::warn("{}", cleared.error().what);
@@ -511,6 +513,7 @@ class Daemon {
     auto loaded = co_await pool_.run(work);
     auto setup = std::make_shared<runtime::Setup>(runtime_.setup());
     resolve_mcps(loaded.agents, config_.mcps, loaded.warnings);
+    agent_warnings_ = std::move(loaded.warnings);
     setup->agents = std::move(loaded.agents);
     if (!setup->agents.contains(setup->default_agent))
       co_return Error(Errc::conflict,
@@ -558,6 +561,7 @@ class Daemon {
     auto agents = load_agents(files_, home_.agents(), config.default_model);
     resolve_mcps(agents.agents, config.mcps, agents.warnings);
     for (const auto& warning : agents.warnings) log::warn("{}", warning);
+    agent_warnings_ = std::move(agents.warnings);
     setup->agents = std::move(agents.agents);
     for (const auto& [name, agent] : setup->agents)
       if (const auto route = setup->providers.route(agent.model); !route)
@@ -659,6 +663,7 @@ class Daemon {
     model_lists_.forget();
     log::set_level(config.log_level);
     config_ = config;
+    config_warnings_ = std::move(loaded.warnings);
     log::info("reloaded: {} agent(s)", runtime_.setup().agents.size());
     co_return Ok{};
   }
@@ -673,6 +678,8 @@ class Daemon {
     stats.set_connections(static_cast<std::uint32_t>(connections));
     stats.set_resident_bytes(resident_bytes());
     stats.set_home(utf8::sanitize(home_.root));
+    for (const auto* warnings : {&config_warnings_, &agent_warnings_})
+      for (const auto& warning : *warnings) stats.add_problems(utf8::sanitize(warning));
   }
 
   asio::io_context& io_;
@@ -706,6 +713,9 @@ class Daemon {
   std::shared_ptr<hooks::InstructionsHook> instructions_;
   std::shared_ptr<hooks::DelegateHook> delegate_;
   Config config_;
+  // What the configuration in force says that nobody understands; `reef status` shows it.
+  std::vector<std::string> config_warnings_;
+  std::vector<std::string> agent_warnings_;
   // Those that take no more connections stay until the end: their clients do.
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   transport::Listener* tcp_ = nullptr;
@@ -718,7 +728,8 @@ class Daemon {
   std::unique_ptr<policy::Policy> policy_;
 };
 
-Task<void> live(Daemon& daemon, const Config& config, const Options& options, Status& outcome) {
+Task<void> live(Daemon& daemon, const LoadedConfig& config, const Options& options,
+                Status& outcome) {
   const auto started = co_await daemon.start(config);
   if (!started) {
     co_await daemon.abandon();
@@ -743,6 +754,7 @@ Task<void> live(Daemon& daemon, const Config& config, const Options& options, St
 
 Status run_in(const Home& home, const Options& options, mode_t users_umask) {
   PosixFiles files;
+  REEF_CHECK(trust_home(home));
   REEF_CHECK(prepare_home(files, home));
   REEF_TRY(const Fd lock, lock_home(home));
   REEF_TRY(const auto loaded, load_config(files, home.config()));
@@ -758,7 +770,7 @@ Status run_in(const Home& home, const Options& options, mode_t users_umask) {
   {
     Daemon daemon(io, home, users_umask);
     TaskGroup main(io.get_executor(), "main");
-    main.spawn(live(daemon, config, options, outcome));
+    main.spawn(live(daemon, loaded, options, outcome));
     io.run();
   }
   log::close();

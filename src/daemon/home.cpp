@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -24,6 +25,32 @@ int read_pid(int fd) {
   char text[32] = {};
   const auto got = ::pread(fd, text, sizeof text - 1, 0);
   return got > 0 ? std::atoi(text) : 0;
+}
+
+std::string name_of(uid_t uid) {
+  const auto* user = ::getpwuid(uid);
+  return user ? fmt::format("{} (uid {})", user->pw_name, uid) : fmt::format("uid {}", uid);
+}
+
+// What is not there cannot mislead.
+Status belongs_to_us(const std::string& path) {
+  struct ::stat info = {};
+  if (::stat(path.c_str(), &info) != 0)
+    return errno == ENOENT ? Status(Ok{}) : Status(sys_error(errno, "look at " + path));
+  const auto me = ::geteuid();
+  if (info.st_uid != me)
+    return Error(
+        Errc::denied,
+        fmt::format("{} belongs to {}, not to {}, who runs this daemon: it would do what they "
+                    "wrote there; choose another home, or `chown -R`",
+                    path, name_of(info.st_uid), name_of(me)));
+  if ((info.st_mode & 0022U) != 0)
+    return Error(
+        Errc::denied,
+        fmt::format("{} can be written by others (mode {:o}): they could make this daemon run "
+                    "what they want; `chmod go-w {}` mends it",
+                    path, info.st_mode & 07777U, path));
+  return Ok{};
 }
 
 }  // namespace
@@ -54,6 +81,13 @@ Status prepare_home(Files& files, const Home& home) {
     auto made = make_directories(files, directory);
     if (!made) return std::move(made).error().with("prepare home");
   }
+  return Ok{};
+}
+
+Status trust_home(const Home& home) {
+  for (const auto& path :
+       {home.root, home.config(), home.agents(), home.skills(), home.run(), home.root + "/events"})
+    REEF_CHECK(belongs_to_us(path));
   return Ok{};
 }
 

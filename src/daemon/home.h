@@ -34,6 +34,11 @@ Result<Home> find_home(const std::string& flag);
 // Makes the directories the daemon needs, 0700.
 Status prepare_home(Files& files, const Home& home);
 
+// Whoever can write in a home decides what its daemon runs: the home and what configures it must
+// belong to the user who runs this process, and nobody else may write there. The error says which
+// path, and what mends it.
+Status trust_home(const Home& home);
+
 // Held while the returned descriptor is open. conflict names the pid that holds it.
 Result<Fd> lock_home(const Home& home);
 // The daemon that holds the lock, if any.

@@ -27,10 +27,10 @@ Fields fields_of(const Rule& rule) {
 Error no_label(std::string_view id, const std::vector<Label>& all) {
   std::string known;
   for (const auto& label : all) known += fmt::format("{}{}", known.empty() ? "" : ", ", label.id);
-  return Error(Errc::not_found,
-               fmt::format("unknown label '{}'; {}", utf8::excerpt(id),
-                           known.empty() ? "there are none yet: reef labels add ID"
-                                         : "there are: " + utf8::excerpt(known, 500)));
+  return Error(
+      Errc::not_found,
+      fmt::format("unknown label '{0}'; `reef labels add {0}` makes it{1}", utf8::excerpt(id),
+                  known.empty() ? std::string() : "; there are: " + utf8::excerpt(known, 500)));
 }
 
 Result<ValueType> type_from(std::string_view name) {

@@ -83,6 +83,24 @@ struct Parts {
   }
 };
 
+// The parts are estimated one by one, the whole is what the provider counted where it did: makes
+// the parts sum to the whole, in the proportions they have. What rounding leaves goes to the
+// largest.
+void add_up_to(std::int64_t whole, std::vector<WindowReport::Part>& parts) {
+  std::int64_t sum = 0;
+  for (const auto& part : parts) sum += part.tokens;
+  if (sum <= 0 || whole <= 0) return;
+  const auto factor = static_cast<double>(whole) / static_cast<double>(sum);
+  auto left = whole;
+  auto* largest = &parts.front();
+  for (auto& part : parts) {
+    if (part.tokens > largest->tokens) largest = &part;
+    part.tokens = static_cast<std::int64_t>(static_cast<double>(part.tokens) * factor);
+    left -= part.tokens;
+  }
+  largest->tokens += left;
+}
+
 bool is_given(const session::ContextItem& item) {
   return session::for_model(item.message) != nullptr;
 }
@@ -190,7 +208,9 @@ Task<Result<WindowReport>> Runtime::window_of(session::SessionId id) {
   const auto add = [&](const char* kind, double weight, std::size_t count) {
     if (count > 0) out.parts.push_back({kind, gauge_.estimate(out.model, weight), count});
   };
-  add("system", context::weigh(offer->prompt), offer->prompt.empty() ? 0 : 1);
+  const auto framing = context::weigh(host_framing(context));
+  add("system", context::weigh(offer->prompt) + framing,
+      offer->prompt.empty() && framing <= 0 ? 0 : 1);
   add("tools", offer->tools_weight, offer->toolbox.tools().size());
   add("instructions", context::weigh(instructions), instructions.empty() ? 0 : 1);
   for (const auto& [kind, part] : {std::pair<const char*, const Weights&>{"summary", parts.summary},
@@ -200,6 +220,7 @@ Task<Result<WindowReport>> Runtime::window_of(session::SessionId id) {
                                    {"tool_result", parts.tool_result},
                                    {"images", parts.images}})
     add(kind, part.weight, part.count);
+  add_up_to(out.usage.tokens, out.parts);
   if (!context.items.empty()) {
     const auto state = prunings_.find(id, context.items.front().id);
     out.prunable = context::prune(session::for_model(context), window, setup->pruning, state).saved;

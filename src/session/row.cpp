@@ -75,11 +75,16 @@ TimePoint from_millis(std::int64_t value) {
 
 }  // namespace
 
-std::int64_t TokenTotals::tokens() const {
+std::int64_t TokenTotals::given() const {
   std::int64_t sum = input;
-  add_to(sum, output);
   add_to(sum, cache_read);
   add_to(sum, cache_write);
+  return sum;
+}
+
+std::int64_t TokenTotals::tokens() const {
+  std::int64_t sum = given();
+  add_to(sum, output);
   return sum;
 }
 

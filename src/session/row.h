@@ -16,6 +16,8 @@ struct TokenTotals {
   std::int64_t replies = 0;
 
   std::int64_t tokens() const;
+  // What models were given: fresh, read from a cache, written to one.
+  std::int64_t given() const;
   // Stops at the largest number there is.
   TokenTotals& operator+=(const TokenTotals& more);
 };

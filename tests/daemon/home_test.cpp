@@ -35,6 +35,45 @@ TEST(Home, DirectoriesAreMadeForTheOwnerAlone) {
   }
 }
 
+TEST(Home, WhatOthersCanWriteIsNotTrusted) {
+  const test::TempDir folder;
+  const Home home{folder / "home"};
+  PosixFiles files;
+  EXPECT_TRUE(trust_home(home)) << "what is not there yet can be made";
+  ASSERT_TRUE(prepare_home(files, home));
+  ASSERT_TRUE(replace_atomically(files, home.config(), ""));
+  EXPECT_TRUE(trust_home(home));
+  for (const auto& path : {home.root, home.config(), home.run()}) {
+    for (const mode_t bit : {0020U, 0002U}) {
+      struct stat before = {};
+      ASSERT_EQ(::stat(path.c_str(), &before), 0);
+      ASSERT_EQ(::chmod(path.c_str(), before.st_mode | bit), 0);
+      const auto refused = trust_home(home);
+      ASSERT_FALSE(refused) << path;
+      EXPECT_EQ(refused.error().code, Errc::denied);
+      EXPECT_NE(refused.error().what.find("chmod go-w " + path), std::string::npos);
+      ASSERT_EQ(::chmod(path.c_str(), before.st_mode), 0);
+    }
+    EXPECT_TRUE(trust_home(home)) << path;
+  }
+}
+
+TEST(Home, AnothersHomeIsNotTrusted) {
+  if (::geteuid() != 0) GTEST_SKIP() << "ANOTHER USER'S HOME WAS NOT CHECKED: this needs root";
+  const test::TempDir folder;
+  const Home home{folder / "home"};
+  PosixFiles files;
+  ASSERT_TRUE(prepare_home(files, home));
+  ASSERT_TRUE(replace_atomically(files, home.config(), ""));
+  for (const auto& path : {home.root, home.config()}) {
+    ASSERT_EQ(::chown(path.c_str(), 65534, 0), 0);
+    const auto refused = trust_home(home);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().what.find("65534"), std::string::npos) << refused.error().what;
+    ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+  }
+}
+
 TEST(Home, TheLockNamesItsHolder) {
   const test::TempDir folder;
   const Home home{folder.path()};

@@ -56,9 +56,14 @@ std::string facts_of(const session::Row& row) {
   out += fact("Started", fmt::format("{}, {}", day_of(row.created), clock_of(row.created)));
   out += fact("Messages", fmt::format("{}", row.message_count));
   for (const auto& [model, totals] : row.usage_by_model) out += fact("Model", model);
-  if (row.usage.input + row.usage.output > 0)
-    out += fact("Tokens", fmt::format("{} in, {} out", row.usage.input, row.usage.output));
-  if (row.usage.cost > 0) out += fact("Cost", fmt::format("${:.2f}", row.usage.cost));
+  // As `reef status` counts them.
+  if (row.usage.tokens() > 0) {
+    const auto cached = row.usage.cache_read > 0 ? fmt::format(" ({} cached)", row.usage.cache_read)
+                                                 : std::string();
+    out +=
+        fact("Tokens", fmt::format("{} in{}, {} out", row.usage.given(), cached, row.usage.output));
+  }
+  if (row.usage.cost > 0) out += fact("Cost", fmt::format("${:.4f}", row.usage.cost));
   out += fact("Status", row.text("sessionStatus"));
   std::string labels;
   if (const auto* list = json::find_array(row.meta, "labels"))
