@@ -85,8 +85,8 @@ Head Reader::head_of(const Kept& kept, json::object& meta, TimePoint modified) {
   } else {
     std::string agent(json::find_string(meta, "agent").value_or(slug ? slug->agent : ""));
     std::string sender(json::find_string(meta, "created_by").value_or(slug ? slug->sender : ""));
-    if (session::check_name("agent", agent)) head.meta["agent"] = agent;
-    if (session::check_name("sender", sender)) head.meta["sender"] = sender;
+    if (session::check_agent_name(agent)) head.meta["agent"] = agent;
+    if (session::check_sender(sender)) head.meta["sender"] = sender;
     if (kept.newest)
       if (const auto key = session::Key::of_pair(agent, sender)) head.meta["key"] = key->text();
   }

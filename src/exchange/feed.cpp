@@ -134,7 +134,7 @@ json::object believable_meta(const json::object& in) {
     const auto text = value.if_string();
     if (!text || !text) continue;
     const bool named = field == "agent" || field == "sender";
-    if ((named && session::check_name(field, *text)) ||
+    if ((named && session::check_part(field, *text)) ||
         (field == "key" && session::Key::parse(*text)))
       out[field] = value;
   }

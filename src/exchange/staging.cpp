@@ -346,7 +346,7 @@ json::object StagedIntake::meta_of_import() {
     if (open.known && open.before.contains(name)) continue;
     if (job_.request.redact) redact(value);
     if (name == "agent" || name == "sender") {
-      if (const auto* text = value.if_string(); text && session::check_name(name, *text))
+      if (const auto* text = value.if_string(); text && session::check_part(name, *text))
         out[name] = value;
       continue;
     }

@@ -72,12 +72,13 @@ bool keep_guest_words(AssistantMessage& reply, const std::string& guest, End& en
 Task<void> Runtime::prepare(Turn& turn) {
   const auto& run = turn.run;
   const auto& agent = run.agent_;
-  const auto cwd = directory_of(turn.session->id(), run.message_.cwd);
+  const Place place{directory_of(turn.session->id(), run.message_.cwd),
+                    is_local(run.message_.sender, turn.key.text())};
   if (!run.guest()) co_await hooks_.ready(agent);
   turn.offer = offer_for(agent, run.setup_, run.guest());
   auto& request = turn.request;
   request.system = turn.offer->prompt;
-  add_part(request.system, co_await hooks_.instructions(agent, cwd));
+  add_part(request.system, co_await hooks_.instructions(agent, place));
   add_part(request.system,
            run.guest() ? guest_framing(run.host().name) : host_framing(turn.session->context()));
   add_part(request.system, run.message_.context);
@@ -94,8 +95,7 @@ Task<void> Runtime::prepare(Turn& turn) {
 std::string Runtime::directory_of(const session::SessionId& id, const std::string& wanted) const {
   const auto* row = sessions_.find(id);
   if (!wanted.empty() || !row) return wanted;
-  return row->text("workingDirectory").empty() ? row->cwd
-                                               : std::string(row->text("workingDirectory"));
+  return std::string(row->text("workingDirectory"));
 }
 
 std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Agent& agent,

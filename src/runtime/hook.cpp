@@ -22,7 +22,7 @@ Hook::Scoped Hook::scoped_tools(const Agent& agent) const {
   return out;
 }
 
-Task<std::string> Hook::instructions(const Agent&, const std::string&) const {
+Task<std::string> Hook::instructions(const Agent&, const Place&) const {
   co_return std::string();
 }
 
@@ -78,10 +78,10 @@ std::string Hooks::prompt(const Agent& agent) const {
   return out;
 }
 
-Task<std::string> Hooks::instructions(const Agent& agent, const std::string& cwd) const {
+Task<std::string> Hooks::instructions(const Agent& agent, const Place& place) const {
   std::string out;
   for (const auto& hook : hooks_) {
-    const auto part = co_await hook->instructions(agent, cwd);
+    const auto part = co_await hook->instructions(agent, place);
     if (part.empty()) continue;
     if (!out.empty()) out += "\n\n";
     out += part;

@@ -40,6 +40,13 @@ struct Caller {
   Lineage lineage = {};
 };
 
+// Where a turn works: the folder it was given or its session's (empty: none of its own), and
+// whether its sender is at this machine.
+struct Place {
+  std::string cwd;
+  bool local = true;
+};
+
 // What a user said, and what belongs to it.
 struct Words {
   std::string text;
@@ -94,9 +101,9 @@ class Hook {
     (void)agent;
     return {};
   }
-  // For the system prompt of one turn that works in `cwd` (empty: nowhere); never kept. Guests are
-  // told too. Both arguments outlive the task.
-  virtual Task<std::string> instructions(const Agent& agent, const std::string& cwd) const;
+  // For the system prompt of one turn; never kept. Guests are told too. Both arguments outlive the
+  // task.
+  virtual Task<std::string> instructions(const Agent& agent, const Place& place) const;
 
   // An agent as it was configured becomes the one that runs.
   virtual Agent on_build_agent(Agent agent) const { return agent; }
@@ -159,7 +166,7 @@ class Hooks {
   Toolbox toolbox(const Agent& agent) const;
   // The agent's own prompt, what the hooks add, and its scope.
   std::string prompt(const Agent& agent) const;
-  Task<std::string> instructions(const Agent& agent, const std::string& cwd) const;
+  Task<std::string> instructions(const Agent& agent, const Place& place) const;
   Task<void> ready(const Agent& agent) const;
 
   Agent build(Agent agent) const;

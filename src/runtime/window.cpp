@@ -191,8 +191,8 @@ Task<Result<WindowReport>> Runtime::window_of(session::SessionId id) {
   out.model = model_for(row, agent);
   REEF_CO_TRY(const auto route, setup->providers.route(out.model));
   const auto offer = offer_for(agent, setup, false);
-  const auto cwd = directory_of(id, {});
-  const auto instructions = co_await hooks_.instructions(agent, cwd);
+  const Place place{directory_of(id, {}), !row || is_local(row->sender(), row->key())};
+  const auto instructions = co_await hooks_.instructions(agent, place);
 
   const auto& context = session->context();
   const auto standing = context::weigh(offer->prompt) + context::weigh(instructions) +

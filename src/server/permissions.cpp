@@ -98,6 +98,9 @@ Task<Result<protocol::Stream>> begin_plan(Node& node, session::SessionId id,
   turn.set_agent(std::string(row->agent()));
   turn.set_sender(std::string(row->sender()));
   turn.set_key(key->text());
+  // It was made where the session began, unless the session was told to work elsewhere.
+  const auto set = std::string(row->text("workingDirectory"));
+  if (const auto& folder = set.empty() ? row->cwd : set; check_folder(folder)) turn.set_cwd(folder);
   turn.set_content(
       fmt::format("I accept the plan '{}'. Carry it out.\n\n<plan name=\"{}\">\n{}\n</plan>", name,
                   name, *content));

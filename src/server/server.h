@@ -232,7 +232,13 @@ protocol::ServerMessage session_info(Node& node, const session::SessionId& id);
 void fill(protocol::ContextUsage& out, const runtime::ContextUsage& usage);
 void fill_ask(protocol::AskUser& out, const std::string& id, const std::string& call_id,
               const runtime::Ask& ask);
+// The folder a message wants to work in: none, or one that is there; another would silently be taken instead. One look at the disk,
+// on the loop.
+Status check_folder(const std::string& cwd);
 // not_found when there is no such session, invalid when it cannot be one.
+// The folder a message wants to work in: none, or one that is there; another would silently be
+// taken instead. One look at the disk, on the loop.
+Status check_folder(const std::string& cwd);
 Result<session::SessionId> known_session(const Node& node, const std::string& text);
 // A merge patch as JSON, and labels to add and remove.
 Result<organise::Change> change_from(const std::string& patch,

@@ -15,8 +15,8 @@ Task<protocol::ServerMessage> new_session(Node& node, protocol::NewSession reque
   if (request.has_key()) key = request.key();
   auto address = node.runtime.resolve(request.agent(), request.sender(), key);
   if (!address) co_return protocol::make_error(address.error());
-  session::Sessions::New fresh{
-      address->key, address->agent.name, address->sender, request.cwd(), {}};
+  session::Sessions::New fresh{address->key, address->agent.name, address->sender, request.cwd(),
+                               {},           request.cwd()};
   const auto made = co_await node.sessions.create(std::move(fresh));
   if (!made) co_return protocol::make_error(made.error());
   co_return session_info(node, (*made)->id());

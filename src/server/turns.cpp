@@ -1,4 +1,5 @@
 #include <limits>
+#include <sys/stat.h>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,18 @@ void fill(protocol::TokenUsage& out, const session::Usage& usage) {
 }
 
 }  // namespace
+
+Status check_folder(const std::string& cwd) {
+  if (cwd.empty()) return Ok{};
+  struct ::stat info = {};
+  const auto shown = utf8::excerpt(utf8::printable(cwd));
+  if (!cwd.starts_with('/'))
+    return Error(Errc::invalid, fmt::format("cwd '{}' must be an absolute path", shown));
+  if (cwd.find('\0') != std::string::npos || ::stat(cwd.c_str(), &info) != 0 ||
+      !S_ISDIR(info.st_mode))
+    return Error(Errc::invalid, fmt::format("cwd '{}' is no folder on this machine", shown));
+  return Ok{};
+}
 
 void fill(protocol::ContextUsage& out, const runtime::ContextUsage& usage) {
   fill(*out.mutable_usage(), usage.usage);
@@ -165,6 +178,7 @@ std::optional<std::string> key_in(const auto& request) {
 
 template <class Request>
 Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request) {
+  REEF_CHECK(check_folder(request.cwd()));
   runtime::Message message{request.agent(), request.sender(), request.content(), request.cwd()};
   message.key = key_in(request);
   message.guest = request.guest();

@@ -63,25 +63,36 @@ Status check_text(std::string_view what, std::string_view text, std::size_t byte
       text.find_first_of("\n\t") != std::string_view::npos)
     return Error(Errc::invalid, fmt::format("{} '{}' must not hold control characters", what,
                                             utf8::excerpt(text)));
-  if (text.find('/') != std::string_view::npos || text.find("..") != std::string_view::npos)
-    return Error(Errc::invalid,
-                 fmt::format("{} '{}' must not hold '/' or '..'", what, utf8::excerpt(text)));
   return Ok{};
 }
 
+constexpr std::size_t kKeyPartBytesMax = Key::kBytesMax / 2 - sizeof "agent:";
+
 }  // namespace
 
-Status check_name(std::string_view what, std::string_view name) {
-  return check_text(what, name, Key::kBytesMax / 2 - sizeof "agent:");
+Status check_sender(std::string_view sender) {
+  return check_text("sender", sender, kKeyPartBytesMax);
+}
+
+Status check_agent_name(std::string_view name) {
+  REEF_CHECK(check_text("agent name", name, kKeyPartBytesMax));
+  if (name.find('/') != std::string_view::npos || name.find("..") != std::string_view::npos)
+    return Error(Errc::invalid,
+                 fmt::format("agent name '{}' must not hold '/' or '..'", utf8::excerpt(name)));
+  // A colon would let two pairs make one key.
+  if (name.find(':') != std::string_view::npos)
+    return Error(Errc::invalid,
+                 fmt::format("agent name '{}' must not hold ':'", utf8::excerpt(name)));
+  return Ok{};
+}
+
+Status check_part(std::string_view field, std::string_view text) {
+  return field == "agent" ? check_agent_name(text) : check_sender(text);
 }
 
 Result<Key> Key::of_pair(std::string_view agent, std::string_view sender) {
-  REEF_CHECK(check_name("agent name", agent));
-  REEF_CHECK(check_name("sender", sender));
-  // A colon in the agent would let two pairs make one key.
-  if (agent.find(':') != std::string_view::npos)
-    return Error(Errc::invalid,
-                 fmt::format("agent name '{}' must not hold ':'", utf8::excerpt(agent)));
+  REEF_CHECK(check_agent_name(agent));
+  REEF_CHECK(check_sender(sender));
   return Key(fmt::format("agent:{}:{}", agent, sender));
 }
 
@@ -102,6 +113,7 @@ Result<Key> Key::parse(std::string_view text) {
     if (colon == std::string_view::npos || colon == 0 || colon + 1 == rest.size())
       return Error(Errc::invalid, fmt::format("key '{}' must look like agent:<agent>:<sender>",
                                               utf8::excerpt(text)));
+    REEF_CHECK(check_agent_name(rest.substr(0, colon)));
   }
   return Key(std::string(text));
 }

@@ -62,8 +62,12 @@ class Key {
   std::string text_;
 };
 
-// The rule both halves of a key obey; `what` names the half in the error.
-Status check_name(std::string_view what, std::string_view name);
+// The halves of a key. A sender is what its client says, slashes and all: it names nobody's file.
+// An agent's name is also that of its files.
+Status check_sender(std::string_view sender);
+Status check_agent_name(std::string_view name);
+// The rule of the metadata field `agent` or `sender`.
+Status check_part(std::string_view field, std::string_view text);
 
 }  // namespace reef::session
 

@@ -163,6 +163,8 @@ class Sessions {
     std::optional<Key> key;  // bound to the session when given
     std::string agent, sender, cwd;
     std::vector<Draft> drafts;  // appended in the same write
+    // Where its turns work unless a message says otherwise; `cwd` only tells where it was begun.
+    std::string folder = {};
   };
   Task<Result<std::shared_ptr<Session>>> create(New request);
 

@@ -478,6 +478,7 @@ Task<Result<std::shared_ptr<Session>>> Sessions::create_unshielded(New request) 
   meta["agent"] = request.agent;
   meta["sender"] = request.sender;
   meta["source"] = "native";
+  if (!request.folder.empty()) meta["workingDirectory"] = request.folder;
   std::vector<Draft> drafts;
   drafts.push_back(draft_meta(std::move(meta)));
   for (auto& draft : request.drafts) drafts.push_back(std::move(draft));

@@ -71,6 +71,25 @@ class Os(unittest.TestCase):
 
     # ---- tools
 
+    def test_the_folder_of_a_message_is_not_that_of_the_next(self):
+        home = self.home(("bash", {"command": "pwd"}), ("bash", {"command": "pwd"}))
+        folder = os.path.join(home.base, "elsewhere")
+        os.mkdir(folder)
+        with home.connect() as link:
+            # Both steps of the first turn work there; the script starts over with the next.
+            first = link.stream({1: "scripted", 2: "where?", 5: folder})
+            second = link.stream({1: "scripted", 2: "and now?"})
+            for events, where in ((first, folder), (second, os.path.realpath(os.environ.get("HOME", "/")))):
+                shown = [e.detail.str(2).strip() for e in events if e.event == "tool_result"]
+                self.assertEqual(set(shown), {where})
+            # One that is not there is an error, and nothing is said.
+            before = len(read_lines(home.transcript()))
+            for bad in ("/no/such/folder", "relative", home.transcript()):
+                refused = link.call(SEND, {1: "scripted", 2: "there?", 5: bad})
+                self.assertEqual(refused.code, 400, refused)
+                self.assertIn("cwd", refused.text)
+            self.assertEqual(len(read_lines(home.transcript())), before)
+
     def test_files_are_read_changed_and_the_diff_is_kept(self):
         home = self.home(("write", {"path": "a/b.txt", "content": "one\ntwo\n"}),
                          ("edit", {"path": "a/b.txt", "old_string": "two", "new_string": "2"}),

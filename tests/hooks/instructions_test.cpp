@@ -133,9 +133,10 @@ TEST(InstructionsHook, AsksThePoolAndCanBeTurnedOff) {
   std::ofstream(folder / "Reef.md") << "be brief";
   InstructionsHook hook(files, pool, folder.path());
   const std::string cwd;
-  EXPECT_NE(test::run(io, hook.instructions({}, cwd)).find("be brief"), std::string::npos);
+  EXPECT_NE(test::run(io, hook.instructions({}, runtime::Place{cwd})).find("be brief"),
+            std::string::npos);
   hook.configure(InstructionsRule{{}, 100});
-  EXPECT_EQ(test::run(io, hook.instructions({}, cwd)), "");
+  EXPECT_EQ(test::run(io, hook.instructions({}, runtime::Place{cwd})), "");
 }
 
 }  // namespace

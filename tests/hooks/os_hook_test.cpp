@@ -24,8 +24,9 @@ class OsHookTest : public testing::Test {
     session::Sessions::New request{test::value_of(session::Key::parse("agent:reef:user")),
                                    "reef",
                                    "user",
-                                   folder / "work",
-                                   {}};
+                                   folder / "reef",
+                                   {},
+                                   folder / "work"};
     id = test::value_of(test::run(io, sessions.create(std::move(request))))->id();
     ::mkdir((folder / ("reef/sessions/" + id->text())).c_str(), 0700);
     hook = std::make_unique<OsHook>(
@@ -110,6 +111,24 @@ TEST_F(OsHookTest, WorksWhereTheRunIsOrTheSessionOrAtHome) {
   EXPECT_EQ(call("bash", {{"command", "pwd"}}).text, folder / "home\n") << "it is gone";
   ASSERT_TRUE(test::run(io, sessions.patch(*id, {{"workingDirectory", folder / "reef/.."}})));
   EXPECT_EQ(call("bash", {{"command", "pwd"}}).text, folder.path() + "\n");
+}
+
+TEST_F(OsHookTest, TheModelIsToldOfTheMachine) {
+  const auto told = [&](runtime::Place place) {
+    return test::run(io, hook->instructions(agent, place));
+  };
+  const auto block = told({folder / "work"});
+  EXPECT_NE(block.find("os: linux"), std::string::npos) << block;
+  EXPECT_NE(block.find("shell: bash"), std::string::npos);
+  EXPECT_NE(block.find("working directory: " + (folder / "work") + "\n"), std::string::npos);
+  EXPECT_NE(block.find("date: " + format_iso(clock.now()).substr(0, 7)), std::string::npos)
+      << block;
+  EXPECT_NE(told({}).find("working directory: " + (folder / "home") + "\n"), std::string::npos);
+  EXPECT_NE(told({"", false}).find("of this conversation's own"), std::string::npos)
+      << "who is behind a gateway does not work in the user's home";
+  // A name that would break out of the block stays on its line.
+  ::mkdir((folder / "a\nb").c_str(), 0700);
+  EXPECT_EQ(told({folder / "a\nb"}).find("\nb"), std::string::npos);
 }
 
 TEST_F(OsHookTest, KeysOfTheDaemonDoNotReachCommands) {

@@ -149,7 +149,7 @@ TEST_F(SkillHookTest, ScopeHoldsForLoadListPromptAndSlash) {
   EXPECT_EQ(call({{"name", "feeds"}}, {"strict"}).text, "no skills found");
   Agent agent;
   agent.skills = {"strict"};
-  const auto prompt = test::run(io, hook->instructions(agent, ""));
+  const auto prompt = test::run(io, hook->instructions(agent, runtime::Place{}));
   EXPECT_EQ(prompt.find("feeds"), std::string::npos);
   EXPECT_NE(prompt.find("strict: Reads only."), std::string::npos);
   configure(
@@ -174,7 +174,7 @@ TEST_F(SkillHookTest, WordsFindOnlyWhatIsInTheScope) {
 TEST_F(SkillHookTest, WhoMayNotCallTheToolIsToldOfNoSkill) {
   Agent agent;
   agent.tools = {"read"};
-  EXPECT_EQ(test::run(io, hook->instructions(agent, "")), "");
+  EXPECT_EQ(test::run(io, hook->instructions(agent, runtime::Place{})), "");
 }
 
 TEST_F(SkillHookTest, ASlashPutsTheSkillBesideTheUsersOwnWords) {

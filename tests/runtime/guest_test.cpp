@@ -62,8 +62,8 @@ class NotingHook final : public Hook {
   Intent intent(const std::string&, const json::object&, const Caller&) const override {
     return Intent{Intent::Effect::reads};
   }
-  Task<std::string> instructions(const Agent& agent, const std::string& cwd) const override {
-    co_return fmt::format("{} works in {}", agent.name, cwd);
+  Task<std::string> instructions(const Agent& agent, const Place& place) const override {
+    co_return fmt::format("{} works in {}", agent.name, place.cwd);
   }
   Agent on_build_agent(Agent agent) const override {
     agent.prompt += " built";
@@ -381,7 +381,7 @@ TEST(EmptyHook, DoesNothing) {
   EXPECT_TRUE(hook.tools(agent).empty());
   EXPECT_TRUE(hook.scoped_tools(agent).names.empty());
   EXPECT_EQ(hook.prompt(agent), "");
-  EXPECT_EQ(test::run(io, hook.instructions(agent, "/")), "");
+  EXPECT_EQ(test::run(io, hook.instructions(agent, Place{"/"})), "");
   Words words{"x"};
   test::run(io, hook.preprocess(agent, "agent:reef:user", words));
   EXPECT_EQ(words.text, "x");

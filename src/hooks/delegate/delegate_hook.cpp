@@ -40,8 +40,7 @@ std::string base_folder(const session::Sessions& sessions, const Caller& caller)
   if (!caller.cwd.empty()) return caller.cwd;
   const auto* row = sessions.find(caller.session);
   if (!row) return {};
-  const auto chosen = row->text("workingDirectory");
-  return chosen.empty() ? row->cwd : std::string(chosen);
+  return std::string(row->text("workingDirectory"));
 }
 
 // Cancels who still runs when the caller goes away, however that comes about.
@@ -157,7 +156,7 @@ Task<Result<runtime::Message>> DelegateHook::prepare(Order order, Caller caller,
                      {"parentCall", caller.call_id},
                      {"permissionMode", runtime::name_of(own)},
                      {runtime::kBoundsField, runtime::bounds_of(agent)}};
-  session::Sessions::New fresh{key, agent.name, sender, cwd, {}};
+  session::Sessions::New fresh{key, agent.name, sender, cwd, {}, cwd};
   fresh.drafts.push_back(session::draft_meta(std::move(facts)));
   REEF_CO_TRY(const auto session, co_await house_.sessions.create(std::move(fresh)));
   child.session = session->id().text();

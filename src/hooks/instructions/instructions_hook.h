@@ -19,7 +19,7 @@ class InstructionsHook final : public runtime::Hook {
   void configure(InstructionsRule rule) { rule_ = std::move(rule); }
 
   Task<std::string> instructions(const runtime::Agent& agent,
-                                 const std::string& cwd) const override;
+                                 const runtime::Place& place) const override;
 
  private:
   Pool& pool_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "hooks/os/environment.h"
 #include "shell/shell.h"
 
 namespace reef::hooks {
@@ -86,8 +87,7 @@ std::vector<model::Tool> OsHook::tools(const runtime::Agent&) const {
 }
 
 std::string OsHook::prompt(const runtime::Agent&) const {
-  return "<environment>\nos: linux\n</environment>\n"
-         "<files>\n"
+  return "<files>\n"
          "- Relative paths begin at the working directory of the conversation; bash starts there "
          "every time.\n"
          "- Look with read, ls, glob and grep rather than with bash. Change files with edit, or "
@@ -95,6 +95,13 @@ std::string OsHook::prompt(const runtime::Agent&) const {
          "- What changes something may need the user's permission. When a call is refused, do not "
          "try the same another way: say what you wanted, or hand in a plan with submit_plan.\n"
          "</files>";
+}
+
+Task<std::string> OsHook::instructions(const runtime::Agent& agent,
+                                       const runtime::Place& place) const {
+  const bool outsider = !place.local && !agent.remote_bash;
+  auto folder = is_folder(place.cwd) ? place.cwd : outsider ? std::string() : house_.user_home;
+  co_return os::environment_block(folder, house_.clock.now());
 }
 
 os::Ground OsHook::ground_of(const Caller& caller) const {
@@ -105,10 +112,10 @@ os::Ground OsHook::ground_of(const Caller& caller) const {
   out.cwd = caller.cwd;
   const auto* row = house_.sessions.find(caller.session);
   if (out.cwd.empty() && row) {
-    // Where it was begun may be on another machine.
+    // It may be of another machine. Where the session was begun does not count: one message's
+    // folder is not that of the next.
     const auto set = std::string(row->text("workingDirectory"));
     if (is_folder(set)) out.cwd = set;
-    if (out.cwd.empty() && is_folder(row->cwd)) out.cwd = row->cwd;
   }
   const bool outsider = !may_run_bash(caller);
   if (out.cwd.empty()) out.cwd = outsider ? out.session : house_.user_home;

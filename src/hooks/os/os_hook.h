@@ -37,6 +37,8 @@ class OsHook final : public runtime::Hook {
 
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
   std::string prompt(const runtime::Agent& agent) const override;
+  Task<std::string> instructions(const runtime::Agent& agent,
+                                 const runtime::Place& place) const override;
   runtime::Intent intent(const std::string& tool, const json::object& arguments,
                          const runtime::Caller& caller) const override;
   Task<runtime::ToolAnswer> call(std::string tool, json::object arguments,

@@ -105,7 +105,7 @@ std::vector<model::Tool> SkillHook::tools(const Agent&) const {
   return {tool_from(kSkill)};
 }
 
-Task<std::string> SkillHook::instructions(const Agent& agent, const std::string&) const {
+Task<std::string> SkillHook::instructions(const Agent& agent, const runtime::Place&) const {
   if (!runtime::may_call(agent, runtime::kSkillTool)) co_return std::string();
   const auto catalogue = co_await library_.look();
   const auto list = list_of(agent, catalogue.skills);

@@ -19,7 +19,7 @@ class SkillHook final : public runtime::Hook {
 
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
   Task<std::string> instructions(const runtime::Agent& agent,
-                                 const std::string& cwd) const override;
+                                 const runtime::Place& place) const override;
   Task<void> preprocess(const runtime::Agent& agent, const std::string& key,
                         runtime::Words& words) override;
   void on_event(const runtime::Scene& scene, const runtime::Event& event) override;
