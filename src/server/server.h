@@ -232,8 +232,8 @@ protocol::ServerMessage session_info(Node& node, const session::SessionId& id);
 void fill(protocol::ContextUsage& out, const runtime::ContextUsage& usage);
 void fill_ask(protocol::AskUser& out, const std::string& id, const std::string& call_id,
               const runtime::Ask& ask);
-// The folder a message wants to work in: none, or one that is there; another would silently be taken instead. One look at the disk,
-// on the loop.
+// The folder a message wants to work in: none, or one that is there; another would silently be
+// taken instead. One look at the disk, on the loop.
 Status check_folder(const std::string& cwd);
 // not_found when there is no such session, invalid when it cannot be one.
 // The folder a message wants to work in: none, or one that is there; another would silently be

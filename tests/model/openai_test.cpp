@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "model/anthropic/anthropic.h"
 #include "model/azure/azure.h"
+#include "model/bedrock/bedrock.h"
+#include "model/google/google.h"
 #include "model/openai/errors.h"
 
 namespace reef::model::openai {
@@ -73,6 +76,52 @@ TEST(OpenAiUrls, AnyFormOfTheAddressWillDo) {
                      "https://generativelanguage.googleapis.com/v1beta/openai"),
        })
     EXPECT_EQ(normalise_base_url(given), base) << given;
+}
+
+// Where a request of a codec goes, whatever form of the address it was given.
+template <class Codec, class Options>
+std::string url_of(std::string base) {
+  Options options;
+  options.base_url = std::move(base);
+  Request request;
+  request.model = "m";
+  return Codec(std::move(options)).encode(request, {}, TimePoint()).url;
+}
+
+TEST(AnthropicUrls, AnyFormOfTheAddressWillDo) {
+  for (const auto* given :
+       {"https://api.anthropic.com", "https://api.anthropic.com/", "api.anthropic.com",
+        "https://api.anthropic.com/v1", "https://api.anthropic.com/v1/messages",
+        "https://api.anthropic.com/v1/messages/", "https://api.anthropic.com/v1/messages?beta=true",
+        "https://api.anthropic.com/v1/models",
+        " https://api.anthropic.com/v1/messages/count_tokens "})
+    EXPECT_EQ((url_of<AnthropicCodec, AnthropicOptions>(given)),
+              "https://api.anthropic.com/v1/messages")
+        << given;
+  EXPECT_EQ((url_of<AnthropicCodec, AnthropicOptions>("http://proxy:8080/anthropic/messages")),
+            "http://proxy:8080/anthropic/v1/messages");
+  EXPECT_EQ((url_of<AnthropicCodec, AnthropicOptions>("localhost:9")),
+            "http://localhost:9/v1/messages");
+}
+
+TEST(GoogleUrls, AnyFormOfTheAddressWillDo) {
+  constexpr auto kHost = "https://generativelanguage.googleapis.com";
+  for (const std::string path :
+       {"", "/", "/v1beta", "/v1beta/", "/v1beta/models", "/v1beta/models/",
+        "/v1beta/models/gemini-2.5-pro:generateContent?alt=sse"})
+    EXPECT_EQ((url_of<GoogleCodec, GoogleOptions>(kHost + path)),
+              std::string(kHost) + "/v1beta/models/m:streamGenerateContent?alt=sse")
+        << path;
+  EXPECT_EQ((url_of<GoogleCodec, GoogleOptions>("https://proxy.example/g/v1/models")),
+            "https://proxy.example/g/v1/models/m:streamGenerateContent?alt=sse");
+}
+
+TEST(BedrockUrls, AnyFormOfTheAddressWillDo) {
+  for (const auto* given : {"https://b.example", "https://b.example/", "b.example/model",
+                            "https://b.example/model/x/converse"})
+    EXPECT_EQ((url_of<BedrockCodec, BedrockOptions>(given)),
+              "https://b.example/model/m/converse-stream")
+        << given;
 }
 
 TEST(AzureUrls, DatedAndNewPathsAndBothKindsOfKeys) {

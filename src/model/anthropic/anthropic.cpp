@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "model/anthropic/wire.h"
+#include "model/base_url.h"
 #include "model/overflow.h"
 #include "model/reply_builder.h"
 
@@ -44,9 +45,9 @@ Failure failure_of(const json::object& error, int status) {
 }  // namespace anthropic
 
 AnthropicCodec::AnthropicCodec(AnthropicOptions options) : options_(std::move(options)) {
-  auto& url = options_.base_url;
-  while (url.ends_with('/')) url.pop_back();
-  if (url.ends_with("/v1")) url.resize(url.size() - 3);
+  options_.base_url = base_url_from(
+      options_.base_url, {"/v1/messages", "/v1/messages/count_tokens", "/v1/messages/batches",
+                          "/messages", "/v1/models", "/models", "/v1/complete", "/v1"});
 }
 
 Headers AnthropicCodec::headers() const {

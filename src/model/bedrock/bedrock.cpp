@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "http/url.h"
+#include "model/base_url.h"
 #include "model/bedrock/wire.h"
 #include "model/overflow.h"
 #include "model/reply_builder.h"
@@ -92,7 +93,7 @@ BedrockOptions bedrock_options(std::string_view key, std::string region, std::st
 }
 
 BedrockCodec::BedrockCodec(BedrockOptions options) : options_(std::move(options)) {
-  while (options_.base_url.ends_with('/')) options_.base_url.pop_back();
+  options_.base_url = base_url_from(before_folder(options_.base_url, "/model/"), {"/model"});
 }
 
 void BedrockCodec::authorise(HttpRequest& request, TimePoint now) const {

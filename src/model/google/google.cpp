@@ -8,6 +8,7 @@
 
 #include "base/utf8.h"
 #include "http/url.h"
+#include "model/base_url.h"
 #include "model/google/wire.h"
 #include "model/overflow.h"
 #include "model/reply_builder.h"
@@ -73,7 +74,7 @@ Failure failure_of(const json::object& error, int status) {
 
 GoogleCodec::GoogleCodec(GoogleOptions options) : options_(std::move(options)) {
   auto& url = options_.base_url;
-  while (url.ends_with('/')) url.pop_back();
+  url = base_url_from(before_folder(url, "/models/"), {"/models"});
   if (!url.ends_with("/v1beta") && !url.ends_with("/v1")) url += "/v1beta";
 }
 

@@ -1,15 +1,11 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "model/base_url.h"
 #include "model/openai/openai.h"
 
 namespace reef::model::openai {
 namespace {
-
-bool is_near(std::string_view host) {
-  return host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("[::1]") ||
-         host.starts_with("0.0.0.0") || host.starts_with("10.") || host.starts_with("192.168.");
-}
 
 std::string url_encode(std::string_view text) {
   std::string out;
@@ -28,23 +24,8 @@ std::string url_encode(std::string_view text) {
 }  // namespace
 
 std::string normalise_base_url(std::string_view text) {
-  std::string url(text);
-  url.erase(0, std::min(url.find_first_not_of(" \t\r\n"), url.size()));
-  url.erase(std::min(url.find_first_of(" \t\r\n?#"), url.size()));
-  if (url.find("://") == std::string::npos) url.insert(0, is_near(url) ? "http://" : "https://");
-  const auto origin = url.find("://") + 3;
-  const auto trim = [&] {
-    while (url.size() > origin && url.ends_with('/')) url.pop_back();
-  };
-  trim();
-  for (const std::string_view suffix :
-       {"/chat/completions", "/completions", "/responses", "/models"}) {
-    if (url.find('/', origin) == std::string::npos || !url.ends_with(suffix)) continue;
-    url.erase(url.size() - suffix.size());
-    trim();
-    break;
-  }
-  if (url.find('/', origin) == std::string::npos) url += "/v1";
+  auto url = base_url_from(text, {"/chat/completions", "/completions", "/responses", "/models"});
+  if (url.find('/', url.find("://") + 3) == std::string::npos) url += "/v1";
   return url;
 }
 
