@@ -16,6 +16,9 @@ Error no_subscription(std::uint64_t id) {
   return Error(Errc::not_found, fmt::format("there is no subscription {}", id));
 }
 
+// How often a save looks again because somebody wrote into the file just then.
+constexpr int kEditsMax = 8;
+
 std::string words_of(const Event& event) {
   if (event.payload.find_first_not_of(" \t\r\n") != std::string::npos) return event.payload;
   // A turn needs words.
@@ -34,18 +37,35 @@ Bus::Bus(Executor loop, Files& files, Pool& pool, runtime::Runtime& runtime, std
       turns_group_(loop, "events"),
       saves_(loop, "subscriptions") {}
 
-Task<Status> Bus::load() {
-  auto work = [this] { return read_all(files_, file_); };
-  const auto text = co_await pool_.run(work);
-  broken_.clear();
-  if (!text && text.error().code == Errc::not_found) co_return Ok{};
-  auto parsed = text ? parse_subscriptions(*text, file_) : Result<Subscriptions>(text.error());
+Result<std::string> Bus::read_file() const {
+  auto text = read_all(files_, file_);
+  if (!text && text.error().code == Errc::not_found) return std::string();
+  return text;
+}
+
+Status Bus::take(std::string text) {
+  auto parsed = parse_subscriptions(text, file_);
   if (!parsed) {
     broken_ = parsed.error().what;
-    co_return std::move(parsed).error();
+    return std::move(parsed).error();
   }
-  known_ = *std::move(parsed);
-  co_return Ok{};
+  broken_.clear();
+  auto list = parsed->list;
+  known_ = with_hand_edits(known_, base_, *std::move(parsed));
+  base_ = std::move(list);
+  seen_ = std::move(text);
+  return Ok{};
+}
+
+Task<Status> Bus::load() {
+  const auto turn = co_await wait_for_file();
+  auto work = [this] { return read_file(); };
+  auto text = co_await pool_.run(work);
+  if (!text) {
+    broken_ = text.error().what;
+    co_return std::move(text).error();
+  }
+  co_return take(*std::move(text));
 }
 
 Task<void> Bus::stop() {
@@ -56,20 +76,40 @@ Task<void> Bus::stop() {
 
 Task<Status> Bus::save() {
   if (!broken_.empty()) co_return Error(Errc::conflict, broken_);
+  const auto turn = co_await wait_for_file();
+  for (int tries = 0; tries < kEditsMax; ++tries) {
+    auto list = known_.list;
+    auto text = write_subscriptions(known_);
+    // What somebody else wrote there, instead of writing over it.
+    auto work = [this, text, seen = seen_,
+                 tried = std::exchange(tried_, text)]() -> Result<std::optional<std::string>> {
+      REEF_TRY(auto now, read_file());
+      if (now != seen && now != tried) return std::optional(std::move(now));
+      REEF_CHECK(make_directories(files_, file_.substr(0, file_.find_last_of('/'))));
+      REEF_CHECK(replace_atomically(files_, file_, text));
+      return std::optional<std::string>();
+    };
+    REEF_CO_TRY(auto edited, co_await pool_.run(work));
+    if (!edited) {
+      seen_ = std::move(text);
+      base_ = std::move(list);
+      co_return Ok{};
+    }
+    if (auto taken = take(*std::move(edited)); !taken)
+      co_return Error(Errc::conflict, taken.error().what);
+  }
+  co_return Error(Errc::busy, fmt::format("{} is being edited all the time", file_));
+}
+
+Task<std::unique_ptr<Bus::FileTurn>> Bus::wait_for_file() {
   while (saving_) co_await saved_.wait();
   saving_ = true;
-  struct Release {
-    Bus& bus;
-    ~Release() {
-      bus.saving_ = false;
-      bus.saved_.notify_all();
-    }
-  } const release{*this};
-  auto work = [this, text = write_subscriptions(known_)]() -> Status {
-    REEF_CHECK(make_directories(files_, file_.substr(0, file_.find_last_of('/'))));
-    return replace_atomically(files_, file_, text);
-  };
-  co_return co_await pool_.run(work);
+  co_return std::make_unique<FileTurn>(*this);
+}
+
+Bus::FileTurn::~FileTurn() {
+  bus_.saving_ = false;
+  bus_.saved_.notify_all();
 }
 
 Task<Result<Subscription>> Bus::subscribe(std::string source, std::string target_agent, bool once) {

@@ -43,7 +43,8 @@ class Bus {
   void configure(Limits limits) { limits_ = limits; }
   const Limits& limits() const { return limits_; }
 
-  // At start, and again while the file is broken: until it is put right changes are refused.
+  // At start and at a reload: takes what somebody wrote into the file. A file that cannot be read
+  // leaves what is in force as it is, and until it is put right changes are refused.
   Task<Status> load();
   const std::string& problem() const { return broken_; }
   // Gives up waiting for turns, writes down what is left to write.
@@ -75,8 +76,24 @@ class Bus {
  private:
   Status start(runtime::Message message, int depth);
   Task<void> wait_for_end(std::shared_ptr<runtime::Run> run);
-  // One at a time; what is there when its turn comes is written.
+  // One at a time; what is there when its turn comes is written. What somebody wrote into the file
+  // meanwhile is taken first.
   Task<Status> save();
+  // Held while the file is read or written: one at a time.
+  class FileTurn {
+   public:
+    explicit FileTurn(Bus& bus) : bus_(bus) {}
+    ~FileTurn();
+    FileTurn(const FileTurn&) = delete;
+    FileTurn& operator=(const FileTurn&) = delete;
+
+   private:
+    Bus& bus_;
+  };
+  Task<std::unique_ptr<FileTurn>> wait_for_file();
+  // The text of the file, "" when there is none.
+  Result<std::string> read_file() const;
+  Status take(std::string text);
   Task<Result<Subscription>> subscribe_unshielded(std::string source, std::string target_agent,
                                                   bool once);
   Task<Status> unsubscribe_unshielded(std::uint64_t id);
@@ -91,7 +108,10 @@ class Bus {
   const std::string file_;
   Limits limits_;
   Subscriptions known_;
-  std::string broken_;  // why the file cannot be used
+  std::string seen_;                // the file as it was last read or written
+  std::string tried_;               // what was written last; may be there although it failed
+  std::vector<Subscription> base_;  // what it says
+  std::string broken_;              // why the file cannot be used
   std::uint64_t published_ = 0;
   std::uint64_t dropped_ = 0;
   std::size_t turns_ = 0;

@@ -18,9 +18,12 @@ Error wrong(std::string_view file, const toml::node& node, std::string_view why)
 
 Result<Subscription> read_one(const toml::table& table, std::string_view file) {
   Subscription out;
-  const auto id = table["id"].value_exact<std::int64_t>();
-  if (!id || *id <= 0) return wrong(file, table, "id: must be a whole number above 0");
-  out.id = static_cast<std::uint64_t>(*id);
+  // Whoever adds one by hand need not know which ids are free.
+  if (const auto* node = table.get("id")) {
+    const auto id = node->value_exact<std::int64_t>();
+    if (!id || *id <= 0) return wrong(file, *node, "id: must be a whole number above 0");
+    out.id = static_cast<std::uint64_t>(*id);
+  }
   const auto source = table["source"].value_exact<std::string>();
   if (!source) return wrong(file, table, "source: must be a text");
   if (const auto good = check_pattern(*source); !good) return wrong(file, table, good.error().what);
@@ -51,11 +54,23 @@ Result<Subscriptions> read_all_of(const toml::table& root, std::string_view file
     const auto* table = item.as_table();
     if (!table) return wrong(file, item, "subscription: must be [[subscription]] tables");
     REEF_TRY(auto one, read_one(*table, file));
-    if (!ids.insert(one.id).second) return wrong(file, item, "id: is there twice");
+    if (one.id > 0 && !ids.insert(one.id).second) return wrong(file, item, "id: is there twice");
     out.last_id = std::max(out.last_id, one.id);
     out.list.push_back(std::move(one));
   }
+  for (auto& one : out.list)
+    if (one.id == 0) one.id = ++out.last_id;
   return out;
+}
+
+bool says_the_same(const Subscription& a, const Subscription& b) {
+  return a.source == b.source && a.target_agent == b.target_agent && a.once == b.once;
+}
+
+const Subscription* find(const std::vector<Subscription>& list, std::uint64_t id) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.id == id; });
+  return found == list.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -67,6 +82,32 @@ Result<Subscriptions> parse_subscriptions(std::string_view text, std::string_vie
     return Error(Errc::invalid,
                  fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));
   }
+}
+
+Subscriptions with_hand_edits(const Subscriptions& ours, const std::vector<Subscription>& base,
+                              Subscriptions theirs) {
+  Subscriptions out;
+  out.last_id = std::max(ours.last_id, theirs.last_id);
+  const auto is_new = [&](const Subscription& one) { return !find(base, one.id); };
+  for (auto& one : theirs.list) {
+    const auto* mine = find(ours.list, one.id);
+    if (const auto* was = find(base, one.id)) {
+      if (!mine) continue;  // removed here meanwhile
+      if (says_the_same(*was, one)) one = *mine;
+      one.delivered = mine->delivered;
+      one.dropped = mine->dropped;
+    } else {
+      const bool made_here_too = std::any_of(
+          ours.list.begin(), ours.list.end(),
+          [&](const auto& other) { return is_new(other) && says_the_same(other, one); });
+      if (made_here_too) continue;
+      if (mine) one.id = ++out.last_id;
+    }
+    out.list.push_back(std::move(one));
+  }
+  for (const auto& one : ours.list)
+    if (is_new(one)) out.list.push_back(one);
+  return out;
 }
 
 std::string write_subscriptions(const Subscriptions& subscriptions) {

@@ -31,4 +31,10 @@ struct Subscriptions {
 Result<Subscriptions> parse_subscriptions(std::string_view text, std::string_view file);
 std::string write_subscriptions(const Subscriptions& subscriptions);
 
+// What there is after somebody edited the file, which had `base` when it was last read or written:
+// what changed in `theirs` and what changed in `ours` both count, and what `ours` counted stays. An
+// id that both gave away is the one of `ours`.
+Subscriptions with_hand_edits(const Subscriptions& ours, const std::vector<Subscription>& base,
+                              Subscriptions theirs);
+
 }  // namespace reef::bus

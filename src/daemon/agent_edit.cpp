@@ -186,6 +186,43 @@ void unmask(json::value& patch, const json::value* was) {
   }
 }
 
+// The first place in `value` where a mask stands that nothing is behind: what somebody copied from
+// an agent that was shown to them. `was` is what is kept already; a mask in there is the user's own
+// words.
+std::optional<std::string> find_mask(const json::value& value, const json::value* was,
+                                     const std::string& path, bool secret) {
+  if (const auto* text = value.if_string()) {
+    if (!secret || std::string_view(*text).find(kMask) == std::string_view::npos)
+      return std::nullopt;
+    return was && *was == value ? std::nullopt : std::optional(path);
+  }
+  if (const auto* fields = value.if_object()) {
+    for (const auto& [name, field] : *fields) {
+      const auto* old = was && was->is_object() ? was->get_object().if_contains(name) : nullptr;
+      const auto at = path + "." + std::string(name);
+      const bool hidden = secret || name == "env" || name == "headers" || name == "args" ||
+                          name == "url" || is_secret_name(name);
+      if (auto found = find_mask(field, old, at, hidden)) return found;
+    }
+  } else if (const auto* list = value.if_array()) {
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      const auto& item = (*list)[i];
+      const auto* object = item.if_object();
+      const auto name = object ? json::find_string(*object, "name") : std::nullopt;
+      const auto* olds = was ? was->if_array() : nullptr;
+      const json::value* old = nullptr;
+      if (olds)
+        for (const auto& one : *olds)
+          if (one == item ||
+              (name && one.is_object() && json::find_string(one.get_object(), "name") == name))
+            old = &one;
+      const auto at = fmt::format("{}[{}]", path, name ? std::string(*name) : std::to_string(i));
+      if (auto found = find_mask(item, old, at, secret)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
 // What CrabTalk's AgentConfig has and we have not: fine while it says nothing, refused by name
 // when it does.
 Status take_crabtalk_words(std::string_view name, json::object& fields) {
@@ -304,6 +341,13 @@ Result<std::string> with_agent_patch(std::string_view name, std::string_view tex
   json::value changes = patch;
   const json::value was = old;
   unmask(changes, &was);
+  for (const auto* key : {"parameters", "mcps"})
+    if (const auto* value = changes.get_object().if_contains(key))
+      if (const auto place = find_mask(*value, was.get_object().if_contains(key), key, false))
+        return Error(Errc::invalid,
+                     fmt::format("{}: '{}' stands for a secret that this agent does not have; give "
+                                 "the secret itself, env:NAME or cmd:COMMAND",
+                                 *place, kMask));
   auto wanted = old;
   json::merge_patch(wanted, changes.get_object());
 

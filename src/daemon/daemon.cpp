@@ -612,11 +612,10 @@ class Daemon {
 
   Task<Status> reload() {
     REEF_CO_CHECK(co_await reload_config());
-    if (!bus_.problem().empty()) {
-      if (const auto loaded = co_await bus_.load(); !loaded)
-        co_return Error(Errc::invalid,
-                        fmt::format("reloaded, but {}; nobody is subscribed", loaded.error().what));
-    }
+    if (const auto subscribed = co_await bus_.load(); !subscribed)
+      co_return Error(Errc::invalid,
+                      fmt::format("reloaded, but {}; {} subscription(s) stay as they were",
+                                  subscribed.error().what, bus_.list().size()));
     const auto defined = co_await definitions_.look();
     if (!defined->problems.empty())
       co_return Error(Errc::invalid, fmt::format("reloaded, but {}; the last good one is used",

@@ -122,8 +122,10 @@ Pool::~Pool() = default;
 void Pool::declare(const std::string& agent, const std::vector<Spec>& servers) {
   if (stopping_) return;
   if (const auto before = declared_.find(agent); before != declared_.end()) {
-    for (const auto& [spec, key] : before->second)
+    for (const auto& [spec, key] : before->second) {
+      departures_.push_back({agent, spec.name, key, entries_.at(key)->state});
       entries_.at(key)->owners.erase({agent, spec.name});
+    }
     declared_.erase(before);
   }
   for (const auto& spec : servers) {
@@ -139,13 +141,15 @@ void Pool::declare(const std::string& agent, const std::vector<Spec>& servers) {
   }
   const bool unowned = std::any_of(entries_.begin(), entries_.end(),
                                    [](const auto& entry) { return entry.second->owners.empty(); });
-  if (unowned && !std::exchange(letting_go_, true)) tasks_.spawn(let_go());
+  if ((unowned || !departures_.empty()) && !std::exchange(letting_go_, true))
+    tasks_.spawn(let_go());
 }
 
 // After the current round of changes.
 Task<void> Pool::let_go() {
   co_await yield_to_loop();
   letting_go_ = false;
+  tell_departures();
   for (auto it = entries_.begin(); it != entries_.end();) {
     const auto entry = it->second;
     if (!entry->owners.empty()) {
@@ -158,6 +162,26 @@ Task<void> Pool::let_go() {
     entry->error = "it is not configured any more";
     entry->changed.notify_all();
     if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
+  }
+}
+
+// Whoever watches an agent's servers hears that one is gone; one that came back in the same round
+// was never away.
+void Pool::tell_departures() {
+  for (const auto& [agent, server, key, state] : std::exchange(departures_, {})) {
+    if (state == State::unknown || state == State::disconnected) continue;
+    const auto now = declared_.find(agent);
+    const bool is_back = now != declared_.end() &&
+                         std::any_of(now->second.begin(), now->second.end(), [&](const auto& one) {
+                           return one.first.name == server && one.second == key;
+                         });
+    if (!is_back)
+      publish({State::disconnected,
+               agent,
+               server,
+               {},
+               "it is not configured any more",
+               house_.clock.now()});
   }
 }
 
@@ -556,9 +580,8 @@ Task<void> Pool::stop() {
   co_await tasks_.join();
   for (const auto& [key, entry] : entries_) {
     entry->connecting.cancel();
-    entry->state = State::disconnected;
-    entry->error = "the daemon is shutting down";
-    entry->changed.notify_all();
+    if (entry->state != State::unknown && entry->state != State::disconnected)
+      set_state(*entry, State::disconnected, "the daemon is shutting down");
     if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
   }
   for (const auto& [key, entry] : entries_) co_await entry->connecting.join();

@@ -175,6 +175,7 @@ class Pool {
   static void forget_failures(Entry& entry);
   void set_state(Entry& entry, State state, std::string error);
   void publish(const Event& event);
+  void tell_departures();
   void close_soon(std::shared_ptr<Peer> peer);
   static Task<void> close_one(std::shared_ptr<Peer> peer);
   Task<void> let_go();
@@ -186,6 +187,12 @@ class Pool {
   // What each agent has, in its order: name and fingerprint.
   std::map<std::string, std::vector<std::pair<Spec, std::string>>> declared_;
   Entries entries_;
+  // Servers agents had until the round of changes that is under way.
+  struct Departure {
+    std::string agent, server, key;
+    State state;
+  };
+  std::vector<Departure> departures_;
   std::list<std::weak_ptr<Feed>> feeds_;
   bool stopping_ = false;
   bool letting_go_ = false;

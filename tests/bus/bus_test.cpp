@@ -195,6 +195,61 @@ TEST_F(BusTest, ABrokenFileIsReportedAndNeverWrittenOver) {
   EXPECT_EQ(test::read_file(dir / "events/subscriptions.toml"), "[[subscription\n");
 }
 
+TEST_F(BusTest, HandEditsAreTakenAtAReloadAndNeverWrittenOver) {
+  const auto first = subscribe("rss:one", "scout");
+  const auto second = subscribe("rss:two", "scout");
+  const auto path = dir / "events/subscriptions.toml";
+  const auto read = [&] { return test::value_of(read_all(files, path)); };
+  // Somebody takes the first away, gives the second another agent and adds one, without an id.
+  auto text = read();
+  const auto edit = [&](const std::string& was, const std::string& is) {
+    const auto at = text.find(was);
+    ASSERT_NE(at, std::string::npos) << text;
+    text.replace(at, was.size(), is);
+  };
+  const auto write = [&] { ASSERT_TRUE(replace_atomically(files, path, text)); };
+  const auto sources = [&](Bus& of) {
+    std::string out;
+    for (const auto& one : of.list()) out += one.source + ">" + one.target_agent + ";";
+    return out;
+  };
+  text = fmt::format(
+      "last_id = 2\n[[subscription]]\nid = {}\nsource = \"rss:two\"\ntarget_agent = \"writer\"\n"
+      "[[subscription]]\nsource = \"rss:three\"\ntarget_agent = \"scout\"\n",
+      second.id);
+  write();
+  ASSERT_TRUE(test::run(io, bus.load()));
+  EXPECT_EQ(sources(bus), "rss:two>writer;rss:three>scout;");
+  EXPECT_EQ(bus.list()[1].id, 3U);
+  // Without a reload, a change made here takes the edit along instead of writing over it.
+  text = read();
+  edit("rss:three", "rss:four");
+  write();
+  const auto mine = subscribe("rss:five", "reef");
+  EXPECT_EQ(sources(bus), "rss:two>writer;rss:four>scout;rss:five>reef;");
+  Bus again(io.get_executor(), files, pool, runtime, path);
+  ASSERT_TRUE(test::run(io, again.load()));
+  EXPECT_EQ(sources(again), sources(bus));
+  // An edit that gave away the same id, and one that broke the file.
+  text =
+      read() +
+      fmt::format("\n[[subscription]]\nid = {}\nsource = \"rss:six\"\ntarget_agent = \"scout\"\n",
+                  mine.id + 1);
+  write();
+  EXPECT_EQ(subscribe("rss:seven", "reef").id, mine.id + 1);
+  EXPECT_EQ(sources(bus),
+            "rss:two>writer;rss:four>scout;rss:five>reef;rss:six>scout;rss:seven>reef;");
+  text = read() + "[[subscription\n";
+  write();
+  const auto refused = test::run(io, bus.subscribe("rss:eight", "reef", false));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::conflict);
+  EXPECT_EQ(read(), text) << "it is as somebody left it";
+  EXPECT_FALSE(test::run(io, bus.load()));
+  EXPECT_EQ(bus.list().size(), 5U) << "what was in force stays";
+  static_cast<void>(first);
+}
+
 TEST_F(BusTest, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(test::run(io, bus.subscribe("a", "nobody", false)).error().code, Errc::not_found);
   EXPECT_EQ(test::run(io, bus.subscribe("a:", "scout", false)).error().code, Errc::invalid);

@@ -271,6 +271,45 @@ TEST(AgentSecrets, S5_AreMaskedAndSurviveARoundTrip) {
   EXPECT_EQ(again.parameters, agent.parameters);
 }
 
+TEST(AgentSecrets, AMaskIsNeverTakenForASecret) {
+  const std::string text =
+      "[parameters]\napi_key = \"sk-1\"\nstop = [\"***\"]\n"
+      "[[mcps]]\nname = \"files\"\ncommand = \"f\"\nargs = [\"--token\", \"t-1\"]\n"
+      "[[mcps]]\nname = \"wiki\"\nurl = \"https://me:pw@h/\"\nauth = \"Bearer 1\"\nheaders = { "
+      "X-Team = \"x-1\" }\n";
+  std::vector<std::string> warnings;
+  const auto agent = test::value_of(parse_agent("scout", text, "f", warnings));
+  const auto shown = json::write(*agent.config);
+  // Of itself it comes back as it was; nothing is refused.
+  EXPECT_EQ(test::value_of(parse_agent("scout", patched(text, shown), "f", warnings)).config,
+            agent.config);
+  // Another agent made of what was shown has none of the secrets, and is told which is the first it
+  // lacks.
+  const auto refusal = [](std::string_view config) {
+    const auto made = with_agent_patch("fork", "", "f", object(std::string(config)));
+    return made ? std::string("taken: ") + *made : made.error().what;
+  };
+  EXPECT_TRUE(refusal(shown).starts_with("parameters.api_key: '***' stands for a secret"))
+      << refusal(shown);
+  const auto servers = json::write(json::object{{"mcps", agent.config->at("mcps")}});
+  EXPECT_TRUE(refusal(servers).starts_with("mcps[files].args[1]: ")) << refusal(servers);
+  EXPECT_TRUE(refusal(R"({"mcps":[{"name":"w","url":"https://h/","auth":"***"}]})")
+                  .starts_with("mcps[w].auth: "));
+  EXPECT_TRUE(
+      refusal(R"({"mcps":[{"name":"w","url":"https://***@h/"}]})").starts_with("mcps[w].url: "));
+  EXPECT_TRUE(refusal(R"({"mcps":[{"name":"w","url":"https://h/","headers":{"A":"***"}}]})")
+                  .starts_with("mcps[w].headers.A: "));
+  EXPECT_TRUE(
+      refusal(R"({"mcps":{"w":{"command":"f","env":{"A":"***"}}}})").starts_with("mcps.w.env.A: "));
+  // The same agent, a server of another name: what was its neighbour's is not its own.
+  const auto renamed = with_agent_patch(
+      "scout", text, "f", object(R"({"mcps":[{"name":"w2","url":"https://h/","auth":"***"}]})"));
+  ASSERT_FALSE(renamed);
+  EXPECT_TRUE(renamed.error().what.starts_with("mcps[w2].auth: ")) << renamed.error().what;
+  // Words that only look like a mask are words.
+  EXPECT_TRUE(refusal(R"({"parameters":{"stop":["***"]}})").starts_with("taken: "));
+}
+
 TEST(TomlValue, WritesWhatReadsBack) {
   const auto value = test::value_of(json::parse(
       R"({"a":[1,-2.5,1.0,1e300,true,"x\"\\\u0007ä"],"b c":{"":"empty key"},"e":{},"f":[]})"));

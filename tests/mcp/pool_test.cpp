@@ -85,6 +85,36 @@ TEST_F(PoolTest, TheLastOneOutEndsItAndAChangeOfOthersDoesNot) {
   }(std::stoi(pid)));
 }
 
+TEST_F(PoolTest, WhoWatchesHearsThatAServerIsGone) {
+  pool.declare("a", {marked()});
+  pool.declare("b", {marked()});
+  static_cast<void>(call("a", "pid"));
+  const auto feed = pool.subscribe();
+  for (const auto* agent : {"a", "b"}) {
+    const auto there = run(io, feed->next());
+    EXPECT_EQ(std::pair(there.agent, there.state), std::pair(std::string(agent), State::connected));
+  }
+  // Gone and back in one change is nothing to tell of.
+  pool.withdraw("a");
+  pool.declare("a", {marked()});
+  reef::test::run_ready(io);
+  pool.withdraw("b");
+  const auto gone = run(io, feed->next());
+  EXPECT_EQ(std::pair(gone.agent, gone.state), std::pair(std::string("b"), State::disconnected));
+  EXPECT_EQ(gone.server, "fake");
+  auto other = marked();
+  other.env["X"] = "1";
+  pool.declare("a", {other});
+  const auto replaced = run(io, feed->next());
+  EXPECT_EQ(std::pair(replaced.agent, replaced.state),
+            std::pair(std::string("a"), State::disconnected));
+  static_cast<void>(call("a", "pid"));
+  EXPECT_EQ(run(io, feed->next()).state, State::connecting);
+  EXPECT_EQ(run(io, feed->next()).state, State::connected);
+  run(io, pool.stop());
+  EXPECT_EQ(run(io, feed->next()).state, State::disconnected) << "also when the daemon ends";
+}
+
 TEST_F(PoolTest, SecretsAreFetchedWhenItConnects) {
   auto spec = marked();
   spec.env["THE_TOKEN"] = "env:TOKEN";
