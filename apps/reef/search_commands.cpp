@@ -28,7 +28,13 @@ std::string origin_id(const protocol::SessionRow& row) {
   return std::string(colon == std::string_view::npos ? *origin : origin->substr(colon + 1));
 }
 
-void write_item(json::ObjectText& out, const protocol::FoundItem& item) {
+// Who spoke: a guest, or the session's own agent.
+const std::string& speaker_of(const protocol::FoundItem& item, const protocol::SessionRow& row) {
+  return item.agent().empty() && item.role() == "assistant" ? row.agent() : item.agent();
+}
+
+void write_item(json::ObjectText& out, const protocol::FoundItem& item,
+                const protocol::SessionRow& row) {
   out.open_object();
   out.text("entry", item.entry());
   out.text("role", item.role());
@@ -45,6 +51,7 @@ void write_item(json::ObjectText& out, const protocol::FoundItem& item) {
   out.close_list();
   out.text("time", item.time());
   if (!item.tool().empty()) out.text("tool", item.tool());
+  if (const auto& agent = speaker_of(item, row); !agent.empty()) out.text("agent", agent);
   out.close_object();
 }
 
@@ -61,7 +68,7 @@ void write_hit(json::ObjectText& out, const protocol::FoundHit& hit, std::string
   out.number("hit", std::uint64_t{hit.hit()});
   if (!source_id.empty()) out.text("source_id", source_id);
   out.open_list("items");
-  for (const auto& item : hit.items()) write_item(out, item);
+  for (const auto& item : hit.items()) write_item(out, item, row);
   out.close_list();
   out.close_object();
 }
@@ -171,7 +178,10 @@ void print_results(const Context& context, const protocol::SearchResults& result
                            faint, short_age(when, now), whose, plain));
     for (const auto* hit : hits) {
       const auto& item = item_of(*hit);
-      print_line(fmt::format("  {}: {}", shown(item.tool().empty() ? item.role() : item.tool()),
+      print_line(fmt::format("  {}: {}",
+                             shown(!item.tool().empty()   ? item.tool()
+                                   : item.agent().empty() ? item.role()
+                                                          : item.agent()),
                              highlighted(item, context.color())));
     }
     print_line(fmt::format("  {}reef show {}{}", faint, id, plain));

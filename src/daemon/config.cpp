@@ -239,6 +239,7 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   }
   root.read("tools", agent.tools);
   root.read("skills", agent.skills);
+  root.read("delegate_to", agent.delegate_to);
   read_agent_mcps(root, agent);
   const auto read_mode = [&](std::string_view field, runtime::PermissionMode& into) {
     std::string mode(runtime::name_of(into));

@@ -41,6 +41,7 @@
 #include "oauth/oauth.h"
 #include "organise/organise.h"
 #include "policy/policy.h"
+#include "runtime/scope.h"
 #include "server/server.h"
 #include "store/store.h"
 #include "transport/listener.h"
@@ -211,6 +212,7 @@ class Daemon {
     components_.start();
     REEF_CO_TRY(auto setup, make_setup(config));
     runtime_.configure(std::move(setup));
+    co_await look_at_names();
     config_ = config;
     REEF_CO_TRY(auto unix_listener,
                 transport::Listener::listen_unix(io_.get_executor(), home_.socket(), handler(),
@@ -505,6 +507,26 @@ class Daemon {
     co_return co_await agent_changes_.update(agent, json::write(patch), "");
   }
 
+  // Names in agents' scopes that mean nothing: such an agent lacks what somebody wanted it to have.
+  Task<void> look_at_names() {
+    const auto catalogue = co_await skills_.look();
+    std::vector<std::string> found;
+    for (const auto& [name, agent] : runtime_.setup().agents) {
+      for (const auto& tool : tools_that_mean_nothing(agent, runtime_.hooks().known_tools(agent)))
+        found.push_back(
+            fmt::format("agent {}: tools: '{}' is no tool there is", name, utf8::excerpt(tool)));
+      for (const auto& skill : agent.skills)
+        if (std::none_of(catalogue.skills.begin(), catalogue.skills.end(),
+                         [&](const auto& one) { return runtime::fits(skill, one.skill.name); }))
+          found.push_back(fmt::format("agent {}: skills: '{}' is no skill there is", name,
+                                      utf8::excerpt(skill)));
+    }
+    for (const auto& warning : found)
+      if (std::find(name_warnings_.begin(), name_warnings_.end(), warning) == name_warnings_.end())
+        log::warn("{}", warning);
+    name_warnings_ = std::move(found);
+  }
+
   // Only agents/: nothing else is read again, and nothing else can be in the way.
   Task<Status> reload_agents() {
     auto work = [this, model = config_.default_model] {
@@ -519,6 +541,7 @@ class Daemon {
       co_return Error(Errc::conflict,
                       fmt::format("the default agent '{}' would be gone", setup->default_agent));
     runtime_.configure(std::move(setup));
+    co_await look_at_names();
     co_return Ok{};
   }
 
@@ -563,6 +586,7 @@ class Daemon {
     for (const auto& warning : agents.warnings) log::warn("{}", warning);
     agent_warnings_ = std::move(agents.warnings);
     setup->agents = std::move(agents.agents);
+    setup->worker = hooks::worker(config.default_model);
     for (const auto& [name, agent] : setup->agents)
       if (const auto route = setup->providers.route(agent.model); !route)
         log::warn("agent {}: {}", name, route.error().what);
@@ -659,6 +683,7 @@ class Daemon {
     configure_hooks(config);
     mcps_.set_idle(config.mcp_idle);
     runtime_.configure(std::move(setup));
+    co_await look_at_names();
     model_lists_.forget();
     log::set_level(config.log_level);
     config_ = config;
@@ -677,7 +702,7 @@ class Daemon {
     stats.set_connections(static_cast<std::uint32_t>(connections));
     stats.set_resident_bytes(resident_bytes());
     stats.set_home(utf8::sanitize(home_.root));
-    for (const auto* warnings : {&config_warnings_, &agent_warnings_})
+    for (const auto* warnings : {&config_warnings_, &agent_warnings_, &name_warnings_})
       for (const auto& warning : *warnings) stats.add_problems(utf8::sanitize(warning));
   }
 
@@ -715,6 +740,7 @@ class Daemon {
   // What the configuration in force says that nobody understands; `reef status` shows it.
   std::vector<std::string> config_warnings_;
   std::vector<std::string> agent_warnings_;
+  std::vector<std::string> name_warnings_;
   // Those that take no more connections stay until the end: their clients do.
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   transport::Listener* tcp_ = nullptr;

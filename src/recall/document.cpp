@@ -14,7 +14,8 @@ namespace {
 
 // Role, a bit for calls, and the speaker.
 constexpr unsigned kRoleBits = 3;
-constexpr unsigned kSpeakerShift = 4;
+constexpr unsigned kGuestBit = 4;
+constexpr unsigned kSpeakerShift = 5;
 // In place of a speaker, whom tools do not have.
 constexpr std::uint32_t kEcho = 1;
 // Tools that look up what was said elsewhere.
@@ -144,6 +145,8 @@ std::optional<Said> said_in(const session::Entry& entry) {
     const auto* message = json::find_object(entry.body, "message");
     if (!message) return std::nullopt;
     said = said_in_message(session::message_from_json(*message));
+    if (said.role == Role::assistant)
+      said.agent = std::string(json::find_string(entry.body, "agent").value_or(""));
   } else if (entry.type == "compaction" || entry.type == "branch_summary") {
     said = one_part(Role::summary, Field::summary,
                     json::find_string(entry.body, "summary").value_or(""));
@@ -185,11 +188,14 @@ std::uint32_t facets_of(const Said& said, std::uint32_t speaker) {
   if (said.role == Role::tool &&
       std::find(std::begin(kLookUps), std::end(kLookUps), said.tool) != std::end(kLookUps))
     speaker = kEcho;
-  return speaker << kSpeakerShift | (calls ? 1U << kRoleBits : 0U) |
-         static_cast<std::uint32_t>(said.role);
+  return speaker << kSpeakerShift | (said.agent.empty() ? 0U : 1U << kGuestBit) |
+         (calls ? 1U << kRoleBits : 0U) | static_cast<std::uint32_t>(said.role);
 }
 bool calls_in(std::uint32_t facets) {
   return (facets >> kRoleBits & 1U) != 0;
+}
+bool guest_in(std::uint32_t facets) {
+  return (facets >> kGuestBit & 1U) != 0;
 }
 Role role_in(std::uint32_t facets) {
   return static_cast<Role>(facets & ((1U << kRoleBits) - 1));

@@ -22,7 +22,8 @@ inline constexpr float kWeights[] = {3.0F, 2.0F, 1.5F, 1.3F, 1.0F};
 
 struct Said {
   Role role = Role::user;
-  std::string tool;  // the tool's name
+  std::string tool;   // the tool's name
+  std::string agent;  // the guest who said it; empty: the session's own agent, or nobody
   struct Part {
     Field field;
     std::string text;
@@ -44,6 +45,7 @@ std::uint32_t speaker_number(std::string_view name);
 std::uint32_t facets_of(const Said& said, std::uint32_t speaker);
 Role role_in(std::uint32_t facets);
 bool calls_in(std::uint32_t facets);  // tools, beside saying something
+bool guest_in(std::uint32_t facets);  // another agent than the session's said it
 // A search of an agent, or what it found: words that stand elsewhere.
 bool echoes(std::uint32_t facets);
 std::uint32_t speaker_in(std::uint32_t facets);

@@ -31,8 +31,8 @@ struct Reading {
 
   std::size_t bytes() const {
     std::size_t sum = item.matches.capacity() * sizeof item.matches[0];
-    for (const auto* text : {&peeked.entry, &peeked.time, &peeked.tool, &peeked.text, &item.entry,
-                             &item.tool, &item.snippet})
+    for (const auto* text : {&peeked.entry, &peeked.time, &peeked.tool, &peeked.agent, &peeked.text,
+                             &item.entry, &item.tool, &item.agent, &item.snippet})
       sum += text->capacity();
     return sum;
   }
@@ -61,6 +61,7 @@ void start(Item& item, const search::DocumentRow& row) {
   item.time = TimePoint(std::chrono::milliseconds(row.time_ms));
   item.entry.clear();
   item.tool.clear();
+  item.agent.clear();
   item.snippet.clear();
   item.matches.clear();
   item.truncated = false;
@@ -94,7 +95,8 @@ bool read_item(Reading& reading, std::string_view bytes, bool last, const ItemLi
   };
   // The usual case: no need to know where the line ends.
   if (auto& peeked = reading.peeked;
-      !calls_in(from.row.facets) && peek_text(bytes, from.hit ? SIZE_MAX - 1 : bytes_max, peeked)) {
+      !calls_in(from.row.facets) && !guest_in(from.row.facets) &&
+      peek_text(bytes, from.hit ? SIZE_MAX - 1 : bytes_max, peeked)) {
     std::swap(item.entry, peeked.entry);
     std::swap(item.tool, peeked.tool);
     show(peeked.text);
@@ -109,6 +111,7 @@ bool read_item(Reading& reading, std::string_view bytes, bool last, const ItemLi
   }
   item.entry = read->entry;
   item.tool = read->said.tool;
+  item.agent = read->said.agent;
   auto text = read->said.text();
   show(text);
   return true;

@@ -19,6 +19,7 @@ struct Item {
   std::string entry;
   Role role = Role::user;
   std::string tool;
+  std::string agent;        // the guest who said it
   std::uint32_t index = 0;  // number of the message in its session
   std::string snippet;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> matches;  // byte ranges of the snippet

@@ -80,6 +80,7 @@ struct PeekReader {
       if (name == "id") return in.string(found.entry, SIZE_MAX, high);
       if (name == "timestamp" && in.next_is('"')) return in.string(found.time, SIZE_MAX, high);
       if (name == "hidden") return in.truth(found.hidden);
+      if (name == "agent" && in.next_is('"')) return in.string(found.agent, SIZE_MAX, high);
       return name == "message" && in.next_is('{') ? message() : in.skip();
     });
   }
@@ -89,6 +90,7 @@ void clear(Peek& into) {
   into.entry.clear();
   into.time.clear();
   into.tool.clear();
+  into.agent.clear();
   into.text.clear();
   into.role = Role::user;
   into.hidden = false;
@@ -117,7 +119,7 @@ bool peek(std::string_view line, std::size_t bytes_max, Peek& into, bool text_on
   const auto whole =
       reading.cut ? utf8::prefix(into.text, into.text.size() - 1) : std::string_view(into.text);
   return utf8::valid(whole) && utf8::valid(into.entry) && utf8::valid(into.tool) &&
-         utf8::valid(into.time);
+         utf8::valid(into.agent) && utf8::valid(into.time);
 }
 
 }  // namespace

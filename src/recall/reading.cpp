@@ -52,6 +52,7 @@ std::optional<Read> read_line(std::string_view line, std::uint64_t offset) {
     Said said;
     said.role = peeked.role;
     said.tool = std::move(peeked.tool);
+    if (said.role == Role::assistant) said.agent = std::move(peeked.agent);
     said.parts.push_back(Said::Part{field_of(said.role), std::move(peeked.text)});
     return Read{offset, parse_iso(peeked.time).value_or(TimePoint()), std::move(peeked.entry),
                 std::move(said)};

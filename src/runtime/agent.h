@@ -56,6 +56,9 @@ struct Agent {
   json::object parameters = {};  // of the backend, passed through
   // Its scope (scope.h): what it may reach; empty: everything.
   std::vector<std::string> tools = {}, skills = {}, mcps = {};
+  // Agents it hands work to with the tools and skills of their own, and not only with those it has
+  // itself; stars as in a scope.
+  std::vector<std::string> delegate_to = {};
   // Bounds beside its own: of those who delegated to it, the nearest last. Never configured.
   std::vector<Scope> within = {};
   // MCP servers it has, in the order they were declared; `mcps` has their names.
@@ -84,6 +87,8 @@ struct Compaction {
 struct Setup {
   std::map<std::string, Agent, std::less<>> agents;
   std::string default_agent = "reef";
+  // Who does what anybody wants done, where no agent of that name is configured.
+  std::optional<Agent> worker = {};
   model::Providers providers;
   std::string default_model = "local";
   Expiry expiry;
@@ -94,8 +99,8 @@ struct Setup {
 
   Expiry expiry_for(const Agent& agent, std::string_view key) const;
 
-  // An empty name means the default agent. So does `crab`, CrabTalk's default, unless there is an
-  // agent of that name: its clients ask for it without being told to.
+  // An empty name means the default agent, `worker` the built-in one. So does `crab`, CrabTalk's
+  // default, unless there is an agent of that name: its clients ask for it without being told to.
   Result<Agent> find(std::string_view name) const;
 };
 

@@ -57,6 +57,13 @@ Toolbox Hooks::toolbox(const Agent& agent) const {
   return box;
 }
 
+std::vector<std::string> Hooks::known_tools(const Agent& agent) const {
+  std::vector<std::string> out;
+  for (const auto& hook : hooks_)
+    for (auto& tool : hook->tools(agent)) out.push_back(std::move(tool.name));
+  return out;
+}
+
 std::string Hooks::prompt(const Agent& agent) const {
   auto out = agent.prompt;
   const auto add = [&](const std::string& part) {

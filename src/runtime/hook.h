@@ -164,6 +164,8 @@ class Hooks {
 
   // Of two tools with one name the first hook's counts.
   Toolbox toolbox(const Agent& agent) const;
+  // Every tool there is for it, inside its scope or not.
+  std::vector<std::string> known_tools(const Agent& agent) const;
   // The agent's own prompt, what the hooks add, and its scope.
   std::string prompt(const Agent& agent) const;
   Task<std::string> instructions(const Agent& agent, const Place& place) const;

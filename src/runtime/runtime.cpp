@@ -54,6 +54,7 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
 void Runtime::configure(std::shared_ptr<const Setup> setup) {
   auto built = std::make_shared<Setup>(*setup);
   for (auto& [name, agent] : built->agents) agent = hooks_.build(std::move(agent));
+  if (built->worker) built->worker = hooks_.build(*std::move(built->worker));
   hooks_.announce(setup_->agents, built->agents);
   setup_ = std::move(built);
   offers_.clear();

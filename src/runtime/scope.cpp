@@ -10,8 +10,14 @@
 namespace reef::runtime {
 namespace {
 
+// The tools of one group are named by it.
+constexpr std::string_view kMemoryTools[] = {"recall", "remember", "forget"};
+constexpr std::string_view kServerTools[] = {"mcp_list", "mcp_read", "mcp_prompt"};
+
 bool allows(const std::vector<std::string>& list, std::string_view name) {
-  return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+  return list.empty() || std::any_of(list.begin(), list.end(), [&](const std::string& pattern) {
+           return fits(pattern, name);
+         });
 }
 
 // What all the lists have in common; nothing when none of them bounds anything.
@@ -29,8 +35,50 @@ std::optional<std::vector<std::string>> common(
 
 }  // namespace
 
+bool fits(std::string_view pattern, std::string_view name) {
+  // Where the last star was, and how much of the name it has taken.
+  std::size_t at = 0, in = 0, star = std::string_view::npos, taken = 0;
+  while (in < name.size()) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      taken = in;
+    } else if (at < pattern.size() && pattern[at] == name[in]) {
+      ++at;
+      ++in;
+    } else if (star != std::string_view::npos) {
+      at = star + 1;
+      in = ++taken;
+    } else {
+      return false;
+    }
+  }
+  while (at < pattern.size() && pattern[at] == '*') ++at;
+  return at == pattern.size();
+}
+
+std::string server_tools(std::string_view server) {
+  std::string out;
+  for (const char c : server) out += c == '.' ? '_' : c;
+  return out + "__*";
+}
+
+std::vector<std::string> granted_tools(const Agent& agent) {
+  auto out = agent.tools;
+  if (out.empty()) return out;
+  const auto add = [&](std::string_view name) {
+    if (std::find(out.begin(), out.end(), name) == out.end()) out.emplace_back(name);
+  };
+  if (std::find(out.begin(), out.end(), kMemoryGroup) != out.end())
+    for (const auto tool : kMemoryTools) add(tool);
+  if (!agent.skills.empty()) add(kSkillTool);
+  if (!agent.servers.empty())
+    for (const auto tool : kServerTools) add(tool);
+  for (const auto& server : agent.servers) add(server_tools(server.name));
+  return out;
+}
+
 bool may_call(const Agent& agent, std::string_view tool) {
-  return allows(agent.tools, tool) &&
+  return allows(granted_tools(agent), tool) &&
          std::all_of(agent.within.begin(), agent.within.end(),
                      [&](const Scope& bound) { return allows(bound.tools, tool); });
 }
@@ -41,9 +89,29 @@ bool may_use_skill(const Agent& agent, std::string_view skill) {
                      [&](const Scope& bound) { return allows(bound.skills, skill); });
 }
 
+std::vector<std::string> tools_that_mean_nothing(const Agent& agent,
+                                                 const std::vector<std::string>& known) {
+  std::vector<std::string> out;
+  for (const auto& pattern : agent.tools) {
+    const auto means = [&](const std::string& tool) { return fits(pattern, tool); };
+    // A server's name and what follows from it: whatever it will have.
+    const auto is_servers = [&](const auto& server) {
+      const auto begin = server_tools(server.name);
+      return pattern.starts_with(std::string_view(begin).substr(0, begin.size() - 1));
+    };
+    if (pattern == kMemoryGroup || std::any_of(known.begin(), known.end(), means) ||
+        std::any_of(agent.servers.begin(), agent.servers.end(), is_servers))
+      continue;
+    out.push_back(pattern);
+  }
+  return out;
+}
+
 Agent narrowed(Agent agent, const Agent& by) {
   agent.within = by.within;
-  agent.within.push_back({by.tools, by.skills});
+  const bool handed_over = !by.delegate_to.empty() && allows(by.delegate_to, agent.name);
+  // Whoever configured the one wanted the other's tools to be used; what bounds both still does.
+  if (!handed_over) agent.within.push_back({granted_tools(by), by.skills});
   agent.sight = std::min(agent.sight, by.sight);
   agent.remote_bash = agent.remote_bash && by.remote_bash;
   std::erase_if(agent.pass_env, [&](const std::string& name) {
@@ -67,7 +135,8 @@ std::optional<Violation> find_violation(const Agent& agent, const session::ToolC
 
 std::string scope_block(const Agent& agent, const std::vector<std::string>& lines) {
   std::string out;
-  std::vector<const std::vector<std::string>*> tools{&agent.tools}, skills{&agent.skills};
+  const auto granted = granted_tools(agent);
+  std::vector<const std::vector<std::string>*> tools{&granted}, skills{&agent.skills};
   for (const auto& bound : agent.within) {
     tools.push_back(&bound.tools);
     skills.push_back(&bound.skills);

@@ -10,7 +10,7 @@
 namespace reef::search {
 namespace {
 
-constexpr std::string_view kMagic = "reefman4";
+constexpr std::string_view kMagic = "reefman5";
 
 void put_ascending(std::string& out, const std::vector<std::uint32_t>& values) {
   put_varint(out, values.size());

@@ -26,15 +26,17 @@ void fill(protocol::AgentInfo& out, const runtime::Agent& agent) {
 
 // As it is registered under exactly this name: a change is never another agent's.
 ServerMessage info_of(Node& node, const std::string& name) {
-  const auto& agents = node.runtime.setup().agents;
-  const auto found = agents.find(name);
-  if (found == agents.end())
+  const auto& setup = node.runtime.setup();
+  const auto found = setup.agents.find(name);
+  const bool built_in = found == setup.agents.end() && setup.worker && setup.worker->name == name;
+  if (found == setup.agents.end() && !built_in)
     return protocol::make_error(
         Error(Errc::not_found, fmt::format("agent '{}' not found", utf8::excerpt(name))));
+  const auto& agent = built_in ? *setup.worker : found->second;
   ServerMessage message;
   auto& info = *message.mutable_agent_info();
-  fill(info, found->second);
-  info.set_prompt(utf8::sanitize(found->second.prompt));
+  fill(info, agent);
+  info.set_prompt(utf8::sanitize(agent.prompt));
   return message;
 }
 

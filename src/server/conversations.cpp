@@ -39,6 +39,8 @@ Task<protocol::ServerMessage> history(Node& node, session::SessionId id) {
   protocol::ServerMessage message;
   auto& out = *message.mutable_conversation_history();
   const auto branch = transcript->branch();
+  const auto* row = node.sessions.find(id);
+  const std::string host(row ? row->agent() : std::string_view());
   for (const auto& item : session::build_context(branch).items) {
     if (session::is_hidden(*item.message)) continue;
     const auto role = session::role_of(*item.message);
@@ -47,10 +49,12 @@ Task<protocol::ServerMessage> history(Node& node, session::SessionId id) {
     auto& line = *out.add_messages();
     line.set_role(summary ? "user" : std::string(role));
     line.set_content(session::text_of(*item.message));
+    if (const auto* reply = std::get_if<session::AssistantMessage>(item.message.get()))
+      line.set_agent(reply->agent.empty() ? host : reply->agent);
   }
-  if (const auto* row = node.sessions.find(id)) {
+  if (row) {
     out.set_title(std::string(row->name()));
-    out.set_agent(std::string(row->agent()));
+    out.set_agent(host);
   }
   co_return message;
 }

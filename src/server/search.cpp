@@ -25,6 +25,7 @@ void fill(protocol::FoundItem& out, recall::Item item) {
   out.set_snippet(std::move(item.snippet));
   out.set_truncated(item.truncated);
   out.set_tool(std::move(item.tool));
+  out.set_agent(std::move(item.agent));
   for (const auto& [begin, end] : item.matches) {
     out.add_matches(begin);
     out.add_matches(end);
@@ -69,6 +70,7 @@ void encode(const recall::Item& item, std::string& bytes) {
     out.numbers(Out::kMatchesFieldNumber, matches);
   }
   out.text(Out::kTimeFieldNumber, IsoText(item.time).text());
+  out.text(Out::kAgentFieldNumber, item.agent);
 }
 
 // The large parts of an answer, encoded.
@@ -180,13 +182,16 @@ Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
 
 Task<protocol::ServerMessage> list_messages(Node& node, session::SessionId id, std::uint64_t offset,
                                             std::size_t limit) {
-  auto listed = co_await node.recall.list_messages(std::move(id), offset, limit, kMessageBytesMax);
+  auto listed = co_await node.recall.list_messages(id, offset, limit, kMessageBytesMax);
   if (!listed) co_return protocol::make_error(listed.error());
+  const auto* row = node.sessions.find(id);
+  const std::string host(row ? row->agent() : std::string_view());
   protocol::ServerMessage message;
   auto& out = *message.mutable_message_list();
   std::size_t bytes = 0;
   for (auto& item : listed->items) {
     auto& added = *out.add_items();
+    if (item.role == recall::Role::assistant && item.agent.empty()) item.agent = host;
     fill(added, std::move(item));
     bytes += added.ByteSizeLong();
     if (bytes <= kMessagesBytesMax || out.items_size() == 1) continue;

@@ -254,12 +254,12 @@ class Agents(unittest.TestCase):
             with home.connect() as link:
                 self.assertEqual(link.call(SEND, {1: "scout", 2: "hello", 5: cwd}).tag, RESPONSE)
             (body,) = [r[2] for r in backend.requests if r[2]]
-            self.assertEqual([t["function"]["name"] for t in body["tools"]], ["recall"])
+            self.assertEqual([t["function"]["name"] for t in body["tools"]], ["recall", "skill"])
             return body["messages"][0]["content"]
 
         told = system(project + "/deep")
         self.assertTrue(told.startswith("You are the scout."), told)
-        self.assertIn("<scope>\ntools: recall\nskills: feeds\n</scope>", told)
+        self.assertIn("<scope>\ntools: recall, skill\nskills: feeds\n</scope>", told)
         self.assertIn(f'<file path="{project}/AGENTS.md">\nof the project\n</file>', told)
         self.assertIn("of the home", told)
         self.assertNotIn("not configured", told)
@@ -280,6 +280,47 @@ class Agents(unittest.TestCase):
         home.write("config.toml", home.read("config.toml").replace('"Crab.md"', '"../Crab.md"'))
         bad = home.reef("reload")
         self.assertIn("instructions.files: must be names of files", bad.err)
+
+
+class Scopes(unittest.TestCase):
+    def test_names_that_mean_nothing_are_in_the_status_until_they_are_put_right(self):
+        with Home(files={"agents/scout.toml": 'tools = ["read", "raed", "memory", "g*"]\nskills = ["no-such-*"]\n'}) as home:
+            problems = home.reef("status", "--json").json["problems"]
+            self.assertEqual(len(problems), 2, problems)
+            self.assertIn("agent scout: tools: 'raed'", problems[0])
+            self.assertIn("agent scout: skills: 'no-such-*'", problems[1])
+            self.assertEqual(home.reef("agents", "set", "scout", "tools=read,memory,g*", "skills=").code, 0)
+            self.assertEqual(home.reef("status", "--json").json["problems"], [])
+
+    def test_what_is_declared_is_offered_beside_the_whitelist(self):
+        skill = "---\nname: web-search\ndescription: Looks things up.\n---\nDo it.\n"
+        calls = {"calls": [{"name": "skill", "arguments": {"name": "web-search"}}, {"name": "recall", "arguments": {"query": "x"}},
+                           {"name": "bash", "arguments": {"command": "true"}}]}
+        with Home(script=script(calls, {"text": "done"}), start=False,
+                  files={"skills/web-search/SKILL.md": skill}) as home:
+            home.write("agents/scripted.toml", 'model = "s/x"\ntools = ["read", "memory"]\nskills = ["web-*"]\n')
+            home.start()
+            with home.connect() as link:
+                events = link.stream(turn("scripted", "go"))
+            calls = [Message(raw) for e in events if e.event == "tool_start" for raw in e.detail.fields[1]]
+            by_id = {call.str(200): call.str(1) for call in calls}
+            wrong = {by_id[e.detail.str(1)]: bool(e.detail.int(4)) for e in events if e.event == "tool_result"}
+            self.assertEqual(wrong, {"skill": False, "recall": False, "bash": True})
+
+    def test_the_worker_is_there_for_everybody(self):
+        with Home() as home:
+            done = home.reef("chat", "-a", "worker", "-p", "hello")
+            self.assertEqual(done.code, 0, done)
+            self.assertIn("agent:worker:user", [row["key"] for row in home.reef("sessions", "--json").json])
+            self.assertEqual(home.reef("agents", "show", "worker", "--json").json["name"], "worker")
+            self.assertEqual(home.reef("events", "subscribe", "build:failed", "worker").code, 0)
+            self.assertEqual(home.reef("events", "publish", "build:failed", "look into it").code, 0)
+            wait_for(lambda: "agent:worker:event:build:failed" in [row["key"] for row in home.reef("sessions", "--json").json],
+                     "the worker's conversation")
+            # An agent of that name in the configuration is the one.
+            home.write("agents/worker.toml", 'description = "Mine"\n')
+            self.assertEqual(home.reef("reload").code, 0)
+            self.assertEqual(home.reef("agents", "show", "worker", "--json").json["description"], "Mine")
 
 
 if __name__ == "__main__":

@@ -53,6 +53,18 @@ class Guests(unittest.TestCase):
         (session,) = home.reef("sessions", "--json").json
         self.assertEqual((session["agent"], session["key"]), ("host", "agent:host:user"))
         self.assertIn("guest critic", home.reef("show", session["id"]).out)
+        # Whoever reads it elsewhere is told who spoke.
+        told = [("user", ""), ("assistant", "host"), ("user", ""), ("assistant", "critic"), ("user", ""), ("assistant", "host")]
+        history = link.call(GET_HISTORY, {1: session["id"]}).body
+        self.assertEqual([(m.str(1), m.str(200)) for m in map(Message, history.fields[1])], told)
+        listed = link.call(251, {1: session["id"]}).body
+        self.assertEqual([(m.str(2), m.str(9)) for m in map(Message, listed.fields[1])], told)
+        hits = home.reef("search", "disagree", "--json").json["hits"]
+        (hit,) = [one for one in hits if one["items"][one["hit"]]["snippet"] == "I disagree"]
+        self.assertEqual(hit["items"][hit["hit"]]["agent"], "critic")
+        around = [(item["role"], item.get("agent", "")) for item in hit["items"] if item["role"] in ("user", "assistant")]
+        self.assertEqual(around, told)
+        self.assertIn("critic: I disagree", home.reef("search", "disagree").out)
         # It survives a restart, and goes out to CrabTalk's format.
         self.assertEqual(home.stop(), 0)
         home.start()

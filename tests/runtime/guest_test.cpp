@@ -304,6 +304,75 @@ TEST_F(GuestTest, WhatIsOutsideTheScopeIsNotOfferedAndNotDispatched) {
       << last().system;
 }
 
+TEST(Scope, StarsStandForAnyRunOfCharacters) {
+  for (const auto& [pattern, name] :
+       {std::pair("bash", "bash"), std::pair("*", ""), std::pair("*", "bash"),
+        std::pair("files__*", "files__read"), std::pair("*_list", "mcp_list"),
+        std::pair("a*b*c", "a-b-b-c"), std::pair("**", "x")})
+    EXPECT_TRUE(fits(pattern, name)) << pattern << " " << name;
+  for (const auto& [pattern, name] :
+       {std::pair("bash", "bas"), std::pair("files__*", "files_read"), std::pair("", "x"),
+        std::pair("a*b", "acbd"), std::pair("?ash", "bash")})
+    EXPECT_FALSE(fits(pattern, name)) << pattern << " " << name;
+  // No pattern takes long.
+  EXPECT_FALSE(fits(std::string(200, '*') + "b", std::string(20'000, 'a')));
+}
+
+TEST(Scope, WhatIsDeclaredBelongsToItBesideTheWhitelist) {
+  Agent agent;
+  EXPECT_TRUE(may_call(agent, "anything")) << "without a whitelist everything";
+  agent.tools = {"read", "g*"};
+  for (const auto* no : {"bash", "skill", "recall", "files__read", "mcp_list"})
+    EXPECT_FALSE(may_call(agent, no)) << no;
+  for (const auto* yes : {"read", "grep", "glob"}) EXPECT_TRUE(may_call(agent, yes)) << yes;
+  agent.skills = {"web-*"};
+  EXPECT_TRUE(may_call(agent, "skill"));
+  EXPECT_TRUE(may_use_skill(agent, "web-search"));
+  EXPECT_FALSE(may_use_skill(agent, "deploy"));
+  mcp::Spec server;
+  server.name = "my.files";
+  agent.servers = {server};
+  for (const auto* yes : {"my_files__read", "mcp_list", "mcp_read", "mcp_prompt"})
+    EXPECT_TRUE(may_call(agent, yes)) << yes;
+  EXPECT_FALSE(may_call(agent, "other__read"));
+  agent.tools.push_back("memory");
+  for (const auto* yes : {"recall", "remember", "forget"}) EXPECT_TRUE(may_call(agent, yes)) << yes;
+  // Whoever works for it can do what it can, and no more.
+  const auto child = narrowed(Agent(), agent);
+  for (const auto* yes : {"read", "recall", "skill", "my_files__read"})
+    EXPECT_TRUE(may_call(child, yes)) << yes;
+  EXPECT_FALSE(may_call(child, "bash"));
+  EXPECT_FALSE(may_use_skill(child, "deploy"));
+}
+
+TEST(Scope, WorkIsHandedOnlyToWhomTheConfigurationNames) {
+  Agent boss, scout;
+  boss.tools = {"delegate"};
+  scout.name = "web-scout";
+  scout.tools = {"grep"};
+  EXPECT_FALSE(may_call(narrowed(scout, boss), "grep"));
+  boss.delegate_to = {"web-*"};
+  EXPECT_TRUE(may_call(narrowed(scout, boss), "grep"));
+  EXPECT_FALSE(may_call(narrowed(scout, boss), "bash")) << "its own list holds";
+  scout.name = "other";
+  EXPECT_FALSE(may_call(narrowed(scout, boss), "grep"));
+  // What bounds the one who hands it over bounds the other too.
+  Agent top;
+  top.tools = {"delegate", "read"};
+  scout.name = "web-scout";
+  EXPECT_FALSE(may_call(narrowed(scout, narrowed(boss, top)), "grep"));
+}
+
+TEST(Scope, NamesThatMeanNothingAreNamed) {
+  Agent agent;
+  agent.tools = {"read", "raed", "g*", "x*", "memory", "files__anything", "other__*"};
+  mcp::Spec server;
+  server.name = "files";
+  agent.servers = {server};
+  EXPECT_EQ(tools_that_mean_nothing(agent, {"read", "grep", "recall"}),
+            (std::vector<std::string>{"raed", "x*", "other__*"}));
+}
+
 TEST(Scope, SkillsAreAWhitelistTooAndUnknownToolsAreNoViolation) {
   Agent agent;
   agent.name = "a";

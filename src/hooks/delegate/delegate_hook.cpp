@@ -36,6 +36,19 @@ Agent worker_like(const Agent& caller) {
   return out;
 }
 
+}  // namespace
+
+Agent worker(const std::string& model) {
+  Agent out;
+  out.name = std::string(kWorker);
+  out.description = "Does what it is told.";
+  out.prompt = std::string(kWorkerPrompt);
+  out.model = model;
+  return out;
+}
+
+namespace {
+
 std::string base_folder(const session::Sessions& sessions, const Caller& caller) {
   if (!caller.cwd.empty()) return caller.cwd;
   const auto* row = sessions.find(caller.session);

@@ -21,6 +21,10 @@
 
 namespace reef::hooks {
 
+// The built-in worker, for who talks to it or starts it by an event; a task gets one that is like
+// its caller.
+runtime::Agent worker(const std::string& model);
+
 struct DelegateLimits {
   int depth_max = 3;                // tasks within tasks
   std::size_t width_max = 8;        // of one call

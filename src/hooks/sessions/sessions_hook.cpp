@@ -62,6 +62,7 @@ const Description kList{
 
 // "user", "assistant", "tool:bash".
 std::string label_of(const recall::Item& item) {
+  if (!item.agent.empty()) return fmt::format("{} ({})", name_of(item.role), item.agent);
   return item.tool.empty() ? std::string(name_of(item.role))
                            : fmt::format("{}:{}", name_of(item.role), item.tool);
 }
