@@ -73,6 +73,7 @@ struct Intent {
   std::string shown = {};   // what the user is asked about: a command, a path
   std::string rule = {};    // what "always" would cover; empty: cannot be allowed for good
   std::string reason = {};  // why it is more than looking: "'tee' writes files"
+  std::string covers = {};  // the rule in words; empty: it says it itself
 };
 
 // Every method has a default that does nothing, so that `Hook` itself is one for embedded use.

@@ -32,6 +32,11 @@ bool is_granted(const session::Row& row, std::string_view tool, std::string_view
   return rules && rules->contains(rule);
 }
 
+bool may_last(const Intent& intent) {
+  return intent.effect == Effect::changes && !intent.rule.empty() &&
+         intent.rule.size() <= kRuleBytesMax;
+}
+
 ToolAnswer refused(std::string text) {
   return {std::move(text), true};
 }
@@ -62,10 +67,11 @@ Ask question_about(const std::string& tool, const Intent& intent, const Caller& 
     question.text += fmt::format("\nThis may destroy what cannot be had back{}{}",
                                  intent.reason.empty() ? "." : ": ", intent.reason);
   question.options.push_back({std::string(kOnce), "this call only"});
-  if (intent.effect == Effect::changes && !intent.rule.empty() &&
-      intent.rule.size() <= kRuleBytesMax)
-    question.options.push_back({std::string(kAlways), fmt::format("{}: {}, in this session", tool,
-                                                                  utf8::printable(intent.rule))});
+  if (may_last(intent))
+    question.options.push_back(
+        {std::string(kAlways),
+         fmt::format("{}: {}, in this session", tool,
+                     utf8::printable(intent.covers.empty() ? intent.rule : intent.covers))});
   question.options.push_back({std::string(kDeny), "or say what to do instead"});
   Ask ask;
   ask.questions.push_back(std::move(question));
@@ -183,9 +189,7 @@ Task<std::optional<ToolAnswer>> Permissions::ask(const std::string& tool, const 
     log::info("session {}: {} denied by the user", caller.session.text(), tool);
     co_return denied(answer);
   }
-  const bool lasting =
-      answer[0] == kAlways && intent.effect == Effect::changes && !intent.rule.empty();
-  if (!lasting) co_return std::nullopt;
+  if (answer[0] != kAlways || !may_last(intent)) co_return std::nullopt;
   const auto* row = sessions_.find(caller.session);
   if (row && grants_of(*row).size() >= kGrantsMax) {
     log::warn("session {}: {} permissions are kept; no more", caller.session.text(), kGrantsMax);

@@ -14,26 +14,6 @@ bool has(Call call, std::string_view list) {
   });
 }
 
-// A letter among the short options, or one of the long ones (also cut short).
-bool has_option(Call call, std::string_view letters, std::string_view longs) {
-  for (const auto& word : call) {
-    const std::string_view text = word.prefix;
-    if (text == "--") return false;
-    if (text.starts_with("--") && text.size() > 3) {
-      const auto name = text.substr(2, text.find('=') - 2);
-      for (std::size_t at = 0; at < longs.size();) {
-        const auto end = std::min(longs.find(' ', at), longs.size());
-        if (longs.substr(at, end - at).starts_with(name)) return true;
-        at = end + 1;
-      }
-    } else if (text.size() > 1 && text.front() == '-' && text[1] != '-' &&
-               text.find_first_of(letters, 1) != std::string_view::npos) {
-      return true;
-    }
-  }
-  return false;
-}
-
 std::string_view first_operand(Call call, std::size_t which = 0) {
   for (const auto& word : call)
     if (word.literal && !word.literal->starts_with("-") && which-- == 0) return *word.literal;
@@ -68,7 +48,18 @@ std::string git_danger(Call call) {
     if (name == "reflog" && has(rest, "expire delete")) return "it deletes history";
     if (name == "update-ref" && has_option(rest, "d", "")) return "it deletes a reference";
     if (is_listed(name, "filter-branch filter-repo")) return "it rewrites history";
-    if (is_listed(name, "push reset clean branch checkout switch stash reflog update-ref"))
+    // Of the index alone nothing is lost.
+    if (name == "rm" && has_option(rest, "rf", "force") && !has(rest, "--cached"))
+      return "it deletes files";
+    if (name == "gc" && has(rest, "--prune")) return "it deletes what is not referred to";
+    if (name == "prune") return "it deletes what is not referred to";
+    if (name == "tag" && has_option(rest, "df", "delete force"))
+      return "it deletes or replaces a tag";
+    if (name == "worktree" && has(rest, "remove") && has_option(rest, "f", "force"))
+      return "it deletes a folder with its changes";
+    if (is_listed(name,
+                  "push reset clean branch checkout switch stash reflog update-ref rm gc tag "
+                  "worktree remote add commit log show diff"))
       return {};
   }
   return {};
@@ -105,6 +96,10 @@ std::string tool_danger(std::string_view program, Call call) {
   } else if (program == "systemctl") {
     if (is_listed(verb, "poweroff reboot halt kexec suspend hibernate emergency rescue isolate"))
       return "it stops the machine";
+  } else if (is_reefs_own(program)) {
+    if (has(call, "gc") && has(call, "--yes -y")) return "it deletes what cannot be had back";
+    if (has(call, "answer mode grant permissions plan"))
+      return "it grants what only the user may grant";
   } else if (program == "crontab") {
     if (has_option(call, "r", "")) return "it deletes all timed jobs";
   } else if (is_listed(program, "iptables ip6tables nft ufw")) {
@@ -116,6 +111,25 @@ std::string tool_danger(std::string_view program, Call call) {
 }
 
 }  // namespace
+
+bool has_option(Call call, std::string_view letters, std::string_view longs) {
+  for (const auto& word : call) {
+    const std::string_view text = word.prefix;
+    if (text == "--") return false;
+    if (text.starts_with("--") && text.size() > 3) {
+      const auto name = text.substr(2, text.find('=') - 2);
+      for (std::size_t at = 0; at < longs.size();) {
+        const auto end = std::min(longs.find(' ', at), longs.size());
+        if (longs.substr(at, end - at).starts_with(name)) return true;
+        at = end + 1;
+      }
+    } else if (text.size() > 1 && text.front() == '-' && text[1] != '-' &&
+               text.find_first_of(letters, 1) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
 
 std::string danger_of_path(std::string_view path) {
   const auto normal = std::filesystem::path(path).lexically_normal().native();
@@ -148,7 +162,10 @@ std::string danger_of(std::string_view program, Call call) {
     return fmt::format("'{}' destroys what is on a disk", program);
   if (is_listed(program, "chmod chown chgrp setfacl chattr"))
     return has_option(call, "R", "recursive") ? fmt::format("'{}' of a whole tree", program) : "";
-  if (is_listed(program, "kill pkill killall skill")) {
+  // Whatever has a name that matches, of other terminals too.
+  if (is_listed(program, "pkill killall skill killall5"))
+    return fmt::format("'{}' ends programs by their name", program);
+  if (program == "kill") {
     const bool everything = std::ranges::any_of(call.empty() ? call : call.subspan(1),
                                                 [](const Argument& word) { return word.is("-1"); });
     return everything || has(call, "-9 -KILL -SIGKILL -kill -1 KILL SIGKILL 9 -s9")

@@ -58,21 +58,25 @@ void Judge::text(std::string_view script_text, Dialect dialect) {
 }
 
 Judgement Judge::result() const {
-  Judgement judgement{effect_, reason_, rule_};
-  if (effect_ != Effect::changes) judgement.rule.clear();
+  Judgement judgement{effect_, reason_, {}, false};
+  if (effect_ != Effect::changes || !steady_) return judgement;
+  judgement.rule = rule_.kind;
+  judgement.repeatable = rule_.exact;
   return judgement;
 }
 
-void Judge::note(Effect effect, std::string reason, std::string rule) {
+void Judge::note(Effect effect, std::string reason, Rule rule) {
   if (effect == Effect::reads) return;
   if (effect > effect_) {
     effect_ = effect;
     reason_ = std::move(reason);
   }
-  if (!ruled_)
+  if (!ruled_) {
     rule_ = std::move(rule);
-  else if (rule_ != rule)
-    rule_.clear();
+  } else {
+    if (rule_.kind != rule.kind) rule_.kind.clear();
+    rule_.exact = rule_.exact && rule.exact;
+  }
   ruled_ = true;
 }
 
@@ -144,7 +148,8 @@ void Judge::redirect(const Redirect& made) {
   if (made.op == ">&" && target.literal && is_descriptor(*target.literal)) return;
   if (target.is("/dev/null")) return;
   if (!target.literal) return note(Effect::changes, "it writes to a file whose name is computed");
-  note(Effect::changes, fmt::format("it writes to '{}'", *target.literal), "> " + *target.literal);
+  note(Effect::changes, fmt::format("it writes to '{}'", *target.literal),
+       {.kind = {}, .exact = !may_connect(target)});
   if (auto danger = danger_of_path(*target.literal); !danger.empty())
     note(Effect::dangerous, std::move(danger));
 }
@@ -153,6 +158,7 @@ void Judge::assignments(const Command& command) {
   const auto program = command.words.empty() ? std::optional<std::string>()
                                              : argument_of(command.words.front()).literal;
   for (const auto& made : command.assignments) {
+    steady_ = false;
     words(made.values);
     if (!made.risk.empty()) note(Effect::changes, made.risk);
     Argument value = literal_argument("");
@@ -178,6 +184,9 @@ void Judge::run(const Arguments& words, bool piped) {
       program.erase(0, folder.size());
 
   const auto call = Call(words).subspan(1);
+  if (changes_what_follows(program)) steady_ = false;
+  if (for_many_ && is_listed(program, "rm unlink rmdir"))
+    return note(Effect::dangerous, fmt::format("'{}' of everything that is found", program));
   if (run_wrapper(program, call, piped)) return;
   if (auto danger = danger_of(program, call); !danger.empty())
     return note(Effect::dangerous, std::move(danger));

@@ -9,6 +9,12 @@ namespace reef::shell {
 
 using Effect = Judgement::Effect;
 
+// What "always" could cover of one thing a command does.
+struct Rule {
+  std::string kind;    // see Judgement::rule
+  bool exact = false;  // the very same command line again
+};
+
 class Judge {
  public:
   // A script as text: the command itself, and those given to sh -c and eval.
@@ -32,13 +38,16 @@ class Judge {
   void run_env(Call call);
   void run_opaque(const std::string& program, Call call);
 
-  void note(Effect effect, std::string reason, std::string rule = {});
+  void note(Effect effect, std::string reason, Rule rule = {});
 
   Effect effect_ = Effect::reads;
   std::string reason_;
-  // Of everything that is more than looking: the same everywhere, or none.
-  std::string rule_;
+  // Of everything that is more than looking: the same kind everywhere, or none.
+  Rule rule_;
   bool ruled_ = false;
+  // Nothing in it changes where and how what follows is run.
+  bool steady_ = true;
+  bool for_many_ = false;  // it is run for everything that is found
   int depth_ = 0;
 };
 
@@ -49,7 +58,13 @@ std::string danger_of_path(std::string_view path);
 // Of a text that could not be parsed, from its words alone.
 std::string danger_in_text(std::string_view text);
 
-// What "always" would cover; empty: nothing can be.
-std::string rule_of(std::string_view program, Call call);
+// What "always" would cover.
+Rule rule_of(std::string_view program, Call call);
+// The folder, the variables, the aliases, or the shell itself.
+bool changes_what_follows(std::string_view program);
+bool is_reefs_own(std::string_view program);
+
+// A letter among the short options, or one of the long ones (also cut short).
+bool has_option(Call call, std::string_view letters, std::string_view longs);
 
 }  // namespace reef::shell

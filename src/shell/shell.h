@@ -19,12 +19,14 @@ struct Judgement {
   };
   Effect effect = Effect::changes;
   std::string reason;  // why it is not `reads`, for people and for the model: "it writes to 'x'"
-  // What "always allow" would cover: the program and, where its first word says what it does, that
-  // word ("touch", "git push", "npm run test", "python3 tool.py"); "> file" for a redirection. All
-  // that is more than looking in a command must come to the same rule. Empty: it cannot be allowed
-  // in advance. That is so for what is dangerous, runs other programs, has computed words that
-  // could be options, or sets variables.
+  // What "always allow" may cover beyond this very command: a program and what it is to do, whose
+  // every word that is covered too can name no program ("git push", "mkdir"). All that is more than
+  // looking in a command must come to the same rule. The judge gives it for no command that it does
+  // not cover, so that comparing rules is all there is to matching. Empty: there is none.
   std::string rule;
+  // "Always" may cover this very command line, in the same folder. Not so when its words name a
+  // program or are computed, it changes folder or variables, or the program is Reef's own.
+  bool repeatable = false;
 };
 
 Judgement judge(std::string_view command);

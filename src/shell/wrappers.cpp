@@ -1,5 +1,6 @@
 // Programs that run programs: what they run is judged in their place.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -177,7 +178,12 @@ void Judge::run_find(Call call) {
     note(Effect::dangerous, std::move(danger));
   if (!read.objection.empty())
     note(Effect::changes, std::move(read.objection), rule_of("find", call));
+  if (read.runs.empty()) return;
+  // Where and on what it is run is for find to know.
+  steady_ = false;
+  const auto outside = std::exchange(for_many_, true);
   for (const auto& inner : read.runs) run(inner, false);
+  for_many_ = outside;
 }
 
 void Judge::run_xargs(Call call) {
@@ -210,15 +216,22 @@ void Judge::run_xargs(Call call) {
   } else {
     words.push_back(unknown_argument(true));
   }
+  steady_ = false;
+  const auto outside = std::exchange(for_many_, true);
   run(words, false);
+  for_many_ = outside;
 }
 
 void Judge::run_env(Call call) {
   std::size_t at = 0;
   for (; at < call.size(); ++at) {
     const auto& word = call[at];
-    if (word.is("-i") || word.is("-0") || word.is("--")) continue;
+    if (word.is("-i") || word.is("-0") || word.is("--")) {
+      steady_ = false;
+      continue;
+    }
     if (word.is("-u") && at + 1 < call.size() && call[at + 1].one) {
+      steady_ = false;
       ++at;
       continue;
     }
@@ -228,6 +241,7 @@ void Judge::run_env(Call call) {
     }
     const auto equals = word.literal->find('=');
     if (equals == std::string::npos) break;
+    steady_ = false;
     if (!is_harmless_export(word.literal->substr(0, equals),
                             literal_argument(word.literal->substr(equals + 1))))
       note(Effect::changes, fmt::format("setting '{}' can change what programs do",

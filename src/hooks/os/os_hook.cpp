@@ -62,13 +62,27 @@ bool may_run_bash(const Caller& caller) {
   return caller.local || caller.agent.remote_bash;
 }
 
-// What "always" covers: everything below the working directory, or the one folder where that would
-// be too much.
+// What "always" covers of files: everything below the working directory, or the one folder where
+// that would be too much. What git keeps for itself names programs: hooks, settings.
 std::string folder_rule(const os::Ground& ground, const std::string& path) {
+  if (path.find("/.git/") != std::string::npos || path.ends_with("/.git")) return {};
   const bool broad = ground.cwd == "/" || ground.cwd == ground.user_home;
   if (!broad && os::within(ground.cwd, path)) return utf8::sanitize(ground.cwd) + "/**";
   const auto slash = path.rfind('/');
   return utf8::sanitize(path.substr(0, slash)) + "/*";
+}
+
+// What "always" covers of commands: a kind where the judge knows one, else this command here.
+void set_rule(Intent& intent, const shell::Judgement& judged, const std::string& command,
+              const std::string& cwd) {
+  if (!judged.rule.empty()) {
+    intent.rule = judged.rule;
+    intent.covers =
+        fmt::format("'{}' with whatever words cannot name another program", judged.rule);
+  } else if (judged.repeatable && utf8::valid(cwd) && utf8::valid(command)) {
+    intent.rule = fmt::format("exactly, in {}: {}", cwd, command);
+    intent.covers = fmt::format("this very command, in {}", cwd);
+  }
 }
 
 }  // namespace
@@ -152,7 +166,7 @@ Intent OsHook::intent(const std::string& tool, const json::object& arguments,
         out.effect = Effect::dangerous;
         break;
     }
-    out.rule = std::move(judged.rule);
+    set_rule(out, judged, command, ground_of(caller).cwd);
     out.reason = std::move(judged.reason);
     return out;
   }
