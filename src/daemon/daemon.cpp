@@ -19,6 +19,7 @@
 #include <fmt/ranges.h>
 #include <malloc.h>
 
+#include "base/ancestry.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/shield.h"
@@ -44,7 +45,7 @@
 #include "runtime/scope.h"
 #include "server/server.h"
 #include "store/store.h"
-#include "transport/listener.h"
+#include "transport/transport.h"
 
 namespace reef::daemon {
 namespace asio = boost::asio;
@@ -225,6 +226,7 @@ class Daemon {
     signals_.add(SIGTERM);
     signals_.add(SIGINT);
     signals_.add(SIGHUP);
+    signals_.add(SIGCHLD);
     tasks_.spawn(take_signals());
     tasks_.spawn(open_index());
     co_return Ok{};
@@ -318,9 +320,14 @@ class Daemon {
   }
 
   transport::Handler handler() {
-    return [this](protocol::ClientMessage message) {
-      return server::dispatch(node_, std::move(message));
+    return [this](const protocol::Peer& peer, protocol::ClientMessage message) {
+      return server::dispatch(node_, peer, std::move(message));
     };
+  }
+
+  Task<protocol::Peer> identify_tcp(std::uint16_t port, std::uint16_t peer_port) {
+    auto work = [port, peer_port] { return transport::tcp_peer(port, peer_port); };
+    co_return co_await pool_.run(work);
   }
 
   void stop() {
@@ -335,7 +342,9 @@ class Daemon {
       const int signal =
           co_await signals_.async_wait(asio::redirect_error(asio::use_awaitable, failed));
       if (failed) co_return;
-      if (signal == SIGHUP) {
+      if (signal == SIGCHLD) {
+        reap_adopted();
+      } else if (signal == SIGHUP) {
         const auto done = co_await alone(reload());
         if (!done) log::error("reload: {}", done.error().what);
       } else {
@@ -603,8 +612,13 @@ class Daemon {
     if (!config.tcp_trust_loopback) {
       REEF_TRY(token, load_token());
     }
-    return transport::Listener::listen_tcp(io_.get_executor(), config.tcp_port, handler(),
-                                           config.limits, std::move(token));
+    REEF_TRY(auto listener,
+             transport::Listener::listen_tcp(io_.get_executor(), config.tcp_port, handler(),
+                                             config.limits, std::move(token)));
+    listener->set_identify([this](std::uint16_t port, std::uint16_t peer_port) {
+      return identify_tcp(port, peer_port);
+    });
+    return listener;
   }
 
   Status adopt_tcp(std::unique_ptr<transport::Listener> listener) {
@@ -812,6 +826,8 @@ int run_daemon(const Options& options) {
   // Nobody of the same user, agents' commands above all, reads our environment and memory: keys
   // are there.
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  // A command that kills its keeper stays among our descendants, who may not act as the user.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   // The pool's threads share a few heaps: more would only keep memory that is not used. With fewer
   // those that read sessions at the start wait for each other, and a search for its helper.
   ::mallopt(M_ARENA_MAX, 8);

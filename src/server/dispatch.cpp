@@ -4,8 +4,9 @@
 
 namespace reef::server {
 
-protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
+protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::ClientMessage message) {
   using M = protocol::ClientMessage;
+  if (auto why = objection_to(peer, message)) return protocol::answer_with(*std::move(why));
   switch (message.msg_case()) {
     case M::MSG_NOT_SET:
       return protocol::answer_with(Error(Errc::invalid, "empty client message"));

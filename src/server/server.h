@@ -1,6 +1,7 @@
 // Table of contents of server/: one request in, a stream of answers out, whatever the transport.
 //
 //   server.h             dispatch, Node          this file
+//   rights.cpp           who may ask for what
 //   turns.cpp            send, stream, steer, kill, attach to a run
 //   compactions.cpp      compact
 //   contexts.cpp         what fills a window, what a session is, its title
@@ -43,6 +44,7 @@
 #include "model/model_lists.h"
 #include "model/registry.h"
 #include "organise/organise.h"
+#include "protocol/peer.h"
 #include "protocol/protocol.h"
 #include "recall/recall.h"
 #include "runtime/compaction.h"
@@ -116,7 +118,10 @@ struct Node {
   Mcps mcps = {};
 };
 
-protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
+protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::ClientMessage message);
+// Empty: the peer may ask for this.
+std::optional<Error> objection_to(const protocol::Peer& peer,
+                                  const protocol::ClientMessage& message);
 
 // The groups; each is given a message of one of its variants.
 protocol::Answer answer_send(Node& node, const protocol::Send& request);

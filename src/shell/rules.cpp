@@ -33,7 +33,8 @@ constexpr Kind kKinds[] = {
     {"touch", "", "-a -c -m --no-create", "", Operands::paths},
     {"git", "add", "-A --all -u --update -v --verbose -n --dry-run -N --intent-to-add", "",
      Operands::paths},
-    {"git", "commit", "-a --all -q --quiet -v --verbose -s --signoff --amend --no-edit --allow-empty",
+    {"git", "commit",
+     "-a --all -q --quiet -v --verbose -s --signoff --amend --no-edit --allow-empty",
      "-m -am --message", Operands::paths},
     {"git", "push", "-q --quiet -v --verbose -n --dry-run -u --set-upstream --tags --follow-tags",
      "", Operands::remote},
@@ -105,8 +106,8 @@ bool names_program(std::string_view program, Call call) {
     const std::string_view text = word.prefix;
     if (is_listed(text.substr(0, text.find('=')), "-exec -toolexec -vettool -execdir -ok"))
       return true;
-    if (is_listed(program, "make gmake ninja meson") &&
-        text.find('=') != std::string_view::npos && !text.starts_with("-"))
+    if (is_listed(program, "make gmake ninja meson") && text.find('=') != std::string_view::npos &&
+        !text.starts_with("-"))
       return true;
   }
   if (program == "tar" && !call.empty() && !call.front().prefix.starts_with("-") &&

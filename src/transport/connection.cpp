@@ -138,6 +138,8 @@ Task<bool> Connection::take(std::string_view payload) {
     authorized_ = true;
     reader_.set_payload_bytes_max(kFramePayloadBytesMax);
   }
+  if (const auto identify = std::exchange(options_.identify, nullptr))
+    options_.peer = co_await identify();
   if (!message.has_request_id()) {
     in_order_bytes_ += payload.size();
     in_order_.push_back(Request{std::move(message), payload.size()});
@@ -182,7 +184,7 @@ Task<void> Connection::answer(protocol::ClientMessage message) {
   if (message.has_request_id()) envelope.set_request_id(message.request_id());
   std::optional<Error> failure;
   try {
-    const auto stream = handler_(std::move(message));
+    const auto stream = handler_(options_.peer, std::move(message));
     while (!broken_) {
       auto next = co_await stream->next();
       if (!next) co_return;

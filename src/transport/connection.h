@@ -12,13 +12,14 @@
 
 #include "base/notify.h"
 #include "base/task_group.h"
+#include "protocol/peer.h"
 #include "protocol/protocol.h"
 #include "transport/frame.h"
 
 namespace reef::transport {
 
 using Socket = boost::asio::generic::stream_protocol::socket;
-using Handler = std::function<protocol::Answer(protocol::ClientMessage)>;
+using Handler = std::function<protocol::Answer(const protocol::Peer&, protocol::ClientMessage)>;
 
 struct Limits {
   std::size_t connections_max = 4096;
@@ -34,6 +35,9 @@ class Connection {
     std::string name;   // for the log
     std::string token;  // when not empty, Hello must bring it before anything else
     Limits limits;
+    protocol::Peer peer = {};
+    // Where it takes longer to find out: asked before the first request is handled.
+    std::function<Task<protocol::Peer>()> identify = {};
   };
 
   Connection(Socket socket, Handler handler, Options options);

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "transport/identify.h"
 #include "transport/unix_path.h"
 
 namespace reef::transport {
@@ -36,6 +37,16 @@ Result<ucred> peer_of(int fd) {
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
     return sys_error(errno, "ask who the peer is");
   return who;
+}
+
+// 0: it is gone already.
+std::uint16_t peer_port(const Socket& socket) {
+  boost::system::error_code failed;
+  asio::ip::tcp::endpoint peer;
+  const auto remote = socket.remote_endpoint(failed);
+  if (failed || remote.size() > peer.capacity()) return 0;
+  std::memcpy(peer.data(), remote.data(), remote.size());
+  return peer.port();
 }
 
 // Says why and hangs up, without ever waiting.
@@ -130,6 +141,7 @@ Task<void> Listener::accept_all() {
                               fmt::format("{} connections are open already", connections_.size())));
       continue;
     }
+    Connection::Options options{name, token_, limits_};
     if (name_ == "uds") {
       const auto who = peer_of(socket.native_handle());
       if (!who || (who->uid != ::geteuid() && who->uid != 0)) {
@@ -137,12 +149,18 @@ Task<void> Listener::accept_all() {
         turn_away(socket, Error(Errc::denied, "this socket belongs to another user"));
         continue;
       }
+      options.peer = unix_peer(socket.native_handle());
     } else {
+      options.peer.via = protocol::Peer::Via::tcp;
+      if (const auto from = peer_port(socket); identify_)
+        options.identify = [identify = identify_, port = port_, from] {
+          return identify(port, from);
+        };
       socket.set_option(asio::ip::tcp::no_delay(true), failed);
       // A peer that is gone for good is noticed although nothing is said.
       socket.set_option(asio::socket_base::keep_alive(true), failed);
     }
-    serving_.spawn(serve(std::move(socket), name));
+    serving_.spawn(serve(std::move(socket), std::move(options)));
     if (!watching_) {
       watching_ = true;
       background_.spawn(watch_progress());
@@ -150,10 +168,9 @@ Task<void> Listener::accept_all() {
   }
 }
 
-Task<void> Listener::serve(Socket socket, std::string name) {
+Task<void> Listener::serve(Socket socket, Connection::Options options) {
   if (stopping_) co_return;
-  Connection connection(std::move(socket), handler_,
-                        Connection::Options{std::move(name), token_, limits_});
+  Connection connection(std::move(socket), handler_, std::move(options));
   struct Entered {
     std::list<Connection*>& list;
     std::list<Connection*>::iterator place;

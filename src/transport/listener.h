@@ -27,6 +27,9 @@ class Listener {
   std::uint16_t port() const { return port_; }  // TCP only
   std::size_t connections() const { return connections_.size(); }
   void set_limits(Limits limits) { limits_ = limits; }
+  // Finds out who a TCP peer is (tcp_peer); without it, whoever brings the token is the user.
+  using Identify = std::function<Task<protocol::Peer>(std::uint16_t port, std::uint16_t peer_port)>;
+  void set_identify(Identify identify) { identify_ = std::move(identify); }
 
   // Takes no more connections; those that are there go on, and are watched as before.
   void stop_accepting();
@@ -40,13 +43,14 @@ class Listener {
   Listener(Executor loop, Handler handler, Limits limits);
 
   Task<void> accept_all();
-  Task<void> serve(Socket socket, std::string name);
+  Task<void> serve(Socket socket, Connection::Options options);
   Task<void> watch_progress();
 
   Executor loop_;
   Handler handler_;
   Limits limits_;
   std::string token_;
+  Identify identify_;
   std::string name_;
   std::uint16_t port_ = 0;
   std::unique_ptr<Acceptor> acceptor_;

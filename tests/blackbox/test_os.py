@@ -62,7 +62,7 @@ class Os(unittest.TestCase):
                         self.assertEqual(sent.tag, PONG, sent)
                 if reply.event == "end" or reply.tag == ERROR:
                     break
-        self.assertEqual(answers, [], "not every question came")
+        self.assertEqual(answers, [], f"not every question came: {asked}")
         return Turn(events, asked)
 
     def stored(self, home, session):
@@ -262,6 +262,64 @@ class Os(unittest.TestCase):
         self.assertEqual(home.reef("permissions", turn.session, "--json").json["permissions"], [])
         self.assertNotEqual(home.reef("permissions", turn.session, "--revoke", rule).code, 0)
         self.assertEqual(self.say(home, ["no"]).errors, [True])
+
+    def test_always_covers_no_other_program_than_the_one_that_was_shown(self):
+        """(a command that is always allowed, one that is asked about all the same)"""
+        pairs = [("git push", "git push --receive-pack='touch P; git-receive-pack'"),
+                 ("tar cf a.tar b", "tar cf a.tar --checkpoint=1 --checkpoint-action=exec='touch P' b"),
+                 ("rsync -a b c", "rsync -a -e 'touch P' b c"), ("make x", "make --eval='y:;touch P' y"),
+                 ("go test ./...", "go test -exec 'touch P' ./..."),
+                 ("sh ./run.sh", "cd other && sh ./run.sh"), ("./run.sh", "cd other; ./run.sh")]
+        home = self.home(*[("bash", {"command": c}) for pair in pairs for c in pair],
+                         ("bash", {"command": f"{binary('reef')} --help"}), mode="ask")
+        for folder in ("other", "b"):
+            os.mkdir(f"{home.work}/{folder}")
+        for path, text in (("run.sh", "true"), ("other/run.sh", "touch ../P")):
+            with open(f"{home.work}/{path}", "w") as out:
+                out.write(f"#!/bin/sh\n{text}\n")
+            os.chmod(f"{home.work}/{path}", 0o755)
+        turn = self.say(home, [answer for _ in pairs for answer in ("Always allow", "Deny")] + ["Deny"])
+        self.assertEqual([options for _, options in turn.asked],
+                         [options for _ in pairs for options in (["Allow once", "Always allow", "Deny"], ["Allow once", "Deny"])] +
+                         [["Allow once", "Deny"]])
+        self.assertFalse(os.path.exists(f"{home.work}/P"))
+
+    def test_always_covers_a_kind_that_can_name_no_program(self):
+        home = self.home(*[("bash", {"command": f"mkdir {words}"}) for words in ("x", "-p y/z", '"$(touch P)"')], mode="ask")
+        turn = self.say(home, ["Always allow", "Deny"])
+        self.assertEqual([text.split("\n")[1] for text, _ in turn.asked], ["mkdir x", 'mkdir "$(touch P)"'])
+        self.assertEqual(sorted(os.listdir(home.work)), ["x", "y"])
+
+    def test_the_very_command_is_allowed_in_its_folder_alone(self):
+        run = ("bash", {"command": "./run.sh"})
+        home = self.home(run, run, mode="ask")
+        os.mkdir(f"{home.work}/other")
+        for folder in (".", "other"):
+            with open(f"{home.work}/{folder}/run.sh", "w") as out:
+                out.write("#!/bin/sh\necho ran >> ran\n")
+            os.chmod(f"{home.work}/{folder}/run.sh", 0o755)
+        turn = self.say(home, ["Always allow"])
+        self.assertEqual(turn.errors, [False, False], turn.results)
+        home.write("s.json", script({"text": "1"}, {"text": "2"}, {"text": "3"},
+                                    {"calls": [{"name": "bash", "arguments": run[1]}]}, {"text": "5"}))
+        home.reef("reload")
+        self.assertEqual(self.say(home, ["Deny"], cwd=f"{home.work}/other").errors, [True])
+        self.assertEqual(os.listdir(f"{home.work}/other"), ["run.sh"])
+
+    def test_a_wide_permission_of_an_older_reef_covers_no_more_than_a_new_one(self):
+        home = self.home(("bash", {"command": "tar cf a.tar --checkpoint=1 --checkpoint-action=exec='touch P' b"}),
+                         ("bash", {"command": "npm install x"}), mode="ask")
+        id_ = home.reef("new", "-a", "scripted").out.strip()
+        self.assertEqual(home.stop(), 0)
+        path = f"{home.path}/sessions/{id_}/session.jsonl"
+        last = read_lines(path)[-1]
+        with open(path, "a") as out:
+            out.write(json.dumps({"type": "custom", "id": "ffff0001", "parentId": last.get("id"), "timestamp": "2026-11-18T00:00:00.000Z",
+                                  "customType": "reef.meta", "data": {"permissions": {"bash": {"tar": "x", "npm install": "x"}}}}) + "\n")
+        home.start()
+        turn = self.say(home, ["Deny", "Deny"])
+        self.assertEqual(len(turn.asked), 2)
+        self.assertEqual(len(home.reef("permissions", turn.session, "--json").json["permissions"]), 2, "they are there to be revoked")
 
     def test_danger_is_asked_about_even_when_all_is_allowed(self):
         home = self.home(("bash", {"command": "touch x"}), ("bash", {"command": "true && rm -rf x"}),

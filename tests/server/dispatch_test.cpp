@@ -54,7 +54,7 @@ class DispatchTest : public testing::Test {
   }
 
   std::vector<ServerMessage> ask(ClientMessage message) {
-    return test::run(io, read_all(dispatch(node, std::move(message))));
+    return test::run(io, read_all(dispatch(node, peer, std::move(message))));
   }
   ServerMessage ask_one(ClientMessage message) {
     auto all = ask(std::move(message));
@@ -66,6 +66,8 @@ class DispatchTest : public testing::Test {
     message.mutable_send()->set_content(content);
     return ask_one(message);
   }
+
+  protocol::Peer peer;
 
   Task<Status> reload() {
     ++reloads;
@@ -469,6 +471,31 @@ TEST_F(DispatchTest, StatsHelloAndShutdown) {
   message.mutable_shutdown();
   EXPECT_TRUE(ask_one(message).has_pong());
   EXPECT_EQ(shutdowns, 1);
+}
+
+// Every operation there is, and those there will be.
+TEST_F(DispatchTest, WhatCameFromTheDaemonItselfMayPingAndNothingElse) {
+  std::set<std::string> allowed;
+  const auto* operations = ClientMessage::descriptor()->FindOneofByName("msg");
+  ASSERT_GT(operations->field_count(), 80);
+  for (const auto origin : {protocol::Peer::Origin::child, protocol::Peer::Origin::unknown}) {
+    peer.origin = origin;
+    for (int i = 0; i < operations->field_count(); ++i) {
+      const auto* operation = operations->field(i);
+      if (operation->message_type() == nullptr) continue;
+      ClientMessage message;
+      message.GetReflection()->MutableMessage(&message, operation);
+      const auto why = objection_to(peer, message);
+      if (!why) allowed.insert(operation->name());
+      if (why) EXPECT_EQ(why->code, Errc::denied) << operation->name();
+      EXPECT_FALSE(objection_to({}, message)) << "the user may: " << operation->name();
+    }
+  }
+  EXPECT_EQ(allowed, (std::set<std::string>{"get_stats", "hello", "ping"}));
+  ClientMessage message;
+  message.mutable_shutdown();
+  EXPECT_EQ(ask_one(message).error().code(), 403U);
+  EXPECT_EQ(shutdowns, 0);
 }
 
 }  // namespace

@@ -1,0 +1,152 @@
+#include "transport/identify.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <dirent.h>
+
+#include "base/ancestry.h"
+#include "base/files.h"
+
+namespace reef::transport {
+namespace {
+
+using protocol::Peer;
+using Origin = Peer::Origin;
+
+#ifndef SO_PEERPIDFD
+constexpr int kPeerPidfd = 77;  // Linux 6.5
+#else
+constexpr int kPeerPidfd = SO_PEERPIDFD;
+#endif
+
+Origin origin_of(pid_t process) {
+  const auto self = ::getpid();
+  if (process == self) return Origin::user;  // the daemon talks to itself
+  switch (kinship(process, self)) {
+    case Kinship::stranger:
+      return Origin::user;
+    case Kinship::descendant:
+      return Origin::child;
+    case Kinship::unknown:
+      break;
+  }
+  return Origin::unknown;
+}
+
+// Has the process a descriptor stands for been reaped, so that its number may be another's?
+bool is_reaped(int pidfd) {
+  return ::syscall(SYS_pidfd_send_signal, pidfd, 0, nullptr, 0) != 0 && errno == ESRCH;
+}
+
+struct Entry {
+  unsigned long inode = 0;
+  unsigned uid = 0;
+};
+
+// The peer's end in the kernel's table; also of sockets made for IPv6.
+std::optional<Entry> socket_of(std::uint16_t port, std::uint16_t peer_port) {
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::FILE* file = std::fopen(table, "re");
+    if (file == nullptr) continue;
+    std::optional<Entry> found;
+    char line[512];
+    while (!found && std::fgets(line, sizeof line, file) != nullptr) {
+      char local[64];
+      char remote[64];
+      unsigned local_port = 0;
+      unsigned remote_port = 0;
+      Entry entry;
+      if (std::sscanf(line,
+                      " %*d: %63[0-9A-F]:%x %63[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %u %*d %lu",
+                      local, &local_port, remote, &remote_port, &entry.uid, &entry.inode) != 6)
+        continue;
+      // 127.0.0.1 as it lies in memory, alone or mapped into an IPv6 address.
+      const auto loopback = [](std::string_view address) {
+        return address.ends_with(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "0100007F"
+                                                                           : "7F000001");
+      };
+      if (local_port == peer_port && remote_port == port && loopback(local) && loopback(remote))
+        found = entry;
+    }
+    std::fclose(file);
+    if (found) return found;
+  }
+  return std::nullopt;
+}
+
+bool holds(const std::string& folder, const std::string& wanted) {
+  DIR* all = ::opendir(folder.c_str());
+  if (all == nullptr) return false;
+  bool found = false;
+  char target[64];
+  while (const dirent* entry = ::readdir(all)) {
+    const auto got = ::readlinkat(::dirfd(all), entry->d_name, target, sizeof target);
+    if (got > 0 && std::string_view(target, static_cast<std::size_t>(got)) == wanted) {
+      found = true;
+      break;
+    }
+  }
+  ::closedir(all);
+  return found;
+}
+
+// One of the user's own processes must be seen with the socket; a child with it settles it too.
+Peer holder_of(unsigned long inode) {
+  Peer peer{Peer::Via::tcp, Origin::unknown, 0};
+  const auto wanted = "socket:[" + std::to_string(inode) + "]";
+  DIR* all = ::opendir("/proc");
+  if (all == nullptr) return peer;
+  while (const dirent* entry = ::readdir(all)) {
+    int pid = 0;
+    const char* end = entry->d_name + std::strlen(entry->d_name);
+    if (std::from_chars(entry->d_name, end, pid).ptr != end || pid <= 0) continue;
+    if (!holds("/proc/" + std::string(entry->d_name) + "/fd", wanted)) continue;
+    peer.pid = pid;
+    peer.origin = origin_of(pid);
+    if (peer.origin != Origin::unknown) break;
+  }
+  ::closedir(all);
+  return peer;
+}
+
+}  // namespace
+
+Peer unix_peer(int fd) {
+  Peer peer{Peer::Via::unix_socket, Origin::unknown, 0};
+  ucred who = {};
+  socklen_t size = sizeof who;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return peer;
+  peer.pid = who.pid;
+  // Outside of our process namespace, where none of our children can get.
+  if (who.pid == 0) {
+    peer.origin = Origin::user;
+    return peer;
+  }
+  int pidfd = -1;
+  size = sizeof pidfd;
+  const bool held = ::getsockopt(fd, SOL_SOCKET, kPeerPidfd, &pidfd, &size) == 0;
+  const Fd owned(held ? pidfd : -1);
+  // Where the kernel cannot hold the process for us, its number has to do.
+  if (!held && errno != ENOPROTOOPT) return peer;
+  peer.origin = origin_of(who.pid);
+  if (held && is_reaped(pidfd)) peer.origin = Origin::unknown;
+  return peer;
+}
+
+Peer tcp_peer(std::uint16_t port, std::uint16_t peer_port) {
+  const auto socket = socket_of(port, peer_port);
+  if (!socket || socket->inode == 0) return {Peer::Via::tcp, Origin::unknown, 0};
+  // Our children have our user.
+  if (socket->uid != ::geteuid()) return {Peer::Via::tcp, Origin::user, 0};
+  return holder_of(socket->inode);
+}
+
+}  // namespace reef::transport
