@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -43,6 +44,20 @@ Status status_of(int returned, std::string_view what) {
   return sys_error(errno, what);
 }
 
+// Who holds a lease is told that it is wanted, and has it for 45 s if it does not listen.
+template <class F>
+Result<Fd> patiently(F open) {
+  constexpr std::chrono::milliseconds kPatience{1'000};
+  constexpr std::chrono::milliseconds kStepMax{50};
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  for (std::chrono::milliseconds step{1};; step = std::min(step * 2, kStepMax)) {
+    auto fd = open();
+    if (fd || fd.error().code != Errc::busy || std::chrono::steady_clock::now() >= deadline)
+      return fd;
+    std::this_thread::sleep_for(step);
+  }
+}
+
 Files::Stat to_stat(const struct ::stat& info) {
   Files::Stat out;
   out.size = static_cast<std::uint64_t>(info.st_size);
@@ -55,13 +70,18 @@ Files::Stat to_stat(const struct ::stat& info) {
 }  // namespace
 
 Result<Fd> PosixFiles::open(const std::string& path, Open how) {
+  if (how != Open::read) return open_once(path, how);
+  return patiently([&] { return open_once(path, how); });
+}
+
+Result<Fd> PosixFiles::open_once(const std::string& path, Open how) {
   int flags = O_CLOEXEC | O_NOCTTY;
   switch (how) {
     case Open::read:
-      flags |= O_RDONLY;
+      flags |= O_RDONLY | O_NONBLOCK;
       break;
     case Open::append:
-      flags |= O_RDWR | O_APPEND;
+      flags |= O_RDWR | O_APPEND | O_NONBLOCK;
       break;
     case Open::create:
       flags |= O_RDWR | O_APPEND | O_CREAT | O_EXCL;
@@ -77,6 +97,8 @@ Result<Fd> PosixFiles::open(const std::string& path, Open how) {
   // Only the owner may leave no trace.
   if (!fd && (flags & O_NOATIME) != 0 && errno == EPERM)
     fd = Fd(::open(path.c_str(), flags & ~O_NOATIME, 0600));
+  if (!fd && errno == EWOULDBLOCK)
+    return Error(Errc::busy, "open " + path + ": another process holds a lease on it", EWOULDBLOCK);
   if (!fd) return sys_error(errno, "open " + path);
   return fd;
 }
@@ -253,6 +275,10 @@ std::string parent_of(const std::string& path) {
 }
 
 }  // namespace
+
+Result<Fd> open_patiently(Files& files, const std::string& path, Files::Open how) {
+  return patiently([&] { return files.open(path, how); });
+}
 
 Status write_all(Files& files, int fd, std::string_view bytes) {
   while (!bytes.empty()) {

@@ -48,6 +48,8 @@ class Files {
 
   virtual ~Files() = default;
 
+  // busy when another process holds a lease on the file (fcntl F_SETLEASE), which the kernel takes
+  // away from it only after 45 s: to read it is waited for a second, otherwise not at all.
   virtual Result<Fd> open(const std::string& path, Open how) = 0;
   // May write less than asked.
   virtual Result<std::size_t> write(int fd, std::string_view bytes) = 0;
@@ -98,10 +100,15 @@ class PosixFiles final : public Files {
   Result<std::vector<std::string>> list(const std::string& directory) override;
   Result<std::vector<Inner>> stat_inner(const std::string& directory,
                                         const std::string& inner) override;
+
+ private:
+  static Result<Fd> open_once(const std::string& path, Open how);
 };
 
 // --- built on the above ---
 
+// As open; waits a second for a lease on the file to end. Blocks the thread.
+Result<Fd> open_patiently(Files& files, const std::string& path, Files::Open how);
 // Retries short and interrupted writes until all is written or an error stands.
 Status write_all(Files& files, int fd, std::string_view bytes);
 Result<std::string> read_all(Files& files, const std::string& path);

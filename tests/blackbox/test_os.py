@@ -1,5 +1,6 @@
 """Agents at work on the machine: commands, files, and what they may do without asking."""
 
+import fcntl
 import json
 import os
 import re
@@ -192,6 +193,37 @@ class Os(unittest.TestCase):
         home.reef("reload")
         home.reef("new", "-a", "scripted")
         self.assertEqual(self.say(home).errors, [True], "another session's")
+
+    def test_no_lease_on_its_files_holds_the_daemon_up(self):
+        """Held by a command that is allowed everything, and that does not listen to the kernel's wish to have it back."""
+        home = self.home(("read", {"path": "x"}))
+        sessions = [self.say(home, sender=name).session for name in ("ann", "bob", "eve")]
+        self.assertEqual(home.stop(), 0)  # so that nothing is open
+        home.start()
+        held, links = [], []
+        self.addCleanup(signal.signal, signal.SIGIO, signal.signal(signal.SIGIO, signal.SIG_IGN))
+        try:
+            for session in sessions[1:]:
+                held.append(os.open(f"{home.path}/sessions/{session}/session.jsonl", os.O_RDONLY))
+                fcntl.fcntl(held[-1], fcntl.F_SETLEASE, fcntl.F_RDLCK if session == sessions[1] else fcntl.F_WRLCK)
+            links = [home.connect() for _ in sessions]
+            began = time.monotonic()
+            for name, link in list(zip(("ann", "bob", "eve"), links))[::-1]:
+                link.send(request(STREAM, {1: "scripted", 2: "more", 4: name, 5: home.work}))
+            self.assertEqual(links[0].events()[-1].event, "end", "nobody else's conversation waits")
+            self.assertLess(time.monotonic() - began, 2)
+            for link in links[1:]:
+                last = link.events()[-1]
+                self.assertEqual((last.tag, last.code), (ERROR, 429), last)
+                self.assertIn("lease", last.text)
+            self.assertLess(time.monotonic() - began, 9, "the kernel gives it back after 45 s")
+        finally:
+            for fd in held:
+                os.close(fd)
+            for link in links:
+                link.close()
+        for name in ("bob", "eve"):
+            self.assertFalse(self.say(home, sender=name).errors, "nothing is wrong with it")
 
     def test_hostile_commands_do_not_hurt_the_daemon(self):
         home = self.home([("bash", {"command": "head -c 30000000 /dev/zero"}), ("bash", {"command": "head -c 30000000 /dev/urandom"}),

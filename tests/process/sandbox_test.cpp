@@ -74,6 +74,25 @@ TEST_F(Sandboxed, ProcessesOutsideCannotBeSignalledAndItsOwnCan) {
   EXPECT_NE(ran("cat /proc/" + mine + "/environ").exit.code, 0);
 }
 
+// A lease on a file holds up whoever opens it next, the daemon above all; F_SETLEASE, F_NOTIFY and
+// the delegation of Linux 6.19.
+TEST_F(Sandboxed, NoLeaseIsTaken) {
+  const std::string script =
+      "python3 -c 'import errno, fcntl, os, sys\n"
+      "for path, how in ((\"file\", 1024), (\".\", 1026), (\".\", 1040)):\n"
+      "  try: fcntl.fcntl(os.open(path, os.O_RDONLY), how, 1); print(how, \"taken\")\n"
+      "  except OSError as error: print(how, errno.errorcode[error.errno])'";
+  for (const int version : {1000, 1}) {
+    pretend_landlock(version);
+    const auto tried = ran(script);
+    pretend_landlock(1000);
+    EXPECT_EQ(tried.output, "1024 EPERM\n1026 EPERM\n1040 EPERM\n") << tried.errors;
+  }
+  // So that it means something.
+  const auto outside = ran(script, Sandbox{.read_only = false, .no_network = true});
+  EXPECT_EQ(outside.output.substr(0, 22), "1024 taken\n1026 taken\n") << outside.errors;
+}
+
 TEST_F(Sandboxed, OnlyTheNetworkCanBeTakenAway) {
   const auto tried = ran("echo x > new && exec 3<>/dev/tcp/127.0.0.1/9",
                          Sandbox{.read_only = false, .no_network = true});

@@ -256,6 +256,19 @@ void check_own_only(Filter& filter, std::uint32_t call) {
   filter.load_call();
 }
 
+// Leases hold up whoever opens the file next, the daemon and the user, for as long as 45 s, and both
+// tell what others do.
+void check_leases(Filter& filter) {
+  constexpr std::uint32_t kSetDelegation = 1024 + 16;
+  filter.jump(BPF_JEQ, SYS_fcntl, 0, 6);
+  filter.load_argument(1);
+  filter.jump(BPF_JEQ, F_SETLEASE, 2, 0);
+  filter.jump(BPF_JEQ, F_NOTIFY, 1, 0);
+  filter.jump(BPF_JEQ, kSetDelegation, 0, 1);
+  filter.refuse();
+  filter.load_call();
+}
+
 // Whom the kernel signals when a descriptor is ready, and how: another way to send any signal.
 void check_owner(Filter& filter) {
   filter.jump(BPF_JEQ, SYS_fcntl, 0, 6);
@@ -302,6 +315,7 @@ int put_on_seccomp(int landlock, bool read_only, bool no_network) {
       check_owner(filter);
     }
     if (landlock < 3) check_truncation(filter);
+    check_leases(filter);
     check_own_only(filter, SYS_prlimit64);
     check_own_only(filter, SYS_sched_setaffinity);
     check_ioctl(filter);

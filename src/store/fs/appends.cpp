@@ -148,7 +148,20 @@ Appends::Appends(Files& files, Pool& pool)
 
 Appends::~Appends() = default;
 
+// Waited for here and not where it is opened: there the others of a batch would wait too.
 Task<Status> Appends::append(std::string file, std::uint64_t at, std::string bytes) {
+  constexpr std::chrono::milliseconds kPatience{2'000};
+  constexpr std::chrono::milliseconds kStepMax{100};
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  for (std::chrono::milliseconds step{2};; step = std::min(step * 2, kStepMax)) {
+    auto done = co_await append_once(file, at, bytes);
+    if (done || done.error().code != Errc::busy || std::chrono::steady_clock::now() >= deadline)
+      co_return done;
+    co_await sleep_for(step);
+  }
+}
+
+Task<Status> Appends::append_once(const std::string& file, std::uint64_t at, std::string& bytes) {
   const auto in_batches = [this] {
     const std::lock_guard lock(batches_->mutex);
     return batches_->writers > 0;
@@ -156,7 +169,7 @@ Task<Status> Appends::append(std::string file, std::uint64_t at, std::string byt
   // The lone writer never waits for others. Many do not mix with it: a sync of one file makes the
   // batches wait for the disk once more.
   if (direct_ >= kDirectMax || in_batches())
-    co_return co_await append_in_batch(std::move(file), at, std::move(bytes));
+    co_return co_await append_in_batch(file, at, bytes);
   struct Counted {
     std::size_t& count;
     explicit Counted(std::size_t& c) : count(c) { ++count; }
@@ -166,7 +179,8 @@ Task<Status> Appends::append(std::string file, std::uint64_t at, std::string byt
   co_return co_await pool_.run(work);
 }
 
-Task<Status> Appends::append_in_batch(std::string file, std::uint64_t at, std::string bytes) {
+Task<Status> Appends::append_in_batch(const std::string& file, std::uint64_t at,
+                                      std::string& bytes) {
   // The loop must not run dry while a writer has something for it.
   auto loop = boost::asio::prefer(Executor(co_await boost::asio::this_coro::executor),
                                   boost::asio::execution::outstanding_work.tracked);
@@ -185,9 +199,10 @@ Task<Status> Appends::append_in_batch(std::string file, std::uint64_t at, std::s
       waiting.push_back(std::make_shared<Batch>(std::move(loop)));
     batch = waiting.back();
     place = batch->appends.size();
-    batch->appends.push_back(PendingAppend{std::move(file), at, std::move(bytes)});
+    batch->appends.push_back(PendingAppend{file, at, std::move(bytes)});
   }
   while (!batch->over) co_await batch->done.wait();
+  bytes = std::move(batch->appends[place].bytes);  // for another attempt
   co_return *std::move(batch->appends[place].outcome);
 }
 

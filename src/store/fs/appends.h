@@ -22,12 +22,14 @@ class Appends {
   Appends(Files& files, Pool& pool);
   ~Appends();
 
-  // As Store::append, of the file with this path.
+  // As Store::append, of the file with this path. busy when another process keeps a lease on it for
+  // longer than two seconds; no other append waits for that.
   Task<Status> append(std::string file, std::uint64_t at, std::string bytes);
 
  private:
   struct Batches;
-  Task<Status> append_in_batch(std::string file, std::uint64_t at, std::string bytes);
+  Task<Status> append_once(const std::string& file, std::uint64_t at, std::string& bytes);
+  Task<Status> append_in_batch(const std::string& file, std::uint64_t at, std::string& bytes);
 
   Files& files_;
   Pool& pool_;

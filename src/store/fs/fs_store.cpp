@@ -36,7 +36,7 @@ std::string parent_of(const std::string& path) {
 // first.
 Status set_aside(Files& files, const std::string& file, std::string_view torn) {
   const auto path = file + std::string(kTornSuffix);
-  auto fd = files.open(path, Files::Open::append);
+  auto fd = open_patiently(files, path, Files::Open::append);
   if (!fd && fd.error().code == Errc::not_found) fd = files.open(path, Files::Open::create);
   if (!fd) return std::move(fd).error();
   REEF_CHECK(write_all(files, fd->get(), torn));
@@ -127,7 +127,7 @@ Result<std::uint64_t> mend_end(Files& files, const std::string& file, int fd, st
 }  // namespace
 
 Result<session::Tail> open_transcript(Files& files, const std::string& file) {
-  REEF_TRY(const Fd fd, files.open(file, Files::Open::append));
+  REEF_TRY(const Fd fd, open_patiently(files, file, Files::Open::append));
   REEF_TRY(const auto stat, files.stat(fd.get()));
   REEF_TRY(const auto size, mend_end(files, file, fd.get(), stat.size));
   auto tail = session::read_tail(source_of(files, fd.get(), size));
@@ -383,7 +383,7 @@ Result<session::Row> FsStore::refresh_one(session::Refresh request) {
     REEF_TRY(const auto last, read_range(files_, fd.get(), stat.size - 1, 1));
     if (last != "\n") {
       // A crash tore the last line: mended now, so that every line of every file can be read.
-      REEF_TRY(fd, files_.open(path, Files::Open::append));
+      REEF_TRY(fd, open_patiently(files_, path, Files::Open::append));
       REEF_TRY(stat.size, mend_end(files_, path, fd.get(), stat.size));
     }
   }
@@ -522,7 +522,7 @@ Task<Status> FsStore::read_catalog(UseSource use) {
 
 Task<Status> FsStore::append_catalog(std::string bytes) {
   auto work = [&]() -> Status {
-    auto fd = files_.open(catalog(), Files::Open::append);
+    auto fd = open_patiently(files_, catalog(), Files::Open::append);
     if (!fd && fd.error().code == Errc::not_found) {
       REEF_CHECK(make_directories(files_, home_ + "/catalog"));
       fd = files_.open(catalog(), Files::Open::create);
