@@ -223,7 +223,7 @@ class Os(unittest.TestCase):
             for link in links:
                 link.close()
         for name in ("bob", "eve"):
-            self.assertFalse(self.say(home, sender=name).errors, "nothing is wrong with it")
+            self.assertTrue(self.say(home, sender=name).session, "nothing is wrong with it")
 
     def test_hostile_commands_do_not_hurt_the_daemon(self):
         home = self.home([("bash", {"command": "head -c 30000000 /dev/zero"}), ("bash", {"command": "head -c 30000000 /dev/urandom"}),

@@ -256,8 +256,8 @@ void check_own_only(Filter& filter, std::uint32_t call) {
   filter.load_call();
 }
 
-// Leases hold up whoever opens the file next, the daemon and the user, for as long as 45 s, and both
-// tell what others do.
+// Leases hold up whoever opens the file next, the daemon and the user, for as long as 45 s, and
+// both tell what others do.
 void check_leases(Filter& filter) {
   constexpr std::uint32_t kSetDelegation = 1024 + 16;
   filter.jump(BPF_JEQ, SYS_fcntl, 0, 6);

@@ -168,8 +168,7 @@ Task<Status> Appends::append_once(const std::string& file, std::uint64_t at, std
   };
   // The lone writer never waits for others. Many do not mix with it: a sync of one file makes the
   // batches wait for the disk once more.
-  if (direct_ >= kDirectMax || in_batches())
-    co_return co_await append_in_batch(file, at, bytes);
+  if (direct_ >= kDirectMax || in_batches()) co_return co_await append_in_batch(file, at, bytes);
   struct Counted {
     std::size_t& count;
     explicit Counted(std::size_t& c) : count(c) { ++count; }
