@@ -13,7 +13,10 @@
 //   json_scanner.h Scanner                                single values off JSON, without a tree
 //   base64.h      to_base64, from_base64                  bytes in JSON
 //   utf8.h        valid, sanitize, prefix, printable      text that is safe to store and show
+//   visible.h     visible, escape_unseen                  text of others on a terminal
 //   overload.h    Overload                                one lambda per variant alternative
+//   ancestry.h    kinship                                 which process came from which
+//   tcp_table.h   loopback_socket, listener_is_ours       whose a TCP socket is
 //   clock.h       Clock, TimePoint, format_iso            time tests can own
 //   secrets.h     Secrets, mask                           what must not be shown
 //   random.h      Random                                  randomness tests can replay

@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// Length of the valid character at the front of text, or 0. text is not empty.
+}  // namespace
+
 std::size_t char_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const auto continues = [&](std::size_t i) {
@@ -31,8 +32,6 @@ std::size_t char_length(std::string_view text) {
   }
   return 0;
 }
-
-}  // namespace
 
 bool valid(std::string_view text) {
   while (!text.empty()) {
@@ -89,7 +88,12 @@ std::string printable(std::string_view text) {
     const bool control =
         (length == 1 && ((lead < 0x20 && lead != '\n' && lead != '\t') || lead == 0x7F)) ||
         (length == 2 && lead == 0xC2 && static_cast<std::uint8_t>(text[1]) < 0xA0);
-    if (!control) out += text.substr(0, length);
+    // U+202A to U+202E, U+2066 to U+2069: embeddings, overrides, isolates.
+    const auto last = static_cast<std::uint8_t>(text[length - 1]);
+    const bool reorders =
+        length == 3 && ((text.starts_with("\xE2\x80") && last >= 0xAA && last <= 0xAE) ||
+                        (text.starts_with("\xE2\x81") && last >= 0xA6 && last <= 0xA9));
+    if (!control && !reorders) out += text.substr(0, length);
     text.remove_prefix(length);
   }
   return out;

@@ -9,14 +9,16 @@
 namespace reef::utf8 {
 
 bool valid(std::string_view text);
+// Bytes of the valid character at the front of text, which is not empty; 0: there is none.
+std::size_t char_length(std::string_view text);
 // Every invalid sequence becomes U+FFFD; valid text comes back unchanged.
 std::string sanitize(std::string_view text);
 // The longest prefix of at most `bytes_max` bytes that does not cut a character.
 std::string_view prefix(std::string_view text, std::size_t bytes_max);
 // The same, counted in characters.
 std::string_view prefix_chars(std::string_view text, std::size_t chars_max);
-// For terminals: valid, and without control characters other than newline and tab, so that a
-// message cannot move the cursor or change the title of the window that shows it.
+// For names, titles and pages: valid, and without control characters other than newline and tab, or
+// those that reorder what is read. What a terminal shows of others goes through visible().
 std::string printable(std::string_view text);
 // For errors and logs: one printable line of at most `bytes_max` bytes, with "..." where it was
 // cut, so that a hostile name can neither fill a log nor drive a terminal.

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 
 namespace reef {
 namespace {
@@ -56,6 +57,56 @@ TEST(Utf8, PrintableTakesAwayWhatCouldDriveATerminal) {
                             "31m"),
             "31m");
   EXPECT_EQ(utf8::printable("é"), "é");
+  EXPECT_EQ(utf8::printable("a\u202Eb\u2066c\u2069"), "abc");
+}
+
+TEST(Visible, ShowsWhatCouldDriveATerminalOrHide) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"plain é 漢字 \t x\n", "plain é 漢字 \t x\n"},
+      {"a\x1b[31mb\x07", "a\u241B[31mb\u2407"},
+      {"\x1b]0;title\x1b\\", "\u241B]0;title\u241B\\"},
+      {"\xC2\x9B"
+       "2J\x7f",
+       "<U+009B>2J\u2421"},
+      {"a\r\nb\rc", "a\nb\u240Dc"},
+      {std::string("nul\0", 4), "nul\u2400"},
+      {"\xff\xc3", "\uFFFD\uFFFD"},
+      {"ls \u202Egpj.exe\u202C", "ls <U+202E>gpj.exe<U+202C>"},
+      {"\u2066\u2067\u2068\u2069\u200E\u200F\u061C",
+       "<U+2066><U+2067><U+2068><U+2069><U+200E><U+200F><U+061C>"},
+      {"a\u2028b\u2029c", "a<U+2028>b<U+2029>c"},
+      {"r\u200Bm \u2060\uFEFF\u00AD\u3164", "r<U+200B>m <U+2060><U+FEFF><U+00AD><U+3164>"},
+      {"r\u200Dm a\u200C", "r<U+200D>m a<U+200C>"},
+      {"x\U000E0041\U000E007F", "x<U+E0041><U+E007F>"},
+      // A family, a heart on fire, a key, Persian: what is drawn needs them.
+      {"\U0001F468\u200D\U0001F469\u200D\U0001F467", "\U0001F468\u200D\U0001F469\u200D\U0001F467"},
+      {"\u2764\uFE0F\u200D\U0001F525", "\u2764\uFE0F\u200D\U0001F525"},
+      {"1\uFE0F\u20E3", "1\uFE0F\u20E3"},
+      {"\u0645\u06CC\u200C\u062E", "\u0645\u06CC\u200C\u062E"},
+      {"é\u200D\u200D\u200D", "é<U+200D><U+200D><U+200D>"},
+      {"a\uFE0Fb", "a<U+FE0F>b"},
+  };
+  for (const auto& [text, shown] : cases) {
+    EXPECT_EQ(utf8::visible(text), shown);
+    EXPECT_EQ(utf8::visible(shown), shown);
+    // However it comes.
+    for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+      utf8::VisibleText pieces;
+      auto said = pieces.take(std::string_view(text).substr(0, cut));
+      said += pieces.take(std::string_view(text).substr(cut));
+      said += pieces.end();
+      EXPECT_EQ(said.find('\x1b'), std::string::npos);
+      EXPECT_EQ(said.find("\u202E"), std::string::npos);
+      if (text.find("\u200D") == std::string::npos && text.find("\uFE0F") == std::string::npos &&
+          text.find("\u200C") == std::string::npos)
+        EXPECT_EQ(said, shown) << "cut at " << cut;
+    }
+  }
+}
+
+TEST(Visible, JsonSaysTheSameInEscapes) {
+  EXPECT_EQ(utf8::escape_unseen("{\"é\u202Ea\u009B\x7f\U000E0041\"}"),
+            "{\"é\\u202ea\\u009b\\u007f\\udb40\\udc41\"}");
 }
 
 TEST(Utf8, PrefixNeverCutsACharacter) {
