@@ -52,9 +52,23 @@ http::response<http::string_body> response(HttpReply reply, unsigned version, bo
   return out;
 }
 
+// Takes as long for a wrong one as for a right one.
+bool is_same(std::string_view a, std::string_view b) {
+  unsigned differ = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < b.size(); ++i)
+    differ |=
+        static_cast<unsigned char>(b[i]) ^ static_cast<unsigned char>(i < a.size() ? a[i] : 0);
+  return differ == 0;
+}
+
+HttpReply stranger() {
+  return {401, R"({"error":"the token of run/NAME.port is wanted, as Authorization: Bearer"})"};
+}
+
 }  // namespace
 
-Result<std::unique_ptr<HttpServer>> HttpServer::listen(Executor loop, const Service& service) {
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(Executor loop, const Service& service,
+                                                       std::string token) {
   boost::system::error_code failed;
   tcp::acceptor acceptor(loop);
   const tcp::endpoint here(asio::ip::address_v4::loopback(), 0);
@@ -62,11 +76,14 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(Executor loop, const Serv
   if (!failed) acceptor.bind(here, failed);
   if (!failed) acceptor.listen(asio::socket_base::max_listen_connections, failed);
   if (failed) return sys_error(failed.value(), "listen on 127.0.0.1");
-  return std::unique_ptr<HttpServer>(new HttpServer(loop, service, std::move(acceptor)));
+  return std::unique_ptr<HttpServer>(
+      new HttpServer(loop, service, std::move(token), std::move(acceptor)));
 }
 
-HttpServer::HttpServer(Executor loop, const Service& service, tcp::acceptor acceptor)
+HttpServer::HttpServer(Executor loop, const Service& service, std::string token,
+                       tcp::acceptor acceptor)
     : service_(service),
+      wanted_("Bearer " + std::move(token)),
       acceptor_(std::move(acceptor)),
       port_(acceptor_.local_endpoint().port()),
       tasks_(loop, "component") {
@@ -117,7 +134,9 @@ Task<void> HttpServer::serve(tcp::socket socket) {
     const auto request = taken(parser.release());
     // A tool may take its time.
     stream.expires_never();
-    auto reply = co_await answer(service_, request);
+    const auto shown = request.headers.find("authorization");
+    const bool known = shown != request.headers.end() && is_same(shown->second, wanted_);
+    auto reply = known ? co_await answer(service_, request) : stranger();
     auto written = response(std::move(reply), version, keep_alive);
     stream.expires_after(kIdle);
     co_await http::async_write(stream, written, asio::redirect_error(asio::use_awaitable, failed));

@@ -12,19 +12,23 @@ namespace reef::component {
 
 class HttpServer {
  public:
-  // On a port the system chooses. `service` must outlive it.
-  static Result<std::unique_ptr<HttpServer>> listen(Executor loop, const Service& service);
+  // On a port the system chooses; 401 for requests without `token` as their bearer. `service` must
+  // outlive it.
+  static Result<std::unique_ptr<HttpServer>> listen(Executor loop, const Service& service,
+                                                    std::string token);
 
   std::uint16_t port() const { return port_; }
   Task<void> stop();
 
  private:
-  HttpServer(Executor loop, const Service& service, boost::asio::ip::tcp::acceptor acceptor);
+  HttpServer(Executor loop, const Service& service, std::string token,
+             boost::asio::ip::tcp::acceptor acceptor);
 
   Task<void> accept();
   Task<void> serve(boost::asio::ip::tcp::socket socket);
 
   const Service& service_;
+  std::string wanted_;  // the whole header
   boost::asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_;
   TaskGroup tasks_;

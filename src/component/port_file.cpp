@@ -9,11 +9,11 @@
 namespace reef::component {
 
 Result<PortFile> PortFile::write(Files& files, const std::string& home, const std::string& name,
-                                 std::uint16_t port) {
+                                 std::uint16_t port, const std::string& token) {
   if (!is_service_name(name))
     return Error(Errc::invalid, fmt::format("'{}' cannot name a component", name));
   auto path = fmt::format("{}/run/{}.port", home, name);
-  auto text = fmt::format("{}\n", port);
+  auto text = fmt::format("{}\n{}\n", port, token);
   if (auto written = replace_atomically(files, path, text); !written)
     return std::move(written).error();
   return PortFile(files, std::move(path), std::move(text));

@@ -1,5 +1,6 @@
-// run/NAME.port: the decimal port a component answers on, replaced as a whole and taken away at the
-// end, unless somebody else has written his by then.
+// run/NAME.port: the decimal port a component answers on and, in a second line, the token it wants
+// to see. For the owner's eyes (0600), replaced as a whole and taken away at the end, unless
+// somebody else has written his by then.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace reef::component {
 class PortFile {
  public:
   static Result<PortFile> write(Files& files, const std::string& home, const std::string& name,
-                                std::uint16_t port);
+                                std::uint16_t port, const std::string& token);
   PortFile(PortFile&& other) noexcept;
   PortFile& operator=(PortFile&&) = delete;
   ~PortFile();

@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "component/http_server.h"
 #include "component/port_file.h"
 
@@ -23,14 +24,17 @@ Task<void> live(asio::io_context& io, const Service& service, const Options& opt
   PosixFiles files;
   // Before others can know of it: who is ended at once must still take its port file away.
   asio::signal_set signals(io, SIGTERM, SIGINT);
-  auto server = HttpServer::listen(io.get_executor(), service);
+  // Every local user can reach the port; whoever can read the port file may use it.
+  constexpr std::size_t kTokenHexDigits = 64;
+  const auto token = SystemRandom().hex(kTokenHexDigits);
+  auto server = HttpServer::listen(io.get_executor(), service, token);
   if (!server) {
     outcome = std::move(server).error();
     co_return;
   }
   TaskGroup work(io.get_executor(), service.name);
   {
-    const auto port = PortFile::write(files, options.home, service.name, (*server)->port());
+    const auto port = PortFile::write(files, options.home, service.name, (*server)->port(), token);
     if (port) {
       log::info("{}: answering on 127.0.0.1:{}", service.name, (*server)->port());
       if (options.work) work.spawn(options.work());

@@ -1,5 +1,6 @@
 #include "daemon/components.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <fcntl.h>
@@ -23,32 +24,48 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::string_view kPortSuffix = ".port";
-constexpr std::size_t kPortBytesMax = 16;
+constexpr std::size_t kPortBytesMax = 512;
 constexpr std::size_t kComponentsMax = 1000;
 
-// A file of somebody else, a pipe or a link is none.
-std::optional<int> read_port(const std::string& path) {
+// A file of somebody else, or one that others may write, a pipe or a link is none; nor is one with
+// a token that others may read.
+std::optional<PortText> read_port(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct ::stat info = {};
   if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
-      (info.st_uid != ::geteuid() && info.st_uid != 0))
+      (info.st_uid != ::geteuid() && info.st_uid != 0) || (info.st_mode & 0022) != 0)
     return std::nullopt;
   char bytes[kPortBytesMax];
   const auto got = ::read(file.get(), bytes, sizeof bytes);
   if (got <= 0) return std::nullopt;
-  return port_from(std::string_view(bytes, static_cast<std::size_t>(got)));
+  auto read = port_from(std::string_view(bytes, static_cast<std::size_t>(got)));
+  if (read && !read->token.empty() && (info.st_mode & 0077) != 0) return std::nullopt;
+  return read;
 }
 
 }  // namespace
 
-std::optional<int> port_from(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
-    text.remove_suffix(1);
-  int port = 0;
-  const auto* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, port);
-  if (read.ec != std::errc() || read.ptr != end || port < 1 || port > 65535) return std::nullopt;
-  return port;
+std::optional<PortText> port_from(std::string_view text) {
+  const auto trim = [](std::string_view line) {
+    while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' '))
+      line.remove_suffix(1);
+    return line;
+  };
+  text = trim(text);
+  const auto line = text.find('\n');
+  const auto digits = trim(text.substr(0, line));
+  PortText out;
+  const auto* end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, out.port);
+  if (read.ec != std::errc() || read.ptr != end || out.port < 1 || out.port > 65535)
+    return std::nullopt;
+  if (line == std::string_view::npos) return out;
+  out.token = text.substr(line + 1);
+  // What an HTTP header can carry as one word.
+  const bool plain = std::all_of(out.token.begin(), out.token.end(),
+                                 [](unsigned char c) { return c > 0x20 && c < 0x7F; });
+  if (out.token.empty() || !plain) return std::nullopt;
+  return out;
 }
 
 struct Components::Watch {
@@ -104,15 +121,16 @@ void Components::look() {
     log::warn("components: {}", names.error().what);
     return;
   }
-  std::map<std::string, int> found;
+  std::map<std::string, PortText> found;
   for (const auto& file : *names) {
     if (!file.ends_with(kPortSuffix) || found.size() >= kComponentsMax) continue;
     const auto name = file.substr(0, file.size() - kPortSuffix.size());
     if (!mcp::is_server_name(name)) continue;
-    if (const auto port = read_port(folder_ + "/" + file)) {
-      found[name] = *port;
+    if (auto port = read_port(folder_ + "/" + file)) {
+      found[name] = *std::move(port);
     } else if (ports_.contains(name)) {
-      log::warn("components: {}/{} does not name a port", folder_, file);
+      log::warn("components: {}/{} does not name a port, or others may write or read it", folder_,
+                file);
     }
   }
   const auto before = std::exchange(ports_, found);
@@ -124,15 +142,16 @@ void Components::look() {
   for (const auto& [name, port] : found) {
     const auto known = before.find(name);
     if (known != before.end() && known->second == port) continue;
-    log::info("component {} is at port {}", name, port);
+    log::info("component {} is at port {}", name, port.port);
     changed_(name);
   }
 }
 
-std::optional<std::string> Components::address_of(const std::string& name) const {
+std::optional<mcp::Pool::House::Place> Components::place_of(const std::string& name) const {
   const auto found = ports_.find(name);
   if (found == ports_.end()) return std::nullopt;
-  return fmt::format("http://127.0.0.1:{}/mcp", found->second);
+  return mcp::Pool::House::Place{fmt::format("http://127.0.0.1:{}/mcp", found->second.port),
+                                 found->second.token};
 }
 
 }  // namespace reef::daemon

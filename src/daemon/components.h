@@ -9,11 +9,18 @@
 #include <string>
 
 #include "base/task_group.h"
+#include "mcp/pool.h"
 
 namespace reef::daemon {
 
-// The port a port file names: digits, and a newline at most.
-std::optional<int> port_from(std::string_view text);
+// What a port file says: the port in decimal digits and, in a second line, the token a component
+// wants to see. Nothing for any other text.
+struct PortText {
+  int port = 0;
+  std::string token = {};  // may be empty
+  bool operator==(const PortText&) const = default;
+};
+std::optional<PortText> port_from(std::string_view text);
 
 class Components {
  public:
@@ -27,8 +34,8 @@ class Components {
   void start();
   Task<void> stop();
 
-  // Where one is; nothing when it is not there.
-  std::optional<std::string> address_of(const std::string& name) const;
+  // Where one is, and its token; nothing when it is not there.
+  std::optional<mcp::Pool::House::Place> place_of(const std::string& name) const;
 
  private:
   struct Watch;
@@ -38,7 +45,7 @@ class Components {
   Executor loop_;
   std::string folder_;
   std::function<void(const std::string&)> changed_;
-  std::map<std::string, int> ports_;
+  std::map<std::string, PortText> ports_;
   std::unique_ptr<Watch> watch_;
   TaskGroup tasks_;
 };

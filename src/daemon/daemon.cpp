@@ -102,7 +102,7 @@ class Daemon {
         mcps_(mcp::Pool::House{
             io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
             [this](std::string source) { return fetch_secret(std::move(source)); },
-            [this](const std::string& name) { return components_.address_of(name); },
+            [this](const std::string& name) { return components_.place_of(name); },
             [this] { return random_.next(); }, &accounts_}),
         components_(io.get_executor(), home_.run(),
                     [this](const std::string& name) { mcps_.component_changed(name); }),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
+#include "base/tcp_table.h"
 #include "base/utf8.h"
 #include "http/multi.h"
 
@@ -23,8 +24,13 @@ std::size_t on_body(char* data, std::size_t size, std::size_t count, void* excha
                                                                            : CURL_WRITEFUNC_PAUSE;
 }
 
-int on_connected(void* data, char*, char*, int, int) {
+// Before anything of the request is sent.
+int on_connected(void* data, char*, char*, int port, int) {
   auto& exchange = *static_cast<Exchange*>(data);
+  if (exchange.request.own_user_only && !listener_is_ours(static_cast<std::uint16_t>(port))) {
+    exchange.failure = Error(Errc::denied, fmt::format("another user listens on port {}", port));
+    return CURL_PREREQFUNC_ABORT;
+  }
   exchange.connected = true;
   exchange.changed.notify_all();
   return CURL_PREREQFUNC_OK;

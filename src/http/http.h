@@ -31,6 +31,9 @@ struct Request {
   std::string url;
   Headers headers;
   std::string body;
+  // On this machine, and only when who listens there is our own user or root: another user may have
+  // taken the port.
+  bool own_user_only = false;
 };
 
 struct Timeouts {

@@ -40,6 +40,7 @@ std::string Resolved::scrub(std::string text) const {
 Task<Result<http::Answer>> send_to(http::Client& client, const Resolved& server,
                                    http::Request request, http::Timeouts timeouts, Weight weight) {
   for (auto& header : standing_headers(server)) request.headers.push_back(std::move(header));
+  request.own_user_only = server.spec.component;
   const auto account = server.account;
   if (!account) co_return co_await client.send(std::move(request), timeouts);
   std::string first;

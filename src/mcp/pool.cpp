@@ -229,13 +229,17 @@ Task<void> Pool::connect(std::shared_ptr<Entry> entry) {
 Task<Result<Resolved>> Pool::resolve(Spec spec) {
   Resolved out;
   if (spec.component) {
-    auto address = house_.find_component ? house_.find_component(spec.name) : std::nullopt;
-    if (!address)
+    auto place = house_.find_component ? house_.find_component(spec.name) : std::nullopt;
+    if (!place)
       co_return Error(Errc::unavailable,
                       fmt::format("there is no server '{}' in config.toml, and no "
                                   "component of that name runs",
                                   spec.name));
-    spec.url = *std::move(address);
+    spec.url = std::move(place->url);
+    if (!place->token.empty()) {
+      out.secrets.add(place->token);
+      spec.headers["Authorization"] = "Bearer " + place->token;
+    }
   }
   const auto fetch = [&](std::string& value, std::string_view what) -> Task<Status> {
     auto fetched = co_await house_.fetch(value);
@@ -341,7 +345,7 @@ void Pool::component_changed(const std::string& name) {
     entry->listing = false;
     forget_failures(*entry);
     if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
-    const bool here = house_.find_component && house_.find_component(name);
+    const bool here = house_.find_component && house_.find_component(name).has_value();
     set_state(*entry, State::disconnected, here ? "" : "the component is gone");
     if (here) begin_connecting(entry);
   }

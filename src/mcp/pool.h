@@ -80,8 +80,12 @@ class Pool {
     std::function<http::Client&()> http;
     // A secret from where it is (env:NAME, cmd:COMMAND) or the words themselves.
     std::function<Task<Result<std::string>>(std::string source)> fetch;
-    // Where a component is; nothing when it is not there. Not set: there are none.
-    std::function<std::optional<std::string>(const std::string& name)> find_component = {};
+    // Where a component is, and what it wants to see (may be empty); nothing when it is not there.
+    // Not set: there are none.
+    struct Place {
+      std::string url, token;
+    };
+    std::function<std::optional<Place>(const std::string& name)> find_component = {};
     // Spreads attempts; not set: they come to the millisecond.
     std::function<std::uint64_t()> chance = {};
     // Who logs in. nullptr: nobody can.

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -14,6 +13,7 @@
 
 #include "base/ancestry.h"
 #include "base/files.h"
+#include "base/tcp_table.h"
 
 namespace reef::transport {
 namespace {
@@ -44,42 +44,6 @@ Origin origin_of(pid_t process) {
 // Has the process a descriptor stands for been reaped, so that its number may be another's?
 bool is_reaped(int pidfd) {
   return ::syscall(SYS_pidfd_send_signal, pidfd, 0, nullptr, 0) != 0 && errno == ESRCH;
-}
-
-struct Entry {
-  unsigned long inode = 0;
-  unsigned uid = 0;
-};
-
-// The peer's end in the kernel's table; also of sockets made for IPv6.
-std::optional<Entry> socket_of(std::uint16_t port, std::uint16_t peer_port) {
-  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-    std::FILE* file = std::fopen(table, "re");
-    if (file == nullptr) continue;
-    std::optional<Entry> found;
-    char line[512];
-    while (!found && std::fgets(line, sizeof line, file) != nullptr) {
-      char local[64];
-      char remote[64];
-      unsigned local_port = 0;
-      unsigned remote_port = 0;
-      Entry entry;
-      if (std::sscanf(line,
-                      " %*d: %63[0-9A-F]:%x %63[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %u %*d %lu",
-                      local, &local_port, remote, &remote_port, &entry.uid, &entry.inode) != 6)
-        continue;
-      // 127.0.0.1 as it lies in memory, alone or mapped into an IPv6 address.
-      const auto loopback = [](std::string_view address) {
-        return address.ends_with(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "0100007F"
-                                                                           : "7F000001");
-      };
-      if (local_port == peer_port && remote_port == port && loopback(local) && loopback(remote))
-        found = entry;
-    }
-    std::fclose(file);
-    if (found) return found;
-  }
-  return std::nullopt;
 }
 
 bool holds(const std::string& folder, const std::string& wanted) {
@@ -142,7 +106,7 @@ Peer unix_peer(int fd) {
 }
 
 Peer tcp_peer(std::uint16_t port, std::uint16_t peer_port) {
-  const auto socket = socket_of(port, peer_port);
+  const auto socket = loopback_socket(peer_port, port);
   if (!socket || socket->inode == 0) return {Peer::Via::tcp, Origin::unknown, 0};
   // Our children have our user.
   if (socket->uid != ::geteuid()) return {Peer::Via::tcp, Origin::user, 0};

@@ -3,9 +3,13 @@
 import json
 import os
 import signal
+import shutil
 import socket
+import stat
 import subprocess
 import unittest
+import sys
+import urllib.error
 import urllib.request
 
 from reefbox import *
@@ -26,16 +30,18 @@ class Component:
         if self.process.poll() is not None:
             raise AssertionError(f"reef-cron ended: {open(self.log).read()}")
         try:
-            port = int(self.home.read("run/cron.port"))
+            port, self.token = self.home.read("run/cron.port").split()
+            port = int(port)
             socket.create_connection(("127.0.0.1", port), TIMEOUT).close()
             return port
         except (FileNotFoundError, ConnectionRefusedError):
             return None
 
-    def call(self, tool, **arguments):
+    def call(self, tool, *, token=None, **arguments):
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/mcp", json.dumps(body).encode(),
-                                         {"Content-Type": "application/json"})
+                                         {"Content-Type": "application/json",
+                                          **({"Authorization": "Bearer " + (token or self.token)} if token != "" else {})})
         with urllib.request.urlopen(request, timeout=TIMEOUT) as reply:
             return json.load(reply)["result"]
 
@@ -63,6 +69,20 @@ class Components(unittest.TestCase):
         self.assertTrue(os.path.exists(self.home.file("run/cron.port")), "nobody could take it away")
         self.cron = Component(self.home)
         self.assertIn("no jobs", self.cron.call("cron_list")["content"][0]["text"])
+
+    def test_its_tools_are_for_whoever_may_read_the_port_file(self):
+        self.assertEqual(stat.S_IMODE(os.stat(self.home.file("run/cron.port")).st_mode), 0o600)
+        self.assertGreaterEqual(len(self.cron.token), 32)
+        for token in ("", "x", self.cron.token[:-1], self.cron.token + "x", "Bearer"):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                self.cron.call("cron_add", token=token, name="evil", schedule="@daily", message="m")
+            self.assertEqual(refused.exception.code, 401)
+            refused.exception.close()
+        self.assertEqual(self.cron.call("cron_list")["structuredContent"]["jobs"], [])
+        first = self.cron.token
+        self.cron.end()
+        self.cron = Component(self.home)
+        self.assertNotEqual(self.cron.token, first, "another every time")
 
     def test_a_job_speaks_in_a_conversation_of_its_own(self):
         done = self.cron.call("cron_add", name="tick", schedule="@every 1s", message="what time is it?")
@@ -126,6 +146,46 @@ class ForAgents(unittest.TestCase):
         self.addCleanup(cron.end)
         self.assertFalse(cron.call("cron_add", name="tea", schedule="@daily", message="tea?")["isError"])
         wait_for(lambda: "tea" in self.looked(), "its tools at another port")
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root, to become another user")
+    def test_another_user_who_took_its_port_is_told_nothing(self):
+        # The component was killed and left its file; at the port another user answers now.
+        code = ("import http.server\n"
+                "class Ears(http.server.BaseHTTPRequestHandler):\n"
+                "    def do_POST(self):\n"
+                "        print('heard', self.headers.get('Authorization'), flush=True); self.send_error(500)\n"
+                "    do_GET = do_DELETE = do_POST\n"
+                "server = http.server.HTTPServer(('127.0.0.1', 0), Ears); print(server.server_port, flush=True); server.serve_forever()")
+        thief = subprocess.Popen(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", sys.executable, "-c", code],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/")
+        self.addCleanup(thief.stdout.close)
+        self.addCleanup(thief.stderr.close)
+        self.addCleanup(thief.wait)
+        self.addCleanup(thief.kill)
+        port = thief.stdout.readline().strip()
+        self.assertTrue(port, port or thief.stderr.read())
+        path = self.home.file("run/cron.port")
+        with open(os.open(path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as out:
+            out.write(f"{port}\nsecret\n")
+        os.rename(path + ".new", path)
+        self.assertIn("not registered", self.looked())
+        wait_for(lambda: "another user listens" in self.home.reef("mcp", "ls").out + self.home.read("logs/reefd.log"),
+                 "word of it")
+        thief.kill()
+        self.assertEqual(thief.stdout.read(), "")
+
+    def test_a_port_file_others_could_have_written_or_read_is_none(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.settimeout(0.05)
+            for mode, text in ((0o666, "{port}\n"), (0o620, "{port}\n"), (0o644, "{port}\ntoken\n"), (0o640, "{port}\ntoken\n")):
+                path = self.home.file("run/cron.port")
+                with open(path + ".new", "w") as out:
+                    out.write(text.format(port=listener.getsockname()[1]))
+                os.chmod(path + ".new", mode)
+                os.rename(path + ".new", path)
+                self.assertIn("tool not registered", self.looked(), oct(mode))
+                with self.assertRaises(TimeoutError):
+                    listener.accept()
 
 
 if __name__ == "__main__":

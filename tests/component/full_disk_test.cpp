@@ -121,16 +121,17 @@ TEST(FullDisk, APortFileIsWholeOrAsItWas) {
       begin_to_fail();
       bool hit = false;
       {
-        const auto made = component::PortFile::write(files, dir.path(), "dice", 2222);
+        const auto made = component::PortFile::write(files, dir.path(), "dice", 2222, "token");
         hit = files.hit();
         files.heal();
         const auto now = test::exists(path) ? read_file(path) : std::string("(none)");
         if (made) {
-          EXPECT_EQ(now, "2222\n") << nth;
+          EXPECT_EQ(now, "2222\ntoken\n") << nth;
         } else {
           EXPECT_NE(made.error().what.find("No space left"), std::string::npos)
               << made.error().what;
-          EXPECT_TRUE(now == "2222\n" || now == (before ? "1111\n" : "(none)")) << nth << now;
+          EXPECT_TRUE(now == "2222\ntoken\n" || now == (before ? "1111\n" : "(none)"))
+              << nth << now;
         }
         if (!made) return hit;
       }

@@ -93,9 +93,12 @@ TEST(McpConfig, AServerTakesThePlaceOfTheOneWithItsName) {
 }
 
 TEST(Components, APortFileIsAPortAndNothingElse) {
-  EXPECT_EQ(port_from("8080\n"), 8080);
-  EXPECT_EQ(port_from("1"), 1);
-  for (const auto* text : {"", "0", "65536", "-1", "80 80", "http://x", "0x50", "99999999999999"})
+  EXPECT_EQ(port_from("8080\n"), PortText{8080});
+  EXPECT_EQ(port_from("1"), PortText{1});
+  EXPECT_EQ(port_from("8080\nab-c1\n"), (PortText{8080, "ab-c1"}));
+  EXPECT_EQ(port_from("8080\r\nx"), (PortText{8080, "x"}));
+  for (const auto* text : {"", "0", "65536", "-1", "80 80", "http://x", "0x50", "99999999999999",
+                           "80\na b", "80\na\nb", "\n80", "80\n\nx", "80\n\x01"})
     EXPECT_FALSE(port_from(text)) << text;
 }
 
