@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "command_group.h"
 
 namespace reef::cli {
@@ -113,7 +114,7 @@ void print_agent(const Context& context, const AgentInfo& agent) {
     }
   if (agent.prompt().empty()) return;
   print_line("");
-  print_line(utf8::printable(agent.prompt()));
+  print_line(utf8::visible(agent.prompt()));
 }
 
 Task<Status> show(const Context& context, Client& client, std::string name) {

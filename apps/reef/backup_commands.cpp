@@ -11,6 +11,7 @@
 
 #include "archive_file.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "commands.h"
 #include "exchange/home_files.h"
 #include "file_tree.h"
@@ -42,7 +43,7 @@ void print_summary(const Context& context, std::string_view where_name, const st
                             {"files", files},
                             {"bytes", bytes}});
   } else {
-    print_line(fmt::format("{} {}: {} session(s), {} file(s), {}", done, utf8::printable(where),
+    print_line(fmt::format("{} {}: {} session(s), {} file(s), {}", done, utf8::visible(where),
                            sessions, files, human_bytes(bytes)));
   }
 }
@@ -296,7 +297,7 @@ int run_restore_backup(const Context& context, const std::string& path, bool mer
   constexpr std::size_t kShown = 10;
   if (!context.json)
     for (std::size_t i = 0; i < std::min(kShown, done->kept.size()); ++i)
-      print_line(fmt::format("left as it was: {}", utf8::printable(done->kept[i])));
+      print_line(fmt::format("left as it was: {}", utf8::visible(done->kept[i])));
   if (!context.json && done->kept.size() > kShown)
     print_line(fmt::format("and {} more", done->kept.size() - kShown));
   return 0;

@@ -17,6 +17,7 @@
 
 #include "base/task_group.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "commands.h"
 #include "node_rules.h"
 #include "policy/recall.h"
@@ -140,7 +141,7 @@ Task<Status> at_terminal(const Context& context, client::Client& client,
                          const ChatOptions& options) {
   REEF_CO_TRY(const auto stats, co_await client.stats());
   const auto who = options.agent.empty() ? "model " + stats.active_model()
-                                         : "agent " + utf8::printable(options.agent);
+                                         : "agent " + utf8::visible(options.agent);
   print_line(fmt::format("reef {}, {}. /help for help.", stats.version(), who));
   ChatState state;
   for (;;) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "commands.h"
 
 namespace reef::cli {
@@ -28,7 +29,7 @@ Task<Status> compact(const Context& context, client::Client& client,
                             {"summary", done.summary()}});
     co_return Ok{};
   }
-  print_line(utf8::printable(done.summary()));
+  print_line(utf8::visible(done.summary()));
   print_line(
       fmt::format("\n{}: {} message(s) summarised, about {} tokens before and {} now; the "
                   "transcript keeps every word",

@@ -10,6 +10,7 @@
 #include "base/notify.h"
 #include "base/task_group.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 
 namespace reef::cli {
 namespace {
@@ -46,6 +47,17 @@ Task<void> run_body(const Context& context, Start start, client::Client& client,
   outcome = co_await connect(context, start, client);
   if (outcome) outcome = co_await body(client);
   client.close();
+}
+
+bool put(std::string_view bytes) {
+  return std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
+}
+
+// Bytes of one of the styles this program writes, at the front of the text.
+std::size_t own_style(std::string_view text) {
+  for (const std::string_view style : {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[1;33m"})
+    if (text.starts_with(style)) return style.size();
+  return 0;
 }
 
 }  // namespace
@@ -85,20 +97,43 @@ Task<Status> expect_pong(const Context& context, client::Client& client,
 }
 
 std::string shown(std::string_view text) {
-  return utf8::single_line(utf8::printable(text));
+  return utf8::single_line(utf8::visible(text));
 }
 
 Error out_of_turn() {
   return Error(Errc::unavailable, "the daemon sent pieces of files out of turn");
 }
 
+Output::Output() : terminal_(::isatty(STDOUT_FILENO) == 1) {}
+
+bool Output::write(std::string_view bytes) {
+  if (!terminal_) return put(bytes);
+  return put(text_.take(bytes));
+}
+
+bool Output::end() {
+  return put(text_.end());
+}
+
 void print_line(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fputc('\n', stdout);
+  std::string out;
+  while (!text.empty()) {
+    const auto at = std::min(text.find('\x1b'), text.size());
+    out += utf8::visible(text.substr(0, at));
+    text.remove_prefix(at);
+    const auto length = own_style(text);
+    out += text.substr(0, length);
+    text.remove_prefix(length);
+    if (length > 0 || text.empty()) continue;
+    out += utf8::visible(text.substr(0, 1));
+    text.remove_prefix(1);
+  }
+  out.push_back('\n');
+  put(out);
 }
 
 void print_json(const json::value& value) {
-  print_line(json::write(value));
+  put(utf8::escape_unseen(json::write(value)) + "\n");
 }
 
 int report(std::string_view command, const Error& error) {

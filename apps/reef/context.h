@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/task.h"
+#include "base/visible.h"
 #include "client/client.h"
 #include "daemon/home.h"
 
@@ -38,11 +39,26 @@ Task<Status> expect_pong(const Context& context, client::Client& client,
 // Starts reefd for this home and waits until it is ready.
 Status start_daemon(const daemon::Home& home);
 
-// Text from elsewhere, safe to print: one line, no control characters.
+// Text from elsewhere, safe to print: one line in which everything can be seen.
 std::string shown(std::string_view text);
+// Bytes of others as they are (a reply, a file, an export): exact where standard output is a file
+// or a pipe, made visible on a terminal.
+class Output {
+ public:
+  Output();
+  bool write(std::string_view bytes);  // false: it could not be written
+  bool end();                          // of what was cut in the middle
+
+ private:
+  bool terminal_;
+  utf8::VisibleText text_;
+};
 // Files came in pieces that do not follow each other.
 Error out_of_turn();
+// For people. What is not one of the program's own styles is made visible, should a caller have
+// forgotten it.
 void print_line(std::string_view text);
+// Says exactly the value; what could drive a terminal is escaped as JSON can.
 void print_json(const json::value& value);
 int report(std::string_view command, const Error& error);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "command_group.h"
 #include "session_view.h"
 
@@ -67,7 +68,7 @@ Task<Status> show_archive(const Context& context, client::Client& client, std::s
                             {"bytes", entry.bytes()},
                             {"content", entry.content()}});
   else
-    print_line(utf8::printable(entry.content()));
+    print_line(utf8::visible(entry.content()));
   co_return Ok{};
 }
 

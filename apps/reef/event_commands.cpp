@@ -83,7 +83,7 @@ json::object to_json(const AgentEvent& event) {
 void print(const Context& context, const AgentEvent& event) {
   if (context.json) {
     // One a line, for pipes.
-    print_line(json::write(to_json(event)));
+    print_json(to_json(event));
   } else {
     if (event.missed() > 0) print_line(fmt::format("... {} event(s) missed", event.missed()));
     auto line =

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "commands.h"
 #include "exchange/formats.h"
 #include "file_tree.h"
@@ -48,11 +49,14 @@ class StdoutTarget final : public Target {
  public:
   Status begin(const std::string&) override { return Ok{}; }
   Status write(std::string_view bytes) override {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size())
-      return Error(Errc::io, "could not write to standard output");
-    return Ok{};
+    return output_.write(bytes) ? Status(Ok{}) : failed();
   }
-  Status end() override { return Ok{}; }
+  Status end() override { return output_.end() ? Status(Ok{}) : failed(); }
+
+ private:
+  static Error failed() { return Error(Errc::io, "could not write to standard output"); }
+
+  Output output_;
 };
 
 // One file, where there is room for no more; the others are counted.
@@ -179,7 +183,7 @@ Task<Status> take_files(const Context& context, client::Stream& stream, First fi
                             {"bytes", bytes}});
   } else if (options.path) {
     print_line(fmt::format("{} session(s) exported to {}: {} file(s), {}", done.sessions(),
-                           utf8::printable(*options.path), files, human_bytes(bytes)));
+                           utf8::visible(*options.path), files, human_bytes(bytes)));
   }
   if (missing > 0) co_return Error(Errc::io, fmt::format("{} session(s) are missing", missing));
   co_return Ok{};

@@ -123,13 +123,15 @@ Task<Status> cat(client::Client& client, std::string id, std::string path) {
   message.mutable_read_file()->set_id(std::move(id));
   message.mutable_read_file()->set_path(std::move(path));
   REEF_CO_TRY(auto stream, co_await client.open(std::move(message)));
+  Output output;
   for (;;) {
     REEF_CO_TRY(const auto answer, co_await stream.next(std::chrono::seconds(30)));
-    if (!answer) co_return Ok{};
-    const auto& data = answer->file_data().data();
-    if (std::fwrite(data.data(), 1, data.size(), stdout) != data.size())
+    if (!answer) break;
+    if (!output.write(answer->file_data().data()))
       co_return Error(Errc::io, "could not write to standard output");
   }
+  output.end();
+  co_return Ok{};
 }
 
 }  // namespace

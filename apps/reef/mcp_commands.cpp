@@ -204,12 +204,12 @@ Task<Status> watch(const Context& context, Client& client) {
     if (context.json) {
       json::array tools;
       for (const auto& tool : event.tools()) tools.push_back(json::value(tool));
-      print_line(json::write(json::object{{"time", event.timestamp()},
-                                          {"kind", word_for(event)},
-                                          {"agent", event.agent()},
-                                          {"name", event.name()},
-                                          {"tools", std::move(tools)},
-                                          {"error", event.error()}}));
+      print_json(json::object{{"time", event.timestamp()},
+                              {"kind", word_for(event)},
+                              {"agent", event.agent()},
+                              {"name", event.name()},
+                              {"tools", std::move(tools)},
+                              {"error", event.error()}});
     } else {
       auto line = fmt::format("{}  {} {} {}", event.timestamp(), shown(event.agent()),
                               shown(event.name()), word_for(event));

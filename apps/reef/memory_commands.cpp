@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "command_group.h"
 #include "memory/dump.h"
 #include "memory/operations.h"
@@ -114,7 +115,7 @@ Task<Status> recall(const Context& context, client::Client& client,
   if (found.entries().empty()) print_line("nothing found");
   for (const auto& entry : found.entries()) {
     print_entry(context, entry, fmt::format(", score {:.2f}", entry.score()));
-    const auto content = utf8::printable(entry.content());
+    const auto content = utf8::visible(entry.content());
     const auto head = utf8::prefix_chars(content, kShownChars);
     print_line(head);
     if (head.size() < content.size())
@@ -130,7 +131,7 @@ Task<Status> show(const Context& context, client::Client& client, protocol::Clie
     print_json(with_content(entry));
   } else {
     print_entry(context, entry, "");
-    print_line(utf8::printable(entry.content()));
+    print_line(utf8::visible(entry.content()));
   }
   co_return Ok{};
 }

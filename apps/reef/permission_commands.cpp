@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "command_group.h"
 
 namespace reef::cli {
@@ -67,7 +68,7 @@ Task<Status> plans(const Context& context, Client& client, std::string id) {
   for (const auto& plan : answer.plan_list().plans()) {
     if (!context.json) {
       print_line(fmt::format("# {}   ({})\n{}\n", shown(plan.name()), shown(plan.changed_at()),
-                             utf8::printable(plan.content())));
+                             utf8::visible(plan.content())));
       continue;
     }
     out.push_back(json::object{
@@ -80,7 +81,7 @@ Task<Status> plans(const Context& context, Client& client, std::string id) {
 
 Task<Status> accept(const Context& context, Client& client, protocol::ClientMessage message) {
   REEF_CO_TRY(auto stream, co_await client.open(std::move(message)));
-  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  Output output;
   std::string reply;
   protocol::StreamEnd end;
   for (;;) {
@@ -90,14 +91,12 @@ Task<Status> accept(const Context& context, Client& client, protocol::ClientMess
     if (event.has_chunk()) {
       reply += event.chunk().content();
       if (context.json) continue;
-      const auto piece =
-          terminal ? utf8::printable(event.chunk().content()) : event.chunk().content();
-      std::fwrite(piece.data(), 1, piece.size(), stdout);
+      output.write(event.chunk().content());
       std::fflush(stdout);
     } else if (event.has_ask_user()) {
       for (const auto& question : event.ask_user().questions())
         fmt::print(stderr, "{}\nIt waits for an answer; reef chat can give it.\n",
-                   utf8::printable(question.question()));
+                   utf8::visible(question.question()));
     } else if (event.has_end()) {
       end = event.end();
       break;

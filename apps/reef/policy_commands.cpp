@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "command_group.h"
 #include "node_rules.h"
 #include "policy/policy.h"
@@ -90,7 +91,7 @@ void print(const Context& context, const policy::Survey& found) {
   for (const auto& line : lines)
     print_line(fmt::format("  {:<8} {:<6} {}", line.rule, line.outcome, line.why));
   for (const auto& problem : found.problems)
-    print_line("  wrong, and not counted: " + utf8::printable(problem));
+    print_line("  wrong, and not counted: " + utf8::visible(problem));
 }
 
 Task<Status> explain(const Context& context, client::Client& client, std::string id) {

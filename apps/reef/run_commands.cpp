@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "command_group.h"
 #include "turn_view.h"
 
@@ -74,7 +75,7 @@ Task<Status> list(const Context& context, client::Client& client, std::string ag
   const auto now = SystemClock().now();
   for (const auto& one : all.questions()) {
     const auto asked = parse_iso(one.asked_at()).value_or(now);
-    print_line(fmt::format("{}  {}  {} ago", one.ask().id(), utf8::printable(one.key()),
+    print_line(fmt::format("{}  {}  {} ago", one.ask().id(), utf8::visible(one.key()),
                            short_age(asked, now)));
     for (const auto& question : one.ask().questions())
       for (const auto& line : lines_of(question)) print_line("  " + line);

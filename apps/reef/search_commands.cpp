@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "commands.h"
 
 namespace reef::cli {
@@ -138,11 +139,11 @@ std::string highlighted(const protocol::FoundItem& item, bool color) {
   for (int i = 0; color && i + 1 < item.matches_size(); i += 2) {
     const std::size_t begin = item.matches(i), end = item.matches(i + 1);
     if (begin < at || end > to || begin > end) continue;
-    marked += utf8::printable(text.substr(at, begin - at));
-    marked += kBegin + utf8::printable(text.substr(begin, end - begin)) + kEnd;
+    marked += utf8::visible(text.substr(at, begin - at));
+    marked += kBegin + utf8::visible(text.substr(begin, end - begin)) + kEnd;
     at = end;
   }
-  marked += utf8::printable(text.substr(at, to - at));
+  marked += utf8::visible(text.substr(at, to - at));
   const auto line = with_codes(utf8::single_line(marked), kBegin, kEnd);
   return (from > 0 ? "..." : "") + line + (to < text.size() || item.truncated() ? "..." : "");
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "commands.h"
 #include "session/context.h"
 #include "session/transcript.h"
@@ -101,11 +102,11 @@ void print_entry(const Context& context, const session::Entry& entry) {
     }
     if (session::is_hidden(*message)) note += ", hidden";
     head(session::role_of(*message), note);
-    print_line(utf8::printable(session::text_of(*message)));
+    print_line(utf8::visible(session::text_of(*message)));
     print_line("");
   } else if (entry.type == "compaction" || entry.type == "branch_summary") {
     head(entry.type, "");
-    print_line(utf8::printable(json::find_string(entry.body, "summary").value_or("")));
+    print_line(utf8::visible(json::find_string(entry.body, "summary").value_or("")));
     print_line("");
   }
 }
@@ -155,7 +156,9 @@ void print_tree(const session::Transcript& transcript) {
 Task<Status> show(const Context& context, client::Client& client, std::string id, View view) {
   REEF_CO_TRY(const auto found, co_await client.read_session(std::move(id)));
   if (view == View::raw) {
-    std::fwrite(found.bytes.data(), 1, found.bytes.size(), stdout);
+    Output output;
+    output.write(found.bytes);
+    output.end();
     co_return Ok{};
   }
   const session::Transcript transcript(session::read_transcript(found.bytes));

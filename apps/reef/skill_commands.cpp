@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "command_group.h"
 #include "skills/skills.h"
 
@@ -101,7 +102,7 @@ Task<Status> show(const Context& context, client::Client& client, std::string na
     for (const auto& warning : data.skill().warnings()) print_line("warning: " + shown(warning));
     print_line("");
   }
-  auto text = utf8::printable(data.content());
+  auto text = utf8::visible(data.content());
   while (text.ends_with('\n')) text.pop_back();
   print_line(text);
   co_return Ok{};

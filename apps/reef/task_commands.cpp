@@ -84,7 +84,7 @@ Task<Status> watch(const Context& context, client::Client& client) {
     if (context.json) {
       auto out = to_json(event.task());
       if (event.missed() > 0) out["missed"] = event.missed();
-      print_line(json::write(out));
+      print_json(out);
     } else {
       if (event.missed() > 0) print_line(fmt::format("... {} change(s) missed", event.missed()));
       print_line(fmt::format("{:<9} {}", event.task().state(),

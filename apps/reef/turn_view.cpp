@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
+#include "context.h"
 #include "session_view.h"
 
 namespace reef::cli {
@@ -24,7 +26,7 @@ std::size_t terminal_width() {
 }
 
 void dim_line(const std::string& text) {
-  fmt::print(stderr, "\x1b[2m{}\x1b[0m\n", text);
+  fmt::print(stderr, "\x1b[2m{}\x1b[0m\n", utf8::visible(text));
 }
 
 // The last lines of what tools say, rewritten in place until something else is shown.
@@ -58,7 +60,7 @@ class ProgressLines {
     const auto width = terminal_width() - 3;
     for (const auto& line : lines_) {
       if (line.empty()) continue;
-      const auto shown = utf8::single_line(utf8::printable(line));
+      const auto shown = utf8::single_line(utf8::visible(line));
       dim_line(fmt::format("  {}", utf8::prefix_chars(shown, width)));
       ++drawn_;
     }
@@ -145,14 +147,13 @@ class View {
   void say(const std::string& text) {
     turn_.reply += text;
     if (!live_) return;
-    const auto piece = terminal_ ? utf8::printable(text) : text;
-    std::fwrite(piece.data(), 1, piece.size(), stdout);
+    output_.write(text);
     std::fflush(stdout);
   }
 
   const bool live_;
   const bool verbose_;
-  const bool terminal_ = ::isatty(STDOUT_FILENO) == 1;
+  Output output_;
   const bool person_ = live_ && ::isatty(STDERR_FILENO) == 1;
   TurnEnd turn_;
   ProgressLines progress_;
@@ -194,7 +195,7 @@ Task<void> answer(client::Client& client, const protocol::AskUser& ask, const Pr
 
 std::vector<std::string> lines_of(const protocol::AskQuestion& question) {
   std::vector<std::string> out;
-  const auto shown = [](const std::string& text) { return utf8::printable(text); };
+  const auto shown = [](const std::string& text) { return utf8::visible(text); };
   const auto header = utf8::single_line(shown(question.header()));
   out.push_back((header.empty() ? "" : header + ": ") + shown(question.question()));
   for (int i = 0; i < question.options_size(); ++i) {

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/shield.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 
 namespace reef::runtime {
 namespace {
@@ -17,7 +18,9 @@ constexpr std::string_view kField = "permissions";
 constexpr std::string_view kOnce = "Allow once";
 constexpr std::string_view kAlways = "Always allow";
 constexpr std::string_view kDeny = "Deny";
-constexpr std::size_t kShownBytesMax = 4000;
+// What a person is asked about is shown whole, so it has an end.
+constexpr std::size_t kShownBytesMax = 128U << 10;
+constexpr std::size_t kLongLineBytes = 400;
 constexpr std::size_t kRuleBytesMax = 1024;
 
 constexpr std::pair<PermissionMode, std::string_view> kModes[] = {
@@ -49,29 +52,48 @@ ToolAnswer refused_in_safe_mode(const std::string& tool, const Intent& intent) {
       intent.reason.empty() ? fmt::format("{} may change something", tool) : intent.reason));
 }
 
-// All of it, or both ends: what is asked about must not hide behind its length.
-std::string shown_to_user(std::string_view text) {
-  const auto clean = utf8::printable(text);
-  if (clean.size() <= kShownBytesMax) return clean;
-  const auto half = kShownBytesMax / 2;
-  return fmt::format("{}\n[... {} bytes are not shown ...]\n{}", utf8::prefix(clean, half),
-                     clean.size() - 2 * half, utf8::sanitize(clean.substr(clean.size() - half)));
+// All of it, with everything in it to be seen. Of several lines each has its number before it and
+// their count stands above, so that none can pass for the question's own words or scroll away
+// unnoticed; a long one says how long it is.
+std::string shown_to_user(const std::string& head, std::string_view text) {
+  const auto clean = utf8::visible(text);
+  const auto whole = std::string_view(clean).substr(0, clean.find_last_not_of('\n') + 1);
+  const auto lines = std::count(whole.begin(), whole.end(), '\n') + 1;
+  if (lines == 1 && whole.size() <= kLongLineBytes) return fmt::format("{}:\n{}", head, whole);
+  if (lines == 1) return fmt::format("{}, one line of {} bytes:\n{}", head, whole.size(), whole);
+  auto out = fmt::format("{}, {} lines:", head, lines);
+  const auto width = std::to_string(lines).size();
+  std::size_t at = 0;
+  for (std::ptrdiff_t number = 1; number <= lines; ++number) {
+    const auto end = std::min(whole.find('\n', at), whole.size());
+    out += fmt::format("\n{:>{}} | {}", number, width, whole.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+ToolAnswer too_long_to_ask(const Intent& intent) {
+  return refused(fmt::format(
+      "Not done: this needs the user's permission, and what is asked about is shown whole: it has "
+      "{} bytes, {} are possible. Make it shorter, or put it in a file first.",
+      intent.shown.size(), kShownBytesMax));
 }
 
 Ask question_about(const std::string& tool, const Intent& intent, const Caller& caller) {
   Question question;
   question.header = "Permission";
-  question.text = fmt::format("{} wants to use {}:\n{}", utf8::excerpt(caller.agent.name),
-                              utf8::excerpt(tool), shown_to_user(intent.shown));
+  question.text = shown_to_user(
+      fmt::format("{} wants to use {}", utf8::excerpt(caller.agent.name), utf8::excerpt(tool)),
+      intent.shown);
   if (intent.effect == Effect::dangerous)
     question.text += fmt::format("\nThis may destroy what cannot be had back{}{}",
-                                 intent.reason.empty() ? "." : ": ", intent.reason);
+                                 intent.reason.empty() ? "." : ": ", utf8::visible(intent.reason));
   question.options.push_back({std::string(kOnce), "this call only"});
   if (may_last(intent))
     question.options.push_back(
         {std::string(kAlways),
          fmt::format("{}: {}, in this session", tool,
-                     utf8::printable(intent.covers.empty() ? intent.rule : intent.covers))});
+                     utf8::visible(intent.covers.empty() ? intent.rule : intent.covers))});
   question.options.push_back({std::string(kDeny), "or say what to do instead"});
   Ask ask;
   ask.questions.push_back(std::move(question));
@@ -182,6 +204,7 @@ Task<std::optional<ToolAnswer>> Permissions::ask(const std::string& tool, const 
                                                  const Caller& caller) {
   if (!caller.ask)
     co_return not_answered(Error(Errc::unsupported, "there is nobody who could be asked"));
+  if (intent.shown.size() > kShownBytesMax) co_return too_long_to_ask(intent);
   const auto answers = co_await caller.ask(question_about(tool, intent, caller));
   if (!answers) co_return not_answered(answers.error());
   const auto answer = answers->empty() ? Answer() : answers->front();

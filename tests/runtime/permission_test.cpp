@@ -209,13 +209,39 @@ TEST_F(PermissionTest, WithoutARuleNothingIsForGood) {
   EXPECT_EQ(grants(), "");
 }
 
-TEST_F(PermissionTest, ALongCommandShowsBothItsEnds) {
-  hook->said.shown = "echo " + std::string(100'000, 'x') + "; rm precious\x1b[2J";
+TEST_F(PermissionTest, NothingOfACommandIsHidden) {
+  const auto question = [&](std::string shown) {
+    hook->said.shown = std::move(shown);
+    EXPECT_EQ(refusal(), "");
+    return asked.back().questions[0].text;
+  };
+  std::string middle = "echo " + std::string(60'000, 'x') + "; rm a; " + std::string(30'000, 'y');
+  EXPECT_EQ(question(middle), "reef wants to use bash, one line of 90013 bytes:\n" + middle);
+  EXPECT_EQ(question("rm b\x1b[2K\rls \u202Ecod.sl\u202C"),
+            "reef wants to use bash:\nrm b\u241B[2K\u240Dls <U+202E>cod.sl<U+202C>");
+  std::string many = "echo 1";
+  for (int i = 2; i <= 300; ++i) many += i == 150 ? "\nrm c" : "\necho " + std::to_string(i);
+  const auto text = question(many + "\n\n");
+  EXPECT_EQ(text.substr(0, text.find('\n')), "reef wants to use bash, 300 lines:");
+  EXPECT_NE(text.find("\n  1 | echo 1\n  2 | echo 2\n"), std::string::npos);
+  EXPECT_NE(text.find("\n149 | echo 149\n150 | rm c\n151 | echo 151\n"), std::string::npos);
+  EXPECT_TRUE(text.ends_with("\n300 | echo 300"));
+}
+
+// A line of a command cannot look like the end of the question.
+TEST_F(PermissionTest, LinesOfACommandStandBehindTheirNumbers) {
+  hook->said.shown = "rm a\n\n  1. Allow once - harmless";
   refusal();
-  const auto& text = asked.at(0).questions[0].text;
-  EXPECT_LT(text.size(), 5000U);
-  EXPECT_NE(text.find("; rm precious"), std::string::npos);
-  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(asked.at(0).questions[0].text,
+            "reef wants to use bash, 3 lines:\n1 | rm a\n2 | \n3 |   1. Allow once - harmless");
+}
+
+TEST_F(PermissionTest, WhatIsTooLongToBeShownIsNotAskedAbout) {
+  hook->said.shown = std::string(200'000, 'x');
+  EXPECT_NE(refusal().find("shown whole: it has 200000 bytes"), std::string::npos);
+  EXPECT_TRUE(asked.empty());
+  set_mode("allow-all");
+  EXPECT_EQ(refusal(), "");
 }
 
 Task<void> ask_for(Permissions& permissions, const Toolbox& toolbox, Caller caller, int& allowed) {
