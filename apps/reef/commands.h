@@ -78,6 +78,7 @@ struct ImportOptions {
   bool redact = false;
   bool dry_run = false;
   bool yes = false;
+  bool keys = false;
 };
 int run_import(const Context& context, const ImportOptions& options);
 int run_backup(const Context& context, const std::string& path, bool force);

@@ -61,6 +61,7 @@ class Bar {
 struct Outcome {
   protocol::ImportEvent last;
   std::vector<protocol::ImportProblem> problems;
+  std::vector<protocol::ImportProblem> refused;
 };
 
 // Ctrl-C gives the import up; its report still comes. A second one ends the program.
@@ -84,6 +85,7 @@ Task<Result<Outcome>> follow(client::Client& client, protocol::ClientMessage mes
       co_return Error(Errc::unavailable, "the import ended early");
     const auto& event = answer->import_event();
     for (const auto& problem : event.problems()) out.problems.push_back(problem);
+    for (const auto& claim : event.refused()) out.refused.push_back(claim);
     bar.show(event);
     if (!event.last()) continue;
     out.last = event;
@@ -99,6 +101,7 @@ Task<Result<Outcome>> import_one(const Context& context, client::Client& client,
   request.set_path(std::move(path));
   request.set_redact(options.redact);
   request.set_dry_run(options.dry_run);
+  request.set_keys(options.keys);
   const auto loop = co_await boost::asio::this_coro::executor;
   boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
   TaskGroup watch(loop, "signals");
@@ -112,12 +115,19 @@ Task<Result<Outcome>> import_one(const Context& context, client::Client& client,
   co_return outcome;
 }
 
+json::array to_json(const std::vector<protocol::ImportProblem>& problems) {
+  json::array out;
+  for (const auto& problem : problems)
+    out.push_back(
+        json::object{{"path", problem.path()}, {"line", problem.line()}, {"why", problem.why()}});
+  return out;
+}
+
 json::object to_json(const std::string& kind, const std::string& path, const Outcome& outcome) {
   const auto& counts = outcome.last.counts();
-  json::array problems;
-  for (const auto& problem : outcome.problems)
-    problems.push_back(
-        json::object{{"path", problem.path()}, {"line", problem.line()}, {"why", problem.why()}});
+  json::array directories;
+  for (const auto& one : outcome.last.directories())
+    directories.push_back(json::object{{"path", one.path()}, {"sessions", one.sessions()}});
   json::object out{{"kind", kind},
                    {"path", utf8::sanitize(path)},
                    {"sessions", counts.sessions()},
@@ -128,11 +138,27 @@ json::object to_json(const std::string& kind, const std::string& path, const Out
                    {"bytes", counts.bytes()},
                    {"definitions", counts.definitions()},
                    {"redacted", counts.redacted()},
-                   {"problems", std::move(problems)}};
+                   {"leftOut", to_json(outcome.refused)},
+                   {"directories", std::move(directories)},
+                   {"problems", to_json(outcome.problems)}};
   if (outcome.last.cancelled()) out["cancelled"] = true;
   if (outcome.last.problems_left_out() > 0)
     out["problemsLeftOut"] = outcome.last.problems_left_out();
   return out;
+}
+
+void print_places(const std::string& heading, const std::vector<protocol::ImportProblem>& problems,
+                  std::size_t total) {
+  if (total == 0) return;
+  print_line(heading);
+  for (std::size_t i = 0; i < std::min(problems.size(), kProblemsShown); ++i) {
+    const auto& problem = problems[i];
+    const auto place =
+        problem.line() > 0 ? fmt::format("{}:{}", problem.path(), problem.line()) : problem.path();
+    print_line(fmt::format("  {}: {}", shown(place), shown(problem.why())));
+  }
+  if (total > kProblemsShown)
+    print_line(fmt::format("  and {} more; --json tells them", total - kProblemsShown));
 }
 
 void print_outcome(const ImportOptions& options, const std::string& kind, const std::string& path,
@@ -145,17 +171,19 @@ void print_outcome(const ImportOptions& options, const std::string& kind, const 
   if (counts.definitions() > 0) line += fmt::format(", {} definition(s)", counts.definitions());
   if (options.redact) line += fmt::format("; {} secret(s) masked", counts.redacted());
   print_line(line);
-  const auto total = outcome.problems.size() + outcome.last.problems_left_out();
-  if (total == 0) return;
-  print_line(fmt::format("{} problem(s):", total));
-  for (std::size_t i = 0; i < std::min(outcome.problems.size(), kProblemsShown); ++i) {
-    const auto& problem = outcome.problems[i];
-    const auto place =
-        problem.line() > 0 ? fmt::format("{}:{}", problem.path(), problem.line()) : problem.path();
-    print_line(fmt::format("  {}: {}", shown(place), shown(problem.why())));
+  if (outcome.last.directories_size() > 0) {
+    print_line("their commands will run in:");
+    const auto& all = outcome.last.directories();
+    for (int i = 0; i < std::min<int>(all.size(), kProblemsShown); ++i)
+      print_line(fmt::format("  {}  {} session(s)", shown(all[i].path()), all[i].sessions()));
+    if (all.size() > static_cast<int>(kProblemsShown))
+      print_line(fmt::format("  and {} more; --json tells them",
+                             static_cast<std::size_t>(all.size()) - kProblemsShown));
   }
-  if (total > kProblemsShown)
-    print_line(fmt::format("  and {} more; --json tells them", total - kProblemsShown));
+  print_places(fmt::format("{} claim(s) of files left out:", outcome.refused.size()),
+               outcome.refused, outcome.refused.size());
+  const auto total = outcome.problems.size() + outcome.last.problems_left_out();
+  print_places(fmt::format("{} problem(s):", total), outcome.problems, total);
 }
 
 Status ended(const Outcome& outcome) {

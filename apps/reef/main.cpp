@@ -410,6 +410,8 @@ int main(int argc, char** argv) {
   import_command->add_option("PATH", importing.path, "Where they lie; not with auto");
   import_command->add_flag("--redact", importing.redact, "Mask keys, tokens and passwords");
   import_command->add_flag("--dry-run", importing.dry_run, "Only look; write nothing");
+  import_command->add_flag("--keys", importing.keys,
+                           "Bind also the keys the sessions' own files name");
   import_command->add_flag("--yes", importing.yes, "Do not ask (auto)");
 
   SearchOptions searching;

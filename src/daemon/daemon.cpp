@@ -115,7 +115,10 @@ class Daemon {
             io.get_executor(), files_, pool_, sessions_, store_, random_, home_.root,
             [this](exchange::Definition d) { return keep_definition(definitions_, std::move(d)); },
             [this](exchange::Definition d) { return keep_archive(memories_, std::move(d)); },
-            [this] { return recall_.hold(); }}),
+            [this] { return recall_.hold(); },
+            [this](const std::string& agent, const std::string& sender, const std::string& key) {
+              return own_mode(agent, sender, key);
+            }}),
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         model_lists_(io.get_executor()),
         node_{runtime_,
@@ -305,6 +308,16 @@ class Daemon {
   }
 
   // Of the model that speaks in the caller's session; 0: not known.
+  // Of a session that says nothing itself, for imports: an agent that is yet to come has the modes
+  // agents have.
+  std::string own_mode(const std::string& agent, const std::string& sender,
+                       const std::string& key) {
+    const auto found = runtime_.setup().find(agent);
+    const auto local = runtime::is_local(sender, key);
+    const runtime::Agent fresh;
+    const auto& own = found ? *found : fresh;
+    return std::string(runtime::name_of(local ? own.permission_mode : own.remote_permission_mode));
+  }
   std::int64_t context_window(const runtime::Caller& caller) {
     const auto model = runtime::model_for(sessions_.find(caller.session), caller.agent);
     const auto route = runtime_.setup().providers.route(model);

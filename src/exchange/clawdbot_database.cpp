@@ -236,6 +236,7 @@ Status read_clawdbot_database(Files& files, const std::string& path, const std::
     if (!row || !*row) break;
     const std::string session(text_at(rows->get(), 0));
     Head head;
+    head.of_store = true;
     head.id = utf8::sanitize(session);
     head.origin = fmt::format("clawdbot:{}:{}", agent, head.id);
     head.mark = fmt::format("{}-{}-{}", text_at(rows->get(), 1), text_at(rows->get(), 2),

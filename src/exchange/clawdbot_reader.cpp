@@ -125,8 +125,9 @@ Store read_store(Files& files, const std::string& path, Intake& intake) {
 }
 
 Status read_one(Files& files, const std::string& path, const std::string& agent,
-                const FileName& name, const ClawdbotEntry* entry, Intake& intake) {
+                const FileName& name, const ClawdbotEntry* entry, bool of_store, Intake& intake) {
   Head head;
+  head.of_store = of_store;
   head.id = name.session;
   head.origin = fmt::format("clawdbot:{}:{}", agent, name.session);
   head.meta = clawdbot_meta(agent, entry ? *entry : ClawdbotEntry{});
@@ -155,7 +156,7 @@ Status read_sessions(Files& files, const std::string& folder, const std::string&
     seen[name] = true;
     const auto entry = store.find(name);
     REEF_CHECK(read_one(files, path, agent, *file, entry == store.end() ? nullptr : &entry->second,
-                        intake));
+                        true, intake));
   }
   const bool database = is_there(files, parent_path(folder) + "/agent/" + std::string(kDatabase));
   for (const auto& [name, entry] : store)
@@ -227,7 +228,7 @@ Status read_clawdbot(Files& files, const std::string& path, Intake& intake) {
     const auto entry = store.find(name);
     return read_one(files, path, agent,
                     parse_name(name).value_or(FileName{utf8::sanitize(name), {}}),
-                    entry == store.end() ? nullptr : &entry->second, intake);
+                    entry == store.end() ? nullptr : &entry->second, false, intake);
   }
   if (is_directory(files, path + "/agents")) {
     REEF_TRY(const auto agents, files.list(path + "/agents"));

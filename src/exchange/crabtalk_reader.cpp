@@ -37,7 +37,8 @@ struct Kept {
   std::string path;
   std::string name;
   bool folder = false;
-  bool newest = true;  // of its pair, so that the pair's key is its own
+  bool newest = true;    // of its pair, so that the pair's key is its own
+  bool of_store = true;  // the folder of all of them was named
 };
 
 bool is_meta_line(const json::object& line) {
@@ -87,6 +88,7 @@ Head Reader::head_of(const Kept& kept, json::object& meta, TimePoint modified) {
     std::string sender(json::find_string(meta, "created_by").value_or(slug ? slug->sender : ""));
     if (session::check_agent_name(agent)) head.meta["agent"] = agent;
     if (session::check_sender(sender)) head.meta["sender"] = sender;
+    head.of_store = kept.of_store;
     if (kept.newest)
       if (const auto key = session::Key::of_pair(agent, sender)) head.meta["key"] = key->text();
   }
@@ -331,9 +333,10 @@ Status read_crabtalk(Files& files, const std::string& path, Intake& intake) {
   const std::string name(base_name(path));
   if (!stat.directory)
     return Reader(files, intake, parent_path(parent_path(path)))
-        .read(Kept{path, stem(name), false});
+        .read(Kept{path, stem(name), false, true, false});
   if (is_conversation(files, path))
-    return Reader(files, intake, parent_path(parent_path(path))).read(Kept{path, name, true});
+    return Reader(files, intake, parent_path(parent_path(path)))
+        .read(Kept{path, name, true, true, false});
 
   const bool whole = is_directory(files, path + "/sessions") ||
                      is_there(files, path + "/local/settings.toml") ||

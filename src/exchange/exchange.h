@@ -9,7 +9,7 @@
 //   formats.h    find_format                            everything that can be written
 //   redact.h     masks secrets on the way in
 //   source.h, feed.h, content.h                         what the readers share
-//   staging.h, definitions.h, import_job.h              what the importer is made of
+//   staging.h, definitions.h, import_job.h, trust.h     what the importer is made of
 //   spool.h, tar.h                                      what exports and backups are made of
 //   formats.h    make_writer                every format sessions can be written in
 //   crabtalk.h   read_crabtalk, its writer  CrabTalk
@@ -51,6 +51,9 @@ struct Head {
   TimePoint created;
   std::string cwd;
   json::object meta;  // fields of session/metadata.h and key, agent, sender
+  // Its key and model are those of the store somebody named, not words of the session's own file:
+  // whoever imports a store wants its conversations to go on.
+  bool of_store = false;
 };
 
 // Something that is not a session: an agent, a prompt, a status, a label, a subscription, a cron.

@@ -79,6 +79,12 @@ std::vector<Problem> Import::take_problems() {
 std::uint64_t Import::problems_left_out() const {
   return job_->problems_left_out();
 }
+std::vector<Problem> Import::take_refused() {
+  return job_->take_refused();
+}
+std::vector<ImportDirectory> Import::directories() const {
+  return job_->directories();
+}
 bool Import::agents_came() const {
   return job_->agents_came;
 }

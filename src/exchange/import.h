@@ -28,6 +28,7 @@ struct ImportRequest {
   std::string path;  // absolute
   bool redact = false;
   bool dry_run = false;
+  bool keys = false;  // also those that stand in the sessions' own files are bound
 };
 
 struct ImportCounts {
@@ -56,6 +57,15 @@ struct ImportHouse {
   Keeper remember = nullptr;  // archives, whose agent is in the body
   // Asked when an import begins: work in the background rests as long as the token lives.
   std::function<std::shared_ptr<void>()> quiet = nullptr;
+  // The permission mode of a session that says nothing itself: agent, sender, key.
+  std::function<std::string(const std::string&, const std::string&, const std::string&)> own_mode =
+      nullptr;
+};
+
+// Where sessions that came in will work.
+struct ImportDirectory {
+  std::string path;
+  std::uint64_t sessions = 0;
 };
 
 class ImportJob;
@@ -77,6 +87,9 @@ class Import {
   std::vector<Problem> take_problems();
   // How many more there were than are kept.
   std::uint64_t problems_left_out() const;
+  // What files claimed and did not get, since the last call.
+  std::vector<Problem> take_refused();
+  std::vector<ImportDirectory> directories() const;
   // Definitions that need the configuration to be read again.
   bool agents_came() const;
   // Returns when it is done, or at the deadline.

@@ -19,6 +19,7 @@ constexpr std::size_t kWaitingMax = 512;
 constexpr std::uint64_t kWaitingBytesMax = 32U << 20;
 constexpr std::size_t kProblemsMax = 10'000;
 constexpr std::size_t kMarksMax = 8;
+constexpr std::size_t kDirectoriesMax = 1'000;
 constexpr unsigned kIdAttemptsMax = 10'000;
 
 std::string claim_of(const Head& head) {
@@ -281,7 +282,7 @@ Result<bool> ImportJob::give(const Keeper& keeper, Definition definition) {
   return ask<Result<bool>>([&] { return keeper(std::move(definition)); });
 }
 
-void ImportJob::problem(Problem problem) {
+void ImportJob::note(Problem problem, std::vector<Problem>& where) {
   problem.path = utf8::sanitize(problem.path);
   problem.why = utf8::sanitize(problem.why);
   const auto hash = hash_of(fmt::format("{}\n{}\n{}", problem.path, problem.line, problem.why));
@@ -289,13 +290,47 @@ void ImportJob::problem(Problem problem) {
   if (problems_seen_.size() >= kProblemsMax) {
     ++problems_left_out_;
   } else if (problems_seen_.insert(hash).second) {
-    problems_.push_back(std::move(problem));
+    where.push_back(std::move(problem));
   }
+}
+
+void ImportJob::problem(Problem problem) {
+  note(std::move(problem), problems_);
+}
+
+void ImportJob::refused(Problem problem) {
+  note(std::move(problem), refused_);
+}
+
+void ImportJob::works_in(const std::string& directory) {
+  if (directory.empty()) return;
+  const auto shown = utf8::sanitize(directory);
+  const std::lock_guard lock(problems_mutex_);
+  if (directories_.size() < kDirectoriesMax || directories_.contains(shown)) ++directories_[shown];
+}
+
+std::string ImportJob::own_mode(const std::string& agent, const std::string& sender,
+                                const std::string& key) {
+  if (!house_.own_mode) return "safe";
+  return ask<std::string>(
+      [&]() -> Task<std::string> { co_return house_.own_mode(agent, sender, key); });
 }
 
 std::vector<Problem> ImportJob::take_problems() {
   const std::lock_guard lock(problems_mutex_);
   return std::exchange(problems_, {});
+}
+
+std::vector<Problem> ImportJob::take_refused() {
+  const std::lock_guard lock(problems_mutex_);
+  return std::exchange(refused_, {});
+}
+
+std::vector<ImportDirectory> ImportJob::directories() const {
+  const std::lock_guard lock(problems_mutex_);
+  std::vector<ImportDirectory> out;
+  for (const auto& [path, count] : directories_) out.push_back({path, count});
+  return out;
 }
 
 std::uint64_t ImportJob::problems_left_out() const {

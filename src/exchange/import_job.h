@@ -2,6 +2,7 @@
 #pragma once
 
 #include <future>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -53,6 +54,11 @@ class ImportJob {
   // Hands it to the one who keeps it.
   Result<bool> give(const Keeper& keeper, Definition definition);
   void problem(Problem problem);
+  // What a file claimed and did not get.
+  void refused(Problem problem);
+  void works_in(const std::string& directory);
+  // Of a session that says nothing itself.
+  std::string own_mode(const std::string& agent, const std::string& sender, const std::string& key);
 
   ImportHouse& house() { return house_; }
   std::string staging_folder();
@@ -70,6 +76,8 @@ class ImportJob {
   Notify& changed() { return changed_; }
   std::vector<Problem> take_problems();
   std::uint64_t problems_left_out() const;
+  std::vector<Problem> take_refused();
+  std::vector<ImportDirectory> directories() const;
 
  private:
   // Runs the task on the loop and waits for its end.
@@ -97,16 +105,19 @@ class ImportJob {
   bool is_batch() const;
   Status work();
   Status find_trashed();
+  void note(Problem problem, std::vector<Problem>& where);
 
   ImportHouse& house_;
   std::atomic<bool> cancelled_ = false;
   std::atomic<std::uint64_t> folders_ = 0;
   std::mutex definitions_mutex_;  // one definition file is written at a time
 
-  mutable std::mutex problems_mutex_;  // protects the next four
+  mutable std::mutex problems_mutex_;  // protects the next six
   std::vector<Problem> problems_;
   std::unordered_set<std::uint64_t> problems_seen_;
   std::uint64_t problems_left_out_ = 0;
+  std::vector<Problem> refused_;
+  std::map<std::string, std::uint64_t> directories_;
 
   // ---- loop thread ----
   struct Waiting {

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "exchange/definitions.h"
 #include "exchange/source.h"
+#include "exchange/trust.h"
 #include "session/metadata.h"
 
 namespace reef::exchange {
@@ -25,10 +26,6 @@ constexpr std::uint64_t kWholeFileBytesMax = 8U << 20;
 constexpr std::size_t kOtherMetaBytesMax = 4096;
 constexpr std::size_t kMetaTextBytesMax = 1024;
 constexpr int kTreeDepthMax = 16;
-
-// What an import says of itself; others may not.
-constexpr std::string_view kOwnFields[] = {"source",      "origin",  "originMark", "originMarks",
-                                           "originAside", "boundAt", "forkedFrom", "permissions"};
 
 bool is_conversation(const Entry& entry) {
   for (const auto type :
@@ -119,7 +116,7 @@ struct StagedIntake::Open {
   Head head;
   session::SessionId id;
   json::object meta;      // of the head, and what was learned
-  std::string key;        // the one it names itself, in entries of ours
+  Claims claims;          // of the head and of entries of ours
   std::string parent_id;  // the session it was forked from
   session::Row row;       // folded on the way; of a fresh one
   std::optional<session::EntryId> last;
@@ -171,6 +168,14 @@ Result<bool> StagedIntake::begin(Head head) {
   if (decision.what == Decision::What::unchanged) return false;
   open_ = std::make_unique<Open>(std::move(head), *decision.id);
   open_->meta = open_->head.meta;
+  // Words that are none of ours are set aside as `imported`, later; they do nothing.
+  json::object claimed;
+  for (const auto* field : {"key", "permissionMode", "modelOverride", "policy"})
+    if (auto* value = open_->meta.if_contains(field)) {
+      claimed[field] = std::move(*value);
+      open_->meta.erase(field);
+    }
+  keep_harmless(claimed, open_->claims);
   Status begun = Ok{};
   if (decision.what == Decision::What::known) {
     begun = begin_known(*open_, std::move(decision));
@@ -266,9 +271,10 @@ Status StagedIntake::entry(Entry entry, std::string_view line) {
   // Sessions of ours that come back: what binds them is decided here.
   if (session::meta_of(entry)) {
     auto& data = entry.body["data"].get_object();
-    if (const auto key = json::find_string(data, "key")) open.key = std::string(*key);
-    data.erase("key");
-    for (const auto field : kOwnFields) data.erase(field);
+    keep_harmless(data, open.claims);
+    // Metadata that is set here stays.
+    if (open.known)
+      for (const auto& [field, value] : open.before) data.erase(field);
     line = {};
   }
   if (job_.request.redact) {
@@ -362,6 +368,7 @@ json::object StagedIntake::meta_of_import() {
   // What has no place of its own here.
   if (!other.empty() && json::write(other).size() <= kOtherMetaBytesMax)
     out["imported"] = std::move(other);
+  settle_claims(out);
   out["source"] = name_of(job_.request.kind);
   out["origin"] = open.head.origin;
   const auto* unfinished = open.meta.if_contains("originMark");
@@ -369,6 +376,58 @@ json::object StagedIntake::meta_of_import() {
   if (!open.other_marks.empty()) out["originMarks"] = open.other_marks;
   if (!open.parent_id.empty()) out["forkedFrom"] = open.parent_id;
   return out;
+}
+
+// A fact as it will stand, from the head or from entries of ours.
+std::string StagedIntake::fact(std::string_view name) const {
+  const auto& open = *open_;
+  const auto& there = open.known ? open.before : open.row.meta;
+  const auto own = json::find_string(open.meta, name);
+  return std::string(own ? *own : json::find_string(there, name).value_or(""));
+}
+
+void StagedIntake::settle_claims(json::object& out) {
+  auto& open = *open_;
+  auto& claims = open.claims;
+  const auto refuse = [&](std::string why) {
+    job_.refused(Problem{open.head.path, 0, std::move(why)});
+  };
+  const auto is_set = [&](std::string_view name) {
+    return open.known && open.before.contains(name);
+  };
+  if (!claims.mode.empty() && !is_set("permissionMode")) {
+    const auto key = open.known                                ? fact("key")
+                     : open.head.of_store || job_.request.keys ? claims.key
+                                                               : std::string();
+    auto agent = fact("agent");
+    if (const auto parsed = session::Key::parse(key); parsed && agent.empty())
+      if (const auto pair = parsed->pair()) agent = pair->first;
+    const auto own = job_.own_mode(agent, fact("sender"), key);
+    if (is_no_wider(claims.mode, own)) {
+      out["permissionMode"] = claims.mode;
+    } else {
+      refuse(fmt::format("permission mode {}: the agent's own is {}; reef mode sets another",
+                         utf8::excerpt(claims.mode, 40), own));
+    }
+  }
+  if (!claims.model.empty() && !is_set("modelOverride")) {
+    const json::object patch{{"modelOverride", claims.model}};
+    if (open.head.of_store && session::check_patch(patch)) {
+      out["modelOverride"] = claims.model;
+    } else {
+      refuse(fmt::format("model {}: reef set ID modelOverride=... chooses one",
+                         utf8::excerpt(claims.model, 100)));
+    }
+  }
+  if (!claims.key.empty() && !open.head.of_store && !job_.request.keys) {
+    if (!open.known) refuse(fmt::format("key {}: --keys takes it", utf8::excerpt(claims.key, 200)));
+    claims.key.clear();
+  }
+  if (!claims.rest.empty()) {
+    std::string names;
+    for (const auto& name : claims.rest) names += (names.empty() ? "" : ", ") + name;
+    refuse("fields that allow or start something: " + utf8::excerpt(names, 400));
+  }
 }
 
 std::string StagedIntake::title() {
@@ -390,9 +449,8 @@ Status StagedIntake::end_fresh() {
   if (const auto name = title(); !name.empty() && open.row.name() != name)
     REEF_CHECK(follow("name", session::Draft{"session_info", json::object{{"name", name}}}));
   auto meta = meta_of_import();
-  if (const auto named = json::find_string(open.meta, "key")) open.key = std::string(*named);
-  if (!open.key.empty()) {
-    if (const auto key = session::Key::parse(open.key)) {
+  if (!open.claims.key.empty()) {
+    if (const auto key = session::Key::parse(open.claims.key)) {
       meta["key"] = key->text();
       meta["boundAt"] = job_.bind(*key, open.row.updated);
       if (const auto pair = key->pair()) {
@@ -406,6 +464,8 @@ Status StagedIntake::end_fresh() {
   REEF_CHECK(follow("import", session::draft_meta(std::move(meta))));
   REEF_CHECK(flush_lines());
   open.row.bytes = open.written;
+  const std::string chosen(open.row.text("workingDirectory"));
+  job_.works_in(chosen.empty() ? open.row.cwd : chosen);
   if (job_.request.dry_run) {
     ++job_.added;
     job_.release(open.head.origin);

@@ -44,6 +44,9 @@ class StagedIntake final : public Intake {
   Status end_fresh();
   // What is said of the session at its end; the key aside.
   json::object meta_of_import();
+  // What the source claimed of it: into the metadata what may be, the rest into the report.
+  void settle_claims(json::object& out);
+  std::string fact(std::string_view name) const;
   std::string title();
   struct Spot {
     std::string path;    // relative to the session's folder

@@ -24,6 +24,18 @@ void fill(protocol::ImportCounts& out, const exchange::ImportCounts& counts) {
   out.set_redacted(counts.redacted);
 }
 
+void move_piece(std::vector<exchange::Problem>& from,
+                google::protobuf::RepeatedPtrField<protocol::ImportProblem>& to) {
+  const auto count = std::min(from.size(), kProblemsPerMessage);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto& out = *to.Add();
+    out.set_path(from[i].path);
+    out.set_line(from[i].line);
+    out.set_why(from[i].why);
+  }
+  from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
 // How far it is, now and then; at the end what came of it. Whoever leaves gives it up.
 class ImportStream final : public protocol::MessageStream {
  public:
@@ -37,25 +49,20 @@ class ImportStream final : public protocol::MessageStream {
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (told_) co_return std::nullopt;
-    if (problems_.empty()) {
+    if (problems_.empty() && refused_.empty()) {
       co_await import_.wait(std::chrono::steady_clock::now() + kProgressStep);
       problems_ = import_.take_problems();
+      refused_ = import_.take_refused();
     }
     protocol::ServerMessage message;
     auto& event = *message.mutable_import_event();
     // In pieces: there may be thousands.
-    const auto count = std::min(problems_.size(), kProblemsPerMessage);
-    for (std::size_t i = 0; i < count; ++i) {
-      auto& out = *event.add_problems();
-      out.set_path(problems_[i].path);
-      out.set_line(problems_[i].line);
-      out.set_why(problems_[i].why);
-    }
-    problems_.erase(problems_.begin(), problems_.begin() + static_cast<std::ptrdiff_t>(count));
+    move_piece(problems_, *event.mutable_problems());
+    move_piece(refused_, *event.mutable_refused());
     fill(*event.mutable_counts(), import_.counts());
     event.set_bytes_total(import_.bytes_total());
     tell_task();
-    if (!import_.done() || !problems_.empty()) co_return message;
+    if (!import_.done() || !problems_.empty() || !refused_.empty()) co_return message;
 
     told_ = true;
     const auto& outcome = import_.outcome();
@@ -73,6 +80,11 @@ class ImportStream final : public protocol::MessageStream {
     event.set_last(true);
     event.set_cancelled(!outcome);
     event.set_problems_left_out(import_.problems_left_out());
+    for (const auto& directory : import_.directories()) {
+      auto& out = *event.add_directories();
+      out.set_path(directory.path);
+      out.set_sessions(directory.sessions);
+    }
     co_return message;
   }
 
@@ -97,6 +109,7 @@ class ImportStream final : public protocol::MessageStream {
   exchange::Import import_;
   std::unique_ptr<runtime::Tasks::Entry> task_;
   std::vector<exchange::Problem> problems_;
+  std::vector<exchange::Problem> refused_;
   bool told_ = false;
 };
 
@@ -126,7 +139,8 @@ protocol::Answer answer_import(Node& node, const protocol::ImportSessions& reque
     return protocol::answer_with(
         Error(Errc::invalid, fmt::format("'{}' is none of: crabtalk, craft, clawdbot, pi",
                                          utf8::excerpt(request.kind()))));
-  exchange::ImportRequest wanted{*kind, request.path(), request.redact(), request.dry_run()};
+  exchange::ImportRequest wanted{*kind, request.path(), request.redact(), request.dry_run(),
+                                 request.keys()};
   auto import = node.imports.start(std::move(wanted));
   if (!import) return protocol::answer_with(import.error());
   return std::make_unique<ImportStream>(
