@@ -24,7 +24,8 @@ using namespace reef;
 using component::ToolAnswer;
 
 constexpr std::chrono::minutes kTurnPatience{30};
-constexpr std::chrono::hours kLongestNap{1};
+// The file may be changed by somebody else (an import, an editor), the clock put forward.
+constexpr std::chrono::seconds kLongestNap{2};
 
 struct House {
   cron::Jobs jobs;
@@ -41,6 +42,8 @@ ToolAnswer refused(const Error& error) {
 }
 
 Task<ToolAnswer> list(House& house, json::object) {
+  if (const auto looked = house.jobs.look(std::time(nullptr)); !looked)
+    co_return refused(looked.error());
   json::array jobs;
   std::string text;
   for (const auto& [name, job] : house.jobs.all()) {
@@ -59,6 +62,8 @@ Task<ToolAnswer> list(House& house, json::object) {
 }
 
 Task<ToolAnswer> add(House& house, json::object arguments) {
+  if (const auto looked = house.jobs.look(std::time(nullptr)); !looked)
+    co_return refused(looked.error());
   const auto text = [&](std::string_view key) {
     return std::string(json::find_string(arguments, key).value_or(""));
   };
@@ -72,6 +77,8 @@ Task<ToolAnswer> add(House& house, json::object arguments) {
 }
 
 Task<ToolAnswer> remove(House& house, json::object arguments) {
+  if (const auto looked = house.jobs.look(std::time(nullptr)); !looked)
+    co_return refused(looked.error());
   const std::string name(json::find_string(arguments, "name").value_or(""));
   const auto removed = house.jobs.remove(name);
   if (!removed) co_return refused(removed.error());
@@ -123,9 +130,10 @@ Task<void> fire(House& house, std::string name) {
   if (found == house.jobs.all().end()) co_return;
   client::Turn turn;
   turn.agent = found->second.agent;
-  turn.sender = "cron:" + name;
   turn.content = found->second.message;
-  turn.key = "cron:" + name;
+  // One that came with a sender goes on in that sender's conversation.
+  turn.sender = found->second.sender;
+  if (turn.sender.empty()) turn.key = turn.sender = "cron:" + name;
   const auto loop = co_await boost::asio::this_coro::executor;
   client::Endpoint endpoint;
   endpoint.unix_path = house.home.socket();
@@ -137,6 +145,9 @@ Task<void> fire(House& house, std::string name) {
   client.close();
   if (!said) log::warn("cron: job {}: {}", name, said.error().what);
   house.jobs.note(name, said ? std::string() : said.error().what);
+  if (said)
+    if (const auto gone = house.jobs.said(name); !gone)
+      log::warn("cron: job {}: {}", name, gone.error().what);
 }
 
 Task<void> keep_time(House& house) {
@@ -145,9 +156,13 @@ Task<void> keep_time(House& house) {
   TaskGroup firing(loop, "jobs");
   for (;;) {
     const auto now = std::time(nullptr);
-    for (auto& name : house.jobs.take_due(now)) firing.spawn(fire(house, std::move(name)));
+    if (const auto looked = house.jobs.look(now); !looked)
+      log::warn("cron: {}; the jobs stay as they were", looked.error().what);
+    for (auto& name : house.jobs.take_due(now)) {
+      if (is_quiet(house.jobs.all().at(name), now)) continue;
+      firing.spawn(fire(house, std::move(name)));
+    }
     const auto next = house.jobs.next();
-    // A clock that is put forward is noticed within the hour.
     const auto nap =
         next ? std::min<std::chrono::seconds>(kLongestNap, std::chrono::seconds(*next - now))
              : std::chrono::seconds(kLongestNap);

@@ -114,8 +114,11 @@ Result<Schedule> Schedule::parse(std::string_view text) {
     REEF_TRY(out.every_, read_interval(text.substr(kEvery.size())));
     return out;
   }
+  constexpr std::string_view kUtc = "UTC ";
+  out.utc_ = text.starts_with(kUtc);
+  const auto rest = out.utc_ ? text.substr(kUtc.size()) : text;
   std::vector<std::string_view> fields;
-  for (const auto field : split(spelled_out(text), ' '))
+  for (const auto field : split(spelled_out(rest), ' '))
     if (!field.empty()) fields.push_back(field);
   if (fields.size() != 5)
     return Error(
@@ -142,14 +145,23 @@ bool Schedule::on_day(const std::tm& local) const {
   return day || weekday;
 }
 
+std::tm Schedule::broken_down(std::time_t at) const {
+  std::tm out = {};
+  if (utc_) {
+    ::gmtime_r(&at, &out);
+  } else {
+    ::localtime_r(&at, &out);
+  }
+  return out;
+}
+
 std::optional<std::time_t> Schedule::next(std::time_t after) const {
   if (every_ > 0) return after + every_;
   const auto end = after + kHorizon;
   // Minute by minute of real time, so that a clock put forward or back is no special case; days
   // and hours that do not fit are passed in one step.
   for (auto at = after - after % kMinute + kMinute; at < end;) {
-    std::tm local = {};
-    ::localtime_r(&at, &local);
+    const auto local = broken_down(at);
     if (!on_day(local)) {
       at += (60 - local.tm_min) * kMinute + (local.tm_hour < 22 ? (22 - local.tm_hour) * kHour : 0);
     } else if (!hours_.test(static_cast<std::size_t>(local.tm_hour))) {

@@ -13,7 +13,8 @@
 namespace reef::cron {
 
 // "*/5 9-17 * * 1-5" (minute, hour, day of month, month, day of week with 0 or 7 for Sunday),
-// "@hourly", "@daily", "@weekly", "@monthly", or "@every 90s" (s, m, h, d).
+// "@hourly", "@daily", "@weekly", "@monthly", or "@every 90s" (s, m, h, d). "UTC " before the
+// fields makes them UTC.
 class Schedule {
  public:
   // Errors name the field.
@@ -25,6 +26,7 @@ class Schedule {
 
  private:
   bool on_day(const std::tm& local) const;
+  std::tm broken_down(std::time_t at) const;
 
   std::string text_;
   std::time_t every_ = 0;  // seconds; 0: by the fields below
@@ -33,7 +35,7 @@ class Schedule {
   std::bitset<32> days_;
   std::bitset<13> months_;
   std::bitset<7> weekdays_;
-  bool any_day_ = false, any_weekday_ = false;
+  bool any_day_ = false, any_weekday_ = false, utc_ = false;
 };
 
 }  // namespace reef::cron

@@ -114,7 +114,8 @@ class Daemon {
         importer_(exchange::ImportHouse{
             io.get_executor(), files_, pool_, sessions_, store_, random_, home_.root,
             [this](exchange::Definition d) { return keep_definition(definitions_, std::move(d)); },
-            [this](exchange::Definition d) { return keep_archive(memories_, std::move(d)); },
+            [this](exchange::Definition d) { return remember(std::move(d)); },
+            [this](exchange::Definition d) { return subscribe(std::move(d)); },
             [this] { return recall_.hold(); },
             [this](const std::string& agent, const std::string& sender, const std::string& key) {
               return own_mode(agent, sender, key);
@@ -308,6 +309,31 @@ class Daemon {
   }
 
   // Of the model that speaks in the caller's session; 0: not known.
+  // `crab` is the default agent, unless there is one of that name.
+  Task<Result<bool>> remember(exchange::Definition entry) {
+    const std::string agent(json::find_string(entry.body, "agent").value_or(""));
+    const bool comes = json::find_bool(entry.body, "agent_comes").value_or(false);
+    if (agent == "crab" && !comes && !runtime_.setup().agents.contains(agent))
+      entry.body["agent"] = runtime_.setup().default_agent;
+    co_return co_await keep_archive(memories_, std::move(entry));
+  }
+  Task<Result<bool>> subscribe(exchange::Definition entry) {
+    const auto text = [&](std::string_view name) {
+      return std::string(json::find_string(entry.body, name).value_or(""));
+    };
+    const auto source = text("source"), agent = text("target_agent");
+    for (const auto& known : bus_.list())
+      if (known.source == source && known.target_agent == agent) co_return false;
+    const bool once = json::find_bool(entry.body, "once").value_or(false);
+    auto done = co_await bus_.subscribe(source, agent, once);
+    if (!done && done.error().code == Errc::not_found) {
+      // It may have come with the same import.
+      REEF_CO_CHECK(co_await reload_agents());
+      done = co_await bus_.subscribe(source, agent, once);
+    }
+    if (!done) co_return std::move(done).error();
+    co_return true;
+  }
   // Of a session that says nothing itself, for imports: an agent that is yet to come has the modes
   // agents have.
   std::string own_mode(const std::string& agent, const std::string& sender,

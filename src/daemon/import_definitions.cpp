@@ -82,10 +82,15 @@ Task<Result<bool>> keep_archive(memory::Memories& memories, exchange::Definition
     co_return Error(Errc::conflict, fmt::format("the memory has another '{}'", archive.name));
   }
   const auto created = json::find_int(archive.body, "created_at").value_or(0);
-  memory::Add add{archive.name,
-                  archive.text,
-                  {},
-                  memory::Kind::archive,
+  const bool note = archive.kind == exchange::Definition::Kind::note;
+  std::vector<std::string> aliases;
+  if (const auto* list = json::find_array(archive.body, "aliases"))
+    for (const auto& alias : *list)
+      // One that is somebody's already leads there.
+      if (alias.is_string() && !contents->find(alias.get_string()))
+        aliases.emplace_back(alias.get_string());
+  memory::Add add{archive.name, archive.text, std::move(aliases),
+                  note ? memory::Kind::note : memory::Kind::archive,
                   static_cast<std::uint64_t>(std::max<std::int64_t>(0, created))};
   REEF_CO_CHECK(co_await memory->apply(std::move(add)));
   co_return true;

@@ -12,8 +12,8 @@ namespace reef::daemon {
 Task<Result<bool>> keep_definition(organise::Definitions& definitions,
                                    exchange::Definition definition);
 
-// An archive, into the memory of its agent. False when it is there; conflict when something else
-// has its name.
+// An archive or a note, into the memory of its agent. False when it is there; conflict when
+// something else has its name.
 Task<Result<bool>> keep_archive(memory::Memories& memories, exchange::Definition archive);
 
 }  // namespace reef::daemon

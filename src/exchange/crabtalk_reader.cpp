@@ -339,7 +339,7 @@ Status read_crabtalk(Files& files, const std::string& path, Intake& intake) {
         .read(Kept{path, name, true, true, false});
 
   const bool whole = is_directory(files, path + "/sessions") ||
-                     is_there(files, path + "/local/settings.toml") ||
+                     is_directory(files, path + "/local") || is_there(files, path + "/Crab.md") ||
                      is_there(files, path + "/memory.db");
   const auto root = whole ? path : parent_path(path);
   const auto sessions = whole ? path + "/sessions" : path;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "exchange/crabtalk_cron.h"
 #include "exchange/source.h"
 
 namespace reef::exchange {
@@ -54,7 +55,41 @@ bool is_agent_id(std::string_view id) {
          });
 }
 
-Status read_agents(Files& files, const std::string& root, Intake& intake) {
+// What a scoped agent had of its own accord there (crabtalk.md 3.5): nothing else.
+constexpr std::string_view kScopedTools[] = {"ask_user", "delegate", "edit",     "forget",
+                                             "read",     "recall",   "remember", "search_sessions"};
+
+// Its scope in our words: whitelists. A server's command is not taken from a file, nor is what
+// shut single commands out, which has no counterpart; both are named.
+void translate_scope(json::object& body) {
+  const auto* skills = json::find_array(body, "skills");
+  const auto* mcps = json::find_array(body, "mcps");
+  const bool scoped = (skills && !skills->empty()) || (mcps && !mcps->empty());
+  const auto* hooks = json::find_object(body, "hooks");
+  const auto* bash = hooks ? json::find_object(*hooks, "bash") : nullptr;
+  const bool no_bash = bash && json::find_bool(*bash, "disabled").value_or(false);
+  std::string left_out;
+  if (mcps && !mcps->empty())
+    left_out = "its MCP servers, which run programs; reef mcp add brings them back";
+  if (const auto* deny = bash ? json::find_array(*bash, "deny") : nullptr;
+      deny && !deny->empty() && !no_bash)
+    left_out += std::string(left_out.empty() ? "" : "; ") +
+                "the words its commands must not hold; every change is asked about instead";
+  json::array tools;
+  if (scoped || no_bash) {
+    for (const auto tool : kScopedTools) tools.emplace_back(tool);
+    if (!no_bash) tools.emplace_back("bash");
+    if (!scoped || (skills && !skills->empty())) tools.emplace_back("skill");
+  }
+  body.erase("tools");
+  if (!tools.empty()) body["tools"] = std::move(tools);
+  if (skills && skills->empty()) body.erase("skills");
+  if (!left_out.empty()) body["left_out"] = left_out;
+}
+
+// Their names go into `names`.
+Status read_agents(Files& files, const std::string& root, Intake& intake,
+                   std::vector<std::string>& names) {
   const auto path = root + "/local/settings.toml";
   const auto settings = read_toml(files, path, intake);
   if (!settings) return Ok{};
@@ -70,7 +105,7 @@ Status read_agents(Files& files, const std::string& root, Intake& intake) {
     agent.kind = Definition::Kind::agent;
     agent.name = name.str();
     agent.body = std::move(to_json(node).get_object());
-    const auto id = json::find_string(agent.body, "id").value_or("");
+    const auto id = std::string(json::find_string(agent.body, "id").value_or(""));
     if (is_agent_id(id)) {
       const auto prompt_path = fmt::format("{}/agents/{}/prompt.md", root, id);
       auto prompt = read_source(files, prompt_path);
@@ -81,31 +116,137 @@ Status read_agents(Files& files, const std::string& root, Intake& intake) {
         intake.problem({prompt_path, 0, prompt.error().what});
       }
     }
-    REEF_CHECK(intake.define(std::move(agent)));
+    names.push_back(agent.name);
+    REEF_CHECK(intake.define(crabtalk_agent(std::move(agent))));
   }
   return Ok{};
 }
 
-// [[list]] tables with an id each.
-Status read_list(Files& files, const std::string& path, std::string_view list,
-                 Definition::Kind kind, Intake& intake) {
-  const auto table = read_toml(files, path, intake);
-  if (!table) return Ok{};
-  const auto* rows = table->get_as<toml::array>(list);
-  if (!rows) return Ok{};
+// The tables of [[list]].
+std::vector<const toml::table*> rows_of(const std::optional<toml::table>& file,
+                                        std::string_view list, const std::string& path,
+                                        Intake& intake) {
+  std::vector<const toml::table*> out;
+  const auto* rows = file ? file->get_as<toml::array>(list) : nullptr;
+  if (!rows) return out;
   for (const auto& row : *rows) {
-    if (!row.is_table()) {
+    if (row.is_table()) {
+      out.push_back(row.as_table());
+    } else {
       intake.problem({path, row.source().begin.line, fmt::format("'{}' is not a table", list)});
+    }
+  }
+  return out;
+}
+
+std::string name_of_row(const toml::table& row) {
+  const auto id = row["id"];
+  if (const auto number = id.value_exact<std::int64_t>()) return fmt::format("{}", *number);
+  return id.value_exact<std::string>().value_or(fmt::format("line-{}", row.source().begin.line));
+}
+
+Status read_subscriptions(Files& files, const std::string& root, Intake& intake) {
+  const auto path = root + "/events/subscriptions.toml";
+  const auto file = read_toml(files, path, intake);
+  for (const auto* row : rows_of(file, "subscription", path, intake)) {
+    Definition one;
+    one.kind = Definition::Kind::subscription;
+    one.name = name_of_row(*row);
+    for (const auto* member : {"source", "target_agent"})
+      one.body[member] = (*row)[member].value_exact<std::string>().value_or("");
+    one.body["once"] = (*row)["once"].value_exact<bool>().value_or(false);
+    REEF_CHECK(intake.define(std::move(one)));
+  }
+  return Ok{};
+}
+
+// Letters, digits, '-' and '_', as reef-cron names jobs.
+std::string job_name(std::string_view id) {
+  std::string out;
+  for (const char c : id.substr(0, 60)) {
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '_';
+    out.push_back(fits ? c : '-');
+  }
+  return out.empty() ? "job" : out;
+}
+
+Status read_crons(Files& files, const std::string& root, Intake& intake) {
+  const auto path = root + "/config/crons.toml";
+  const auto file = read_toml(files, path, intake);
+  for (const auto* row : rows_of(file, "cron", path, intake)) {
+    const auto text = [&](std::string_view member) {
+      return (*row)[member].value_exact<std::string>().value_or("");
+    };
+    const auto schedule = crabtalk_schedule(text("schedule"));
+    const auto skill = text("skill");
+    if (!schedule || skill.empty()) {
+      intake.problem({path, row->source().begin.line,
+                      schedule ? std::string("a cron without a skill") : schedule.error().what});
       continue;
     }
-    Definition definition;
-    definition.kind = kind;
-    definition.body = std::move(to_json(row).get_object());
-    const auto* id = definition.body.if_contains("id");
-    definition.name = !id               ? fmt::format("line {}", row.source().begin.line)
-                      : id->is_string() ? std::string(id->get_string())
-                                        : json::write(*id);
-    REEF_CHECK(intake.define(std::move(definition)));
+    Definition job;
+    job.kind = Definition::Kind::cron;
+    job.name = job_name(name_of_row(*row));
+    job.body =
+        json::object{{"schedule", *schedule}, {"agent", text("agent")}, {"message", "/" + skill}};
+    for (const auto& [theirs, ours] :
+         {std::pair{"sender", "sender"}, std::pair{"quiet_start", "quietStart"},
+          std::pair{"quiet_end", "quietEnd"}})
+      if (const auto value = text(theirs); !value.empty()) job.body[ours] = value;
+    if ((*row)["once"].value_exact<bool>().value_or(false)) job.body["once"] = true;
+    REEF_CHECK(intake.define(std::move(job)));
+  }
+  return Ok{};
+}
+
+Status read_skills(Files& files, const std::string& root, Intake& intake) {
+  // skills/ is where they lay before there was local/.
+  for (const auto* place : {"/local/skills", "/skills"}) {
+    const auto folder = root + place;
+    const auto names = is_directory(files, folder)
+                           ? files.list(folder)
+                           : Result<std::vector<std::string>>(std::vector<std::string>());
+    if (!names) {
+      intake.problem({folder, 0, names.error().what});
+      continue;
+    }
+    for (const auto& name : *names) {
+      if (name.starts_with('.')) continue;
+      auto text = read_source(files, fmt::format("{}/{}/SKILL.md", folder, name));
+      if (!text) continue;
+      intake.consumed(text->size());
+      Definition skill;
+      skill.kind = Definition::Kind::skill;
+      skill.name = name;
+      skill.text = *std::move(text);
+      skill.body["folder"] = folder + "/" + name;
+      REEF_CHECK(intake.define(std::move(skill)));
+    }
+  }
+  return Ok{};
+}
+
+Status read_instructions(Files& files, const std::string& root, Intake& intake) {
+  auto text = read_source(files, root + "/Crab.md");
+  if (!text || text->empty()) return Ok{};
+  intake.consumed(text->size());
+  Definition instructions;
+  instructions.kind = Definition::Kind::instructions;
+  instructions.name = "Crab.md";
+  instructions.text = *std::move(text);
+  return intake.define(std::move(instructions));
+}
+
+// One memory served all agents there: each gets the notes.
+Status read_notes(Files& files, const std::string& root, const std::vector<std::string>& agents,
+                  Intake& intake) {
+  const auto bytes = read_source(files, root + "/memory.db");
+  const auto contents = bytes ? memory::parse(*bytes) : Result<memory::Contents>(bytes.error());
+  if (!contents) return Ok{};  // told with the archives
+  for (const auto& entry : contents->entries) {
+    if (entry->kind == memory::Kind::archive) continue;
+    for (const auto& agent : agents) REEF_CHECK(intake.define(crabtalk_note(*entry, agent)));
   }
   return Ok{};
 }
@@ -135,11 +276,32 @@ Archives read_crabtalk_archives(Files& files, const std::string& root, Intake& i
   return out;
 }
 
+Definition crabtalk_agent(Definition agent) {
+  translate_scope(agent.body);
+  return agent;
+}
+
+Definition crabtalk_note(const memory::Entry& entry, const std::string& agent) {
+  Definition note;
+  note.kind = Definition::Kind::note;
+  note.name = entry.name;
+  note.text = entry.content;
+  json::array aliases;
+  for (const auto& alias : entry.aliases) aliases.emplace_back(alias);
+  note.body = json::object{
+      {"agent", agent}, {"aliases", std::move(aliases)}, {"created_at", entry.created_at}};
+  return note;
+}
+
 Status read_crabtalk_setup(Files& files, const std::string& root, Intake& intake) {
-  REEF_CHECK(read_agents(files, root, intake));
-  REEF_CHECK(read_list(files, root + "/events/subscriptions.toml", "subscription",
-                       Definition::Kind::subscription, intake));
-  return read_list(files, root + "/config/crons.toml", "cron", Definition::Kind::cron, intake);
+  std::vector<std::string> agents;
+  REEF_CHECK(read_agents(files, root, intake, agents));
+  if (agents.empty()) agents.emplace_back("crab");
+  REEF_CHECK(read_notes(files, root, agents, intake));
+  REEF_CHECK(read_skills(files, root, intake));
+  REEF_CHECK(read_instructions(files, root, intake));
+  REEF_CHECK(read_subscriptions(files, root, intake));
+  return read_crons(files, root, intake);
 }
 
 }  // namespace reef::exchange

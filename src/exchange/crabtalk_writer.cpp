@@ -10,7 +10,7 @@
 namespace reef::exchange {
 namespace {
 
-constexpr std::size_t kWriteBytes = 1 << 20;
+constexpr std::size_t kLinesBytes = 1 << 20;
 constexpr std::size_t kTitleChars = 60;
 
 // As CrabTalk titles an archive.
@@ -139,7 +139,7 @@ std::string CrabtalkWriter::path_for(const session::Row& row) {
 Status CrabtalkWriter::write(const json::object& line) {
   lines_ += json::write(line);
   lines_.push_back('\n');
-  return lines_.size() >= kWriteBytes ? flush() : Ok{};
+  return lines_.size() >= kLinesBytes ? flush() : Ok{};
 }
 
 Status CrabtalkWriter::flush() {

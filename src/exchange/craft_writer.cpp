@@ -16,7 +16,7 @@ namespace {
 
 using session::Entry;
 
-constexpr std::size_t kWriteBytes = 1 << 20;
+constexpr std::size_t kCraftWriteBytes = 1 << 20;
 // Craft lists no session whose header is longer than 8,192 bytes.
 constexpr std::size_t kHeaderBytesMax = 8000;
 // And takes no bundle with more than this in files.
@@ -375,7 +375,7 @@ class CraftWriter : public Writer {
   }
   Status write(std::string_view bytes) {
     pending_ += bytes;
-    return pending_.size() >= kWriteBytes ? flush() : Ok{};
+    return pending_.size() >= kCraftWriteBytes ? flush() : Ok{};
   }
   Status flush() {
     auto written = outlet_.write(pending_);

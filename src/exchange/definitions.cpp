@@ -1,17 +1,23 @@
 #include "exchange/definitions.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include "base/utf8.h"
+#include "exchange/staging.h"
 #include "session/ids.h"
 
 namespace reef::exchange {
 namespace {
 
 constexpr int kDepthMax = 16;
+constexpr std::size_t kJobsMax = 1000;
+constexpr std::size_t kSkillFilesMax = 1000;
+constexpr std::uint64_t kSkillBytesMax = 64ULL << 20;
+constexpr int kSkillDepthMax = 8;
 
 std::string_view word_of(Definition::Kind kind) {
   switch (kind) {
@@ -27,6 +33,12 @@ std::string_view word_of(Definition::Kind kind) {
       return "cron";
     case Definition::Kind::archive:
       return "archive";
+    case Definition::Kind::note:
+      return "note";
+    case Definition::Kind::skill:
+      return "skill";
+    case Definition::Kind::instructions:
+      return "instructions";
   }
   return "definition";
 }
@@ -82,6 +94,19 @@ std::string commented(std::string_view text) {
   return out;
 }
 
+bool is_names(const json::value& value) {
+  const auto* list = value.if_array();
+  return list &&
+         std::all_of(list->begin(), list->end(), [](const auto& item) { return item.is_string(); });
+}
+
+// What agents have here, of the right type.
+bool is_ours(std::string_view name, const json::value& value) {
+  if (name == "description" || name == "model") return value.is_string();
+  if (name == "tools" || name == "skills") return is_names(value);
+  return name == "max_iterations" && value.is_int64() && value.get_int64() > 0;
+}
+
 Result<bool> keep_agent(Files& files, const std::string& home, const Definition& agent,
                         bool dry_run) {
   // The same rule as for the key it becomes part of.
@@ -93,8 +118,7 @@ Result<bool> keep_agent(Files& files, const std::string& home, const Definition&
   toml::table known;
   toml::table other;
   for (const auto& [name, value] : agent.body) {
-    const bool text = name == "description" || name == "model";
-    put(text && value.is_string() ? known : other, name, value, 0);
+    put(is_ours(name, value) ? known : other, name, value, 0);
   }
   auto content = as_text(known) + "\n";
   if (!other.empty())
@@ -107,40 +131,93 @@ Result<bool> keep_agent(Files& files, const std::string& home, const Definition&
   return true;
 }
 
-// A row of an array of tables: [[cron]] in crons.toml.
-Result<bool> keep_row(Files& files, const std::string& path, const Definition& row, bool dry_run) {
-  const auto word = word_of(row.kind);
-  toml::table file;
+// Into the file reef-cron keeps its jobs in.
+Result<bool> keep_job(Files& files, const std::string& home, const Definition& job, bool dry_run) {
+  const auto folder = home + "/components/cron";
+  const auto path = folder + "/jobs.json";
+  json::object jobs;
   const auto text = read_all(files, path);
   if (!text && text.error().code != Errc::not_found) return text.error();
   if (text) {
-    try {
-      file = toml::parse(*text, path);
-    } catch (const toml::parse_error& error) {
-      return Error(Errc::invalid,
-                   fmt::format("{}:{}: {}; nothing is written to a broken file", path,
-                               error.source().begin.line, error.description()));
+    auto parsed = json::parse(*text);
+    if (!parsed || !parsed->is_object())
+      return Error(Errc::invalid, fmt::format("{}: {}; nothing is written to a broken file", path,
+                                              parsed ? "not an object" : parsed.error().what));
+    jobs = std::move(parsed->get_object());
+  }
+  if (jobs.contains(job.name)) return false;
+  if (jobs.size() >= kJobsMax)
+    return Error(Errc::invalid, fmt::format("there are {} jobs already", kJobsMax));
+  if (dry_run) return true;
+  jobs[job.name] = job.body;
+  REEF_CHECK(make_directories(files, folder));
+  REEF_CHECK(replace_atomically(files, path, json::write(jobs) + "\n"));
+  return true;
+}
+
+Result<bool> keep_instructions(Files& files, const std::string& home, const Definition& in,
+                               bool dry_run) {
+  const auto path = home + "/Reef.md";
+  const auto there = read_all(files, path);
+  if (!there && there.error().code != Errc::not_found) return there.error();
+  if (there && *there == in.text) return false;
+  if (there)
+    return Error(Errc::conflict, path + " is there and says something else; put them together");
+  if (dry_run) return true;
+  REEF_CHECK(replace_atomically(files, path, in.text));
+  return true;
+}
+
+struct Copying {
+  std::size_t files_left = kSkillFilesMax;
+  std::uint64_t bytes_left = kSkillBytesMax;
+};
+
+// What lies in the folder; links and hidden files are left.
+Status copy_folder(Files& files, const std::string& from, const std::string& to, int depth,
+                   Copying& left) {
+  const auto names = files.list(from);
+  if (!names) return names.error();
+  for (const auto& name : *names) {
+    if (name.starts_with('.') || name == "SKILL.md") continue;
+    const auto source = files.open(from + "/" + name, Files::Open::plain);
+    const auto stat = source ? files.stat(source->get()) : Result<Files::Stat>(source.error());
+    if (!stat) continue;  // a link, or gone
+    if (stat->directory) {
+      if (depth == 0) return Error(Errc::invalid, from + ": folders too deep in each other");
+      REEF_CHECK(make_directories(files, to + "/" + name));
+      REEF_CHECK(copy_folder(files, from + "/" + name, to + "/" + name, depth - 1, left));
+    } else if (stat->regular) {
+      if (left.files_left == 0 || stat->size > left.bytes_left)
+        return Error(Errc::invalid,
+                     fmt::format("more than {} files or {} bytes", kSkillFilesMax, kSkillBytesMax));
+      --left.files_left;
+      left.bytes_left -= stat->size;
+      REEF_TRY(const auto bytes, read_range(files, source->get(), 0, stat->size));
+      REEF_CHECK(replace_atomically(files, to + "/" + name, bytes));
     }
   }
-  toml::table fresh;
-  fresh.insert_or_assign("name", row.name);
-  for (const auto& [name, value] : row.body) put(fresh, name, value, 0);
-  if (const auto* rows = file[word].as_array())
-    for (const auto& other : *rows)
-      if (const auto* table = other.as_table();
-          table && (*table)["name"].value<std::string>() == row.name)
-        return false;
+  return Ok{};
+}
+
+// Whole under its name, or not there.
+Result<bool> keep_skill(Files& files, const std::string& home, const Definition& skill,
+                        bool dry_run) {
+  if (auto name = session::check_name("skill", skill.name); !name) return std::move(name).error();
+  if (skill.name.find('/') != std::string::npos || skill.name.starts_with('.'))
+    return Error(Errc::invalid, "a folder cannot be called so");
+  const auto path = home + "/skills/" + skill.name;
+  if (files.stat_path(path)) return false;
   if (dry_run) return true;
-  // What is there stays as it is written, comments too; the new row goes behind it.
-  toml::array rows;
-  rows.push_back(std::move(fresh));
-  toml::table added;
-  added.insert_or_assign(word, std::move(rows));
-  const auto slash = path.find_last_of('/');
-  REEF_CHECK(make_directories(files, path.substr(0, slash)));
-  auto content = text ? *text : std::string();
-  if (!content.empty()) content += content.ends_with('\n') ? "\n" : "\n\n";
-  REEF_CHECK(replace_atomically(files, path, content + as_text(added) + "\n"));
+  const auto fresh = staging_of(home) + "/skill-" + skill.name;
+  REEF_CHECK(remove_tree(files, fresh));
+  REEF_CHECK(make_directories(files, fresh));
+  Copying left;
+  if (const auto folder = json::find_string(skill.body, "folder"))
+    REEF_CHECK(copy_folder(files, std::string(*folder), fresh, kSkillDepthMax, left));
+  REEF_CHECK(replace_atomically(files, fresh + "/SKILL.md", skill.text));
+  REEF_CHECK(make_directories(files, home + "/skills"));
+  REEF_CHECK(files.rename(fresh, path));
   return true;
 }
 
@@ -155,10 +232,12 @@ Result<bool> keep_definition(Files& files, const std::string& home, const Defini
   switch (definition.kind) {
     case Definition::Kind::agent:
       return keep_agent(files, home, definition, dry_run);
-    case Definition::Kind::subscription:
-      return keep_row(files, home + "/events/subscriptions.toml", definition, dry_run);
     case Definition::Kind::cron:
-      return keep_row(files, home + "/crons.toml", definition, dry_run);
+      return keep_job(files, home, definition, dry_run);
+    case Definition::Kind::skill:
+      return keep_skill(files, home, definition, dry_run);
+    case Definition::Kind::instructions:
+      return keep_instructions(files, home, definition, dry_run);
     default:
       return Error(Errc::invalid, "it is kept elsewhere");
   }

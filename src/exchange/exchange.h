@@ -56,13 +56,29 @@ struct Head {
   bool of_store = false;
 };
 
-// Something that is not a session: an agent, a prompt, a status, a label, a subscription, a cron.
+// Something that is not a session. In the words of this house, whatever its source called it:
+//   agent         description, model, max_iterations, tools, skills; what else there is, for people
+//   subscription  source, target_agent, once
+//   cron          a job as reef-cron keeps it: schedule, agent, message, sender, quietStart, ...
+//   note          of the memory of `agent`; aliases, created_at
+//   skill         `text` is its SKILL.md, `folder` where its other files lie
+//   instructions  `text`, for every agent
 struct Definition {
-  enum class Kind : std::uint8_t { agent, status, label, subscription, cron, archive };
+  enum class Kind : std::uint8_t {
+    agent,
+    status,
+    label,
+    subscription,
+    cron,
+    archive,
+    note,
+    skill,
+    instructions
+  };
   Kind kind;
   std::string name;
   json::object body;
-  std::string text;  // an agent's prompt, an archive's content
+  std::string text;  // an agent's prompt, the content of a note, an archive, a skill
 };
 
 // A place of a source that could not be read as it should.

@@ -53,8 +53,9 @@ struct ImportHouse {
   session::Store& store;
   Random& random;
   std::string home;
-  Keeper organise = nullptr;  // statuses and labels
-  Keeper remember = nullptr;  // archives, whose agent is in the body
+  Keeper organise = nullptr;   // statuses and labels
+  Keeper remember = nullptr;   // archives and notes, whose agent is in the body
+  Keeper subscribe = nullptr;  // subscriptions
   // Asked when an import begins: work in the background rests as long as the token lives.
   std::function<std::shared_ptr<void>()> quiet = nullptr;
   // The permission mode of a session that says nothing itself: agent, sender, key.

@@ -26,6 +26,12 @@ std::string claim_of(const Head& head) {
   return head.origin + '\n' + head.path;
 }
 
+std::string claim_of(const Definition& definition) {
+  // Notes are one for each agent.
+  const auto agent = json::find_string(definition.body, "agent").value_or("");
+  return fmt::format("{}\n\n{}\n{}", static_cast<int>(definition.kind), definition.name, agent);
+}
+
 Task<void> run_on(Pool& pool, std::function<Status()> work, Status& outcome) {
   try {
     outcome = co_await pool.run(work);
@@ -272,10 +278,14 @@ Result<session::Session::Placed> ImportJob::append(const session::SessionId& id,
 }
 
 bool ImportJob::claim(const Definition& definition) {
-  return ask<bool>([&]() -> Task<bool> {
-    co_return claimed_.insert(fmt::format("{}\n\n{}", int(definition.kind), definition.name))
-        .second;
-  });
+  return ask<bool>([&]() -> Task<bool> { co_return claimed_.insert(claim_of(definition)).second; });
+}
+
+bool ImportJob::brings_agent(const std::string& name) {
+  Definition agent;
+  agent.kind = Definition::Kind::agent;
+  agent.name = name;
+  return ask<bool>([&]() -> Task<bool> { co_return claimed_.contains(claim_of(agent)); });
 }
 
 Result<bool> ImportJob::give(const Keeper& keeper, Definition definition) {

@@ -51,6 +51,8 @@ class ImportJob {
                                           session::Session::Foreign foreign);
   // False when it was given before.
   bool claim(const Definition& definition);
+  // Whether this import has an agent of the name, there already or yet to be loaded.
+  bool brings_agent(const std::string& name);
   // Hands it to the one who keeps it.
   Result<bool> give(const Keeper& keeper, Definition definition);
   void problem(Problem problem);

@@ -614,6 +614,7 @@ Status StagedIntake::keep_archive(Definition archive) {
   const std::string agent(json::find_string(facts, "agent").value_or(""));
   if (job_.house().remember && !agent.empty()) {
     archive.body["agent"] = agent;
+    archive.body["agent_comes"] = job_.brings_agent(agent);
     const auto kept =
         job_.request.dry_run ? Result<bool>(true) : job_.give(job_.house().remember, archive);
     if (kept) {
@@ -634,10 +635,31 @@ Status StagedIntake::keep_archive(Definition archive) {
   return Ok{};
 }
 
+// Who has it elsewhere in the daemon; nullptr: it is a file of the home.
+const Keeper* StagedIntake::keeper_of(Definition::Kind kind) const {
+  const auto& house = job_.house();
+  switch (kind) {
+    case Definition::Kind::status:
+    case Definition::Kind::label:
+      return &house.organise;
+    case Definition::Kind::note:
+    case Definition::Kind::archive:
+      return &house.remember;
+    case Definition::Kind::subscription:
+      return &house.subscribe;
+    default:
+      return nullptr;
+  }
+}
+
 Status StagedIntake::define(Definition definition) {
   using Kind = Definition::Kind;
   if (definition.kind == Kind::archive) return keep_archive(std::move(definition));
   if (!job_.claim(definition)) return Ok{};
+  if (const auto why = definition.body.if_contains("left_out"); why && why->is_string()) {
+    job_.refused(Problem{describe(definition), 0, std::string(why->get_string())});
+    definition.body.erase("left_out");
+  }
   if (job_.request.redact) {
     json::value body(std::move(definition.body));
     redact(body);
@@ -646,22 +668,27 @@ Status StagedIntake::define(Definition definition) {
   }
   const auto what = describe(definition);
   Result<bool> taken = false;
-  if (definition.kind == Kind::status || definition.kind == Kind::label) {
-    if (!job_.house().organise) {
+  const auto* keeper = keeper_of(definition.kind);
+  if (definition.kind == Kind::note)
+    definition.body["agent_comes"] =
+        job_.brings_agent(std::string(json::find_string(definition.body, "agent").value_or("")));
+  if (keeper) {
+    if (!*keeper) {
       problem(Problem{what, 0, "not taken: this daemon keeps none"});
       return Ok{};
     }
-    taken = job_.request.dry_run ? Result<bool>(true)
-                                 : job_.give(job_.house().organise, std::move(definition));
+    taken = job_.request.dry_run ? Result<bool>(true) : job_.give(*keeper, std::move(definition));
   } else {
     const std::lock_guard lock(job_.definitions_mutex());
-    const bool agent = definition.kind == Kind::agent;
+    const bool agent = definition.kind == Kind::agent || definition.kind == Kind::skill;
     taken = keep_definition(files_, job_.house().home, definition, job_.request.dry_run);
     if (agent && taken && *taken && !job_.request.dry_run) job_.agents_came = true;
   }
   if (!taken) {
     // A full disk ends the import; a definition that cannot be one is told.
-    if (taken.error().code != Errc::invalid && taken.error().code != Errc::conflict)
+    const auto code = taken.error().code;
+    if (code != Errc::invalid && code != Errc::conflict && code != Errc::not_found &&
+        code != Errc::too_large && code != Errc::corrupt)
       return std::move(taken).error();
     problem(Problem{what, 0, "not taken: " + taken.error().what});
   } else if (*taken) {

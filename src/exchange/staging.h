@@ -57,6 +57,7 @@ class StagedIntake final : public Intake {
       const std::function<Result<bool>(const std::string&, const Files::Stat&)>& same);
   std::string session_folder() const;
   Status keep_archive(Definition archive);
+  const Keeper* keeper_of(Definition::Kind kind) const;
   void abandon();
   // Whether there was anything.
   bool redact(json::value& value);

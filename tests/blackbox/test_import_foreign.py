@@ -20,12 +20,12 @@ def write(path, data):
         out.write(data if isinstance(data, bytes) else data.encode())
 
 
-def archive(name, content):
-    """A CRMEM file with one archive."""
+def archive(name, content, kind=1):
+    """A CRMEM file with one entry, an archive unless it is said."""
     def text(value):
         return struct.pack("<I", len(value)) + value.encode()
     head = b"CRMEM\0" + struct.pack("<IH", 1, 0) + bytes(4)
-    return head + struct.pack("<QI", 2, 1) + struct.pack("<QQI", 1, 1777000000, 1) + text(name) + text(content) + \
+    return head + struct.pack("<QI", 2, 1) + struct.pack("<QQI", 1, 1777000000, kind) + text(name) + text(content) + \
         struct.pack("<I", 0)
 
 
@@ -94,6 +94,47 @@ class ForeignImport(unittest.TestCase):
         self.assertEqual((grown["continued"], grown["entries"]), (1, 1))
         self.assertEqual(self.said("crab_alice_1"), ["before", "after", "more"])
         self.assertEqual(self.home.reef("fsck", "--json").code, 0)
+
+    def test_a_crabtalk_home_comes_with_all_it_had(self):
+        """Notes, skills, Crab.md, crons and subscriptions go to where they work here."""
+        write(f"{self.source}/local/settings.toml",
+              '[agents.crab]\nmodel = "local"\n[agents.scout]\nmodel = "local"\nskills = ["news"]\n')
+        write(f"{self.source}/memory.db", archive("tea", "They like green tea.", kind=0))
+        write(f"{self.source}/local/skills/news/SKILL.md", "---\nname: news\ndescription: The news\n---\nRead them.\n")
+        write(f"{self.source}/local/skills/news/scripts/fetch.sh", "echo")
+        write(f"{self.source}/Crab.md", "Be brief.\n")
+        write(f"{self.source}/config/crons.toml",
+              '[[cron]]\nid = 7\nschedule = "0 30 9 * * 2-6"\nskill = "news"\nagent = "scout"\nsender = "alice"\n'
+              'quiet_start = "23:00"\nquiet_end = "07:00"\n'
+              '[[cron]]\nid = 8\nschedule = "*/5 * * * * *"\nskill = "news"\nagent = "scout"\nsender = "alice"\n')
+        rows = "".join(f'[[subscription]]\nid = {n}\nsource = "{source}"\ntarget_agent = "scout"\nonce = false\n'
+                       for n, source in ((1, "agent:crab:done"), (9, "ci:failed"), (9, "odd one!")))
+        write(f"{self.source}/events/subscriptions.toml", rows)
+        # What is subscribed here already has the ids theirs have.
+        self.assertEqual(self.home.reef("events", "subscribe", "mine:here", "reef").code, 0)
+        report = self.bring("crabtalk", self.source)
+        for agent in ("crab", "scout"):
+            shown = json.loads(self.home.reef("memory", "show", "tea", "-a", agent, "--json").out)
+            self.assertEqual((shown["kind"], shown["content"]), ("note", "They like green tea."))
+        self.assertIn("news", self.home.reef("skills", "--json").out)
+        self.assertEqual(self.home.read("skills/news/scripts/fetch.sh"), "echo")
+        self.assertEqual(self.home.read("Reef.md"), "Be brief.\n")
+        self.assertEqual(json.loads(self.home.read("components/cron/jobs.json")),
+                         {"7": {"schedule": "UTC 30 9 * * 1-5", "agent": "scout", "message": "/news", "sender": "alice",
+                                "quietStart": "23:00", "quietEnd": "07:00"}})
+        scout = json.loads(self.home.reef("agents", "show", "scout", "--json").out)
+        self.assertEqual(scout["skills"], ["news"])
+        self.assertNotIn("write", scout["config"]["tools"])
+        why = "\n".join(p["why"] for p in report["problems"])
+        self.assertIn("more than once a minute", why)
+        # The file of the subscriptions is whole, and used.
+        sources = {s["source"] for s in json.loads(self.home.reef("events", "ls", "--json").out)["subscriptions"]}
+        self.assertEqual(sources & {"mine:here", "agent:crab:done", "ci:failed"},
+                         {"mine:here", "agent:crab:done", "ci:failed"})
+        self.home.stop()
+        self.home.start()
+        self.assertEqual({s["source"] for s in json.loads(self.home.reef("events", "ls", "--json").out)["subscriptions"]}, sources)
+        self.assertEqual(self.bring("crabtalk", self.source)["definitions"], 0)
 
     def test_an_archive_whose_name_is_taken_stays_with_the_session(self):
         write(self.home.file("agents/crab.toml"), 'model = "local"\n')

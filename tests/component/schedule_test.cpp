@@ -83,5 +83,52 @@ TEST_F(ScheduleTest, JobsAreKeptAndADamagedFileIsNotOverwritten) {
   EXPECT_FALSE(Jobs::load(files, path, 0));
 }
 
+TEST_F(ScheduleTest, UtcBeforeTheFieldsIsUtc) {
+  use_zone("Asia/Tokyo");
+  const auto noon = local(2026, 11, 15, 21, 0);  // 12:00 UTC
+  EXPECT_EQ(next("UTC 30 13 * * *", noon), noon + 90 * 60);
+  EXPECT_EQ(next("30 13 * * *", noon), local(2026, 11, 16, 13, 30));
+}
+
+TEST_F(ScheduleTest, QuietHoursMayLieOverMidnight) {
+  use_zone("UTC");
+  PosixFiles files;
+  const test::TempDir folder;
+  const auto path = folder.path() + "/jobs.json";
+  ASSERT_TRUE(replace_atomically(files, path, R"({"j":{"schedule":"@hourly","message":"m",
+      "quietStart":"23:00","quietEnd":"07:30","once":true,"sender":"alice"}})")
+                  .ok());
+  auto jobs = test::value_of(Jobs::load(files, path, local(2026, 1, 1, 12, 0)));
+  const auto& job = jobs.all().at("j");
+  EXPECT_TRUE(is_quiet(job, local(2026, 1, 1, 23, 0)));
+  EXPECT_TRUE(is_quiet(job, local(2026, 1, 2, 7, 29)));
+  EXPECT_FALSE(is_quiet(job, local(2026, 1, 2, 7, 30)));
+  EXPECT_FALSE(is_quiet(job, local(2026, 1, 2, 22, 59)));
+  EXPECT_EQ(job.sender, "alice");
+  ASSERT_TRUE(jobs.said("j").ok());
+  EXPECT_TRUE(jobs.all().empty());
+}
+
+TEST_F(ScheduleTest, WhatSomebodyElseWritesIsTakenIn) {
+  use_zone("UTC");
+  PosixFiles files;
+  const test::TempDir folder;
+  const auto path = folder.path() + "/jobs.json";
+  const auto now = local(2026, 1, 1, 12, 0);
+  auto jobs = test::value_of(Jobs::load(files, path, now));
+  ASSERT_TRUE(jobs.add("mine", "@hourly", "", "m", now).ok());
+  const auto due = jobs.all().at("mine").due;
+  ASSERT_TRUE(replace_atomically(files, path, R"({"mine":{"schedule":"@hourly","message":"m"},
+      "theirs":{"schedule":"@daily","message":"n"}})")
+                  .ok());
+  ASSERT_TRUE(jobs.look(now + 1800).ok());
+  ASSERT_EQ(jobs.all().size(), 2U);
+  EXPECT_EQ(jobs.all().at("mine").due, due);
+  ASSERT_TRUE(replace_atomically(files, path, "{").ok());
+  EXPECT_FALSE(jobs.look(now).ok());
+  EXPECT_EQ(jobs.all().size(), 2U);
+  EXPECT_TRUE(jobs.look(now).ok()) << "it is told once";
+}
+
 }  // namespace
 }  // namespace reef::cron

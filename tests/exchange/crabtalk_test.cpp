@@ -1,8 +1,11 @@
 #include "exchange/crabtalk.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "exchange/crabtalk_cron.h"
 #include "memory/crmem.h"
 #include "session/context.h"
 #include "support/exchange.h"
@@ -130,7 +133,7 @@ TEST_F(CrabTalk, CompactMarkersFindTheirArchive) {
   const auto* archive = definition(Definition::Kind::archive, "crab-alice-1-1");
   ASSERT_TRUE(archive);
   EXPECT_EQ(archive->text, "We chose Rust.");
-  EXPECT_EQ(intake_.definitions().size(), 1U);  // notes are not archives
+  EXPECT_EQ(intake_.definitions().size(), 2U);  // and the note, which is no archive
 
   MemoryIntake one(files_);
   value_of(read_crabtalk(files_, "/h/.crabtalk/sessions/crab_alice_1", one));
@@ -306,7 +309,78 @@ sender = "cron"
   ASSERT_TRUE(evil);
   EXPECT_TRUE(evil->text.empty());
   ASSERT_TRUE(definition(Definition::Kind::subscription, "1"));
-  ASSERT_TRUE(definition(Definition::Kind::cron, "7"));
+  const auto* job = definition(Definition::Kind::cron, "7");
+  ASSERT_TRUE(job);
+  EXPECT_EQ(json::write(job->body),
+            R"({"schedule":"UTC 0 9 * * *","agent":"crab","message":"/news","sender":"cron"})");
+}
+
+TEST_F(CrabTalk, AScopedAgentStaysScoped) {
+  put("local/settings.toml", R"(
+[agents.open]
+model = "m"
+[agents.skilled]
+skills = ["news"]
+max_iterations = 4
+[agents.wired]
+[[agents.wired.mcps]]
+name = "git"
+command = "touch"
+args = ["OWNED"]
+[agents.quiet]
+[agents.quiet.hooks.bash]
+disabled = true
+)");
+  read();
+  const auto has = [&](const char* agent, const char* tool) {
+    const auto* one = definition(Definition::Kind::agent, agent);
+    const auto* tools = one ? json::find_array(one->body, "tools") : nullptr;
+    return tools && std::find(tools->begin(), tools->end(), json::value(tool)) != tools->end();
+  };
+  EXPECT_FALSE(definition(Definition::Kind::agent, "open")->body.contains("tools"));
+  const auto& skilled = definition(Definition::Kind::agent, "skilled")->body;
+  EXPECT_EQ(json::write(skilled.at("skills")), R"(["news"])");
+  EXPECT_TRUE(has("skilled", "bash") && has("skilled", "skill") && has("skilled", "recall"));
+  EXPECT_FALSE(has("skilled", "write") || has("skilled", "mcp"));
+  EXPECT_TRUE(has("wired", "read") && !has("wired", "skill"));
+  // Its server would run a program.
+  EXPECT_TRUE(definition(Definition::Kind::agent, "wired")->body.contains("left_out"));
+  EXPECT_TRUE(has("quiet", "read") && has("quiet", "skill") && !has("quiet", "bash"));
+}
+
+TEST_F(CrabTalk, EachAgentGetsTheNotesOfTheOneMemory) {
+  put("local/settings.toml", "[agents.crab]\n[agents.scout]\n");
+  put_archive("x", "an archive stays with its session");
+  read();
+  std::vector<std::string> found;
+  for (const auto& one : intake_.definitions())
+    if (one.kind == Definition::Kind::note)
+      found.push_back(std::string(one.body.at("agent").get_string()) + ":" + one.name + ":" +
+                      one.text);
+  EXPECT_EQ(found, (std::vector<std::string>{"crab:a-note:mine", "scout:a-note:mine"}));
+}
+
+TEST_F(CrabTalk, SkillsAndInstructionsComeAlong) {
+  put("local/skills/news/SKILL.md", "---\nname: news\n---\nRead them.");
+  put("local/skills/none/README.md", "no skill");
+  put("Crab.md", "Be brief.");
+  read();
+  const auto* skill = definition(Definition::Kind::skill, "news");
+  ASSERT_TRUE(skill);
+  EXPECT_EQ(skill->text, "---\nname: news\n---\nRead them.");
+  EXPECT_EQ(skill->body.at("folder"), "/h/.crabtalk/local/skills/news");
+  EXPECT_FALSE(definition(Definition::Kind::skill, "none"));
+  EXPECT_EQ(definition(Definition::Kind::instructions, "Crab.md")->text, "Be brief.");
+}
+
+TEST(CrabTalkSchedule, IsUtcAndCountsSundayAsZero) {
+  for (const auto& [theirs, ours] : {std::pair{"0 0 9 * * *", "UTC 0 9 * * *"},
+                                     {"0 */5 9-17 * * 2-6", "UTC */5 9-17 * * 1-5"},
+                                     {"30 15 4 1 JAN,MAR SUN *", "UTC 15 4 1 1,3 0"},
+                                     {"0 0 0 ? * Mon-Fri/2", "UTC 0 0 * * 1-5/2"}})
+    EXPECT_EQ(value_of(crabtalk_schedule(theirs)), ours);
+  for (const auto* bad : {"*/10 * * * * *", "0 0 9 * * * 2030", "0 9 * * *", ""})
+    EXPECT_FALSE(crabtalk_schedule(bad).ok()) << bad;
 }
 
 TEST_F(CrabTalk, BrokenSettingsAreNamedWithTheirLine) {

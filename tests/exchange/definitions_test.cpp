@@ -1,6 +1,8 @@
 // What is no session, written into files of the home: whole, once, and over nothing.
 #include "exchange/definitions.h"
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 #include <toml++/toml.h>
 
@@ -38,6 +40,9 @@ TEST_F(KeepDefinition, AnAgentIsItsFileAndItsPrompt) {
                           {"description", "looks \"ahead\"\nfar"},
                           {"temperature", 0.5},
                           {"tools", {"read", "bash"}},
+                          {"skills", {"brief"}},
+                          {"max_iterations", 8},
+                          {"mcps", {"read", "bash"}},
                           {"limits", {{"steps", 7}}},
                           {"nothing", nullptr}},
                          "You look ahead.\n");
@@ -48,8 +53,13 @@ TEST_F(KeepDefinition, AnAgentIsItsFileAndItsPrompt) {
   EXPECT_EQ(file["model"].value<std::string>(), "local/x");
   EXPECT_EQ(file["description"].value<std::string>(), "looks \"ahead\"\nfar");
   // What has no place here can be read by people, and by nobody else.
-  EXPECT_EQ(file.size(), 2U);
-  for (const auto word : {"# temperature = 0.5", "'bash'", "steps = 7"})
+  EXPECT_EQ(file.size(), 5U);
+  // Its scope is.
+  ASSERT_EQ(file["tools"].as_array()->size(), 2U);
+  EXPECT_EQ(file["tools"][1].value<std::string>(), "bash");
+  EXPECT_EQ(file["skills"][0].value<std::string>(), "brief");
+  EXPECT_EQ(file["max_iterations"].value<int>(), 8);
+  for (const auto word : {"# temperature = 0.5", "# mcps", "steps = 7"})
     EXPECT_NE(text.find(word), std::string::npos) << word << " in\n" << text;
 }
 
@@ -76,50 +86,63 @@ TEST_F(KeepDefinition, ANameThatLeadsElsewhereIsRefused) {
   EXPECT_FALSE(files_.stat_path(home_.path() + "/agents").ok());
 }
 
-TEST_F(KeepDefinition, RowsGoBehindWhatIsThere) {
-  const std::string mine = "# mine\n[[cron]]\nname = \"old\"  # stays";
-  write("crons.toml", mine);
-  const json::object body{{"schedule", "0 9 * * *"}, {"enabled", true}, {"skill", "brief"}};
+TEST_F(KeepDefinition, JobsGoWhereReefCronKeepsThem) {
+  write("components/cron/jobs.json",
+        R"({"old":{"schedule":"@daily","agent":"","message":"mine"}})");
+  const json::object body{{"schedule", "UTC 0 9 * * *"}, {"agent", "crab"}, {"message", "/brief"}};
   const auto kept = keep(Kind::cron, "daily", body);
   ASSERT_TRUE(kept && *kept);
-  EXPECT_TRUE(read("crons.toml").starts_with(mine + "\n"));
-  const auto file = toml::parse(read("crons.toml"));
-  ASSERT_EQ(file["cron"].as_array()->size(), 2U);
-  EXPECT_EQ(file["cron"][0]["name"].value<std::string>(), "old");
-  EXPECT_EQ(file["cron"][1]["name"].value<std::string>(), "daily");
-  EXPECT_EQ(file["cron"][1]["schedule"].value<std::string>(), "0 9 * * *");
-  EXPECT_EQ(file["cron"][1]["enabled"].value<bool>(), true);
-  const auto before = read("crons.toml");
+  const auto jobs = json::parse(read("components/cron/jobs.json"));
+  ASSERT_TRUE(jobs.ok());
+  EXPECT_EQ(jobs->at("old").at("message"), "mine");
+  EXPECT_EQ(jobs->at("daily"), json::value(body));
+  const auto before = read("components/cron/jobs.json");
   for (const auto* name : {"old", "daily"}) {
     const auto again = keep(Kind::cron, name, body);
     ASSERT_TRUE(again.ok());
     EXPECT_FALSE(*again) << name;
   }
-  EXPECT_EQ(read("crons.toml"), before);
-}
-
-TEST_F(KeepDefinition, SubscriptionsHaveAFileOfTheirOwn) {
-  for (const auto* name : {"7", "8"}) {
-    const auto kept = keep(Kind::subscription, name, {{"source", "gh"}, {"target_agent", "crab"}});
-    ASSERT_TRUE(kept && *kept);
-  }
-  const auto file = toml::parse(read("events/subscriptions.toml"));
-  ASSERT_EQ(file["subscription"].as_array()->size(), 2U);
-  EXPECT_EQ(file["subscription"][1]["name"].value<std::string>(), "8");
-  EXPECT_EQ(file["subscription"][1]["target_agent"].value<std::string>(), "crab");
+  EXPECT_EQ(read("components/cron/jobs.json"), before);
 }
 
 TEST_F(KeepDefinition, ABrokenFileIsNotWrittenTo) {
-  write("crons.toml", "[[cron]\n");
+  write("components/cron/jobs.json", "{");
   const auto kept = keep(Kind::cron, "daily", {{"schedule", "x"}});
   ASSERT_FALSE(kept.ok());
   EXPECT_EQ(kept.error().code, Errc::invalid);
-  EXPECT_NE(kept.error().what.find("crons.toml:1"), std::string::npos) << kept.error().what;
-  EXPECT_EQ(read("crons.toml"), "[[cron]\n");
+  EXPECT_EQ(read("components/cron/jobs.json"), "{");
+}
+
+TEST_F(KeepDefinition, ASkillIsItsFolder) {
+  write("source/brief/SKILL.md", "ignored");
+  write("source/brief/scripts/run.sh", "echo");
+  write("source/brief/.hidden", "x");
+  ::symlink("/etc/passwd", (home_.path() + "/source/brief/link").c_str());
+  const json::object body{{"folder", home_.path() + "/source/brief"}};
+  const auto kept = keep(Kind::skill, "brief", body, "---\nname: brief\n---\n");
+  ASSERT_TRUE(kept && *kept);
+  EXPECT_EQ(read("skills/brief/SKILL.md"), "---\nname: brief\n---\n");
+  EXPECT_EQ(read("skills/brief/scripts/run.sh"), "echo");
+  for (const auto* left : {".hidden", "link"})
+    EXPECT_FALSE(files_.stat_path(home_.path() + "/skills/brief/" + left).ok()) << left;
+  const auto again = keep(Kind::skill, "brief", {}, "other");
+  EXPECT_TRUE(again && !*again);
+  for (const auto* name : {"../x", "a/b", ".x", ""})
+    EXPECT_FALSE(keep(Kind::skill, name, {}, "x").ok()) << name;
+}
+
+TEST_F(KeepDefinition, InstructionsAreNeverWrittenOver) {
+  const auto kept = keep(Kind::instructions, "Crab.md", {}, "Be brief.");
+  ASSERT_TRUE(kept && *kept);
+  EXPECT_EQ(read("Reef.md"), "Be brief.");
+  const auto same = keep(Kind::instructions, "Crab.md", {}, "Be brief.");
+  EXPECT_TRUE(same && !*same);
+  EXPECT_FALSE(keep(Kind::instructions, "Crab.md", {}, "Be long.").ok());
+  EXPECT_EQ(read("Reef.md"), "Be brief.");
 }
 
 TEST_F(KeepDefinition, ADryRunSaysTheSameAndWritesNothing) {
-  for (const auto kind : {Kind::agent, Kind::cron, Kind::subscription}) {
+  for (const auto kind : {Kind::agent, Kind::cron, Kind::skill, Kind::instructions}) {
     const auto kept = keep(kind, "x", {{"model", "m"}}, "prompt", true);
     EXPECT_TRUE(kept && *kept);
   }

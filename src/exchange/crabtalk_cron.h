@@ -1,0 +1,15 @@
+// CrabTalk's schedules as reef-cron's. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace reef::exchange {
+
+// "sec min hour dom mon dow [year]", in UTC and with Sunday as 1, as "UTC min hour dom mon dow".
+// Half-minutes and years have no counterpart: invalid says so.
+Result<std::string> crabtalk_schedule(std::string_view text);
+
+}  // namespace reef::exchange
