@@ -167,10 +167,22 @@ Status read_sessions(Files& files, const std::string& folder, const std::string&
   return Ok{};
 }
 
+// Its chats go on here, so it has to be somebody: an agent with nothing of its own, unless there is
+// one of the name. The built-in one always is.
+Status define_agent(const std::string& agent, Intake& intake) {
+  if (agent == "reef") return Ok{};
+  Definition definition;
+  definition.kind = Definition::Kind::agent;
+  definition.name = agent;
+  definition.body["description"] = "Came with the chats of Clawdbot";
+  return intake.define(std::move(definition));
+}
+
 // The folder of one agent: sessions/, and agent/ with a database in later versions.
 Status read_agent(Files& files, const std::string& folder, Intake& intake) {
   const auto agent = utf8::sanitize(base_name(folder));
   const auto database = folder + "/agent/" + std::string(kDatabase);
+  REEF_CHECK(define_agent(agent, intake));
   // What is live is in the database; the files beside it are what it was made from.
   if (is_there(files, database)) REEF_CHECK(read_clawdbot_database(files, database, agent, intake));
   if (is_directory(files, folder + "/sessions"))
@@ -191,7 +203,7 @@ json::object clawdbot_meta(const std::string& agent, const ClawdbotEntry& entry)
   };
   set("name", text("label"));
   set("displayName", text("displayName"));
-  set("chatType", text("chatType") == "room" ? "channel" : text("chatType"));
+  set("chatType", text("chatType"));
   set("channel", text("channel").empty() ? text("provider") : text("channel"));
   set("subject", text("subject"));
   set("groupChannel", text("groupChannel").empty() ? text("room") : text("groupChannel"));
@@ -223,7 +235,10 @@ Status read_clawdbot(Files& files, const std::string& path, Intake& intake) {
           files, path, utf8::sanitize(base_name(parent_path(parent_path(path)))), intake);
     const auto folder = parent_path(path);
     const auto agent = utf8::sanitize(base_name(parent_path(folder)));
-    if (name == kStore) return read_sessions(files, folder, agent, intake);
+    if (name == kStore) {
+      REEF_CHECK(define_agent(agent, intake));
+      return read_sessions(files, folder, agent, intake);
+    }
     const auto store = read_store(files, folder + "/" + std::string(kStore), intake);
     const auto entry = store.find(name);
     return read_one(files, path, agent,

@@ -30,14 +30,27 @@ std::string agent_folder(std::string_view agent) {
 }
 
 json::object store_entry(const session::Row& row) {
-  json::object out{{"sessionId", row.id.text()},
-                   {"updatedAt", row.last_used().time_since_epoch().count()},
-                   {"sessionFile", row.id.text() + ".jsonl"}};
+  json::object out;
+  // What came from there and means nothing here.
+  if (const auto* imported = json::find_object(row.meta, "imported");
+      imported && row.text("source") == "clawdbot")
+    out = *imported;
+  for (auto& [name, value] : json::object{{"sessionId", row.id.text()},
+                                          {"updatedAt", row.last_used().time_since_epoch().count()},
+                                          {"sessionFile", row.id.text() + ".jsonl"}})
+    out[name] = std::move(value);
   // What has the same name and meaning there.
-  for (const auto name :
-       {"chatType", "thinkingLevel", "modelOverride", "sendPolicy", "displayName", "channel",
-        "subject", "groupChannel", "space", "memoryFlushAt", "memoryFlushCompactionCount"})
+  for (const auto name : {"chatType", "thinkingLevel", "verboseLevel", "reasoningLevel",
+                          "queueMode", "sendPolicy", "displayName", "channel", "subject",
+                          "groupChannel", "space", "memoryFlushAt", "memoryFlushCompactionCount"})
     if (const auto* value = row.meta.if_contains(name)) out[name] = *value;
+  if (const auto level = row.text("elevatedLevel"); !level.empty()) out["elevatedLevel"] = level;
+  if (const auto model = row.text("modelOverride"); !model.empty()) {
+    const auto slash = model.find('/');
+    if (slash != std::string_view::npos) out["providerOverride"] = model.substr(0, slash);
+    out["modelOverride"] = slash == std::string_view::npos ? model : model.substr(slash + 1);
+  }
+  if (!row.name().empty()) out["label"] = row.name();
   if (!out.contains("displayName") && !row.name().empty()) out["displayName"] = row.name();
   out["inputTokens"] = row.usage.input;
   out["outputTokens"] = row.usage.output;

@@ -208,7 +208,11 @@ Status CrabTalkConversation::event(json::object line, std::string id) {
 void CrabTalkConversation::message(json::object line, Extra extra, std::string id,
                                    std::optional<TimePoint> time) {
   // Lines were flat once.
-  if (!json::find_object(line, "message")) line = json::object{{"message", std::move(line)}};
+  if (!json::find_object(line, "message")) {
+    auto guest = take(line, "agent");
+    line = json::object{{"message", std::move(line)}};
+    if (guest.is_string()) line["agent"] = std::move(guest);
+  }
   auto inner = std::move(take(line, "message").get_object());
   auto made = native(inner, extra);
   json::object fields;

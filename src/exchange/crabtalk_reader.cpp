@@ -88,6 +88,8 @@ Head Reader::head_of(const Kept& kept, json::object& meta, TimePoint modified) {
     std::string sender(json::find_string(meta, "created_by").value_or(slug ? slug->sender : ""));
     if (session::check_agent_name(agent)) head.meta["agent"] = agent;
     if (session::check_sender(sender)) head.meta["sender"] = sender;
+    if (const auto uptime = json::find_int(meta, "uptime_secs").value_or(0); uptime > 0)
+      head.meta["uptimeSecs"] = uptime;
     head.of_store = kept.of_store;
     if (kept.newest)
       if (const auto key = session::Key::of_pair(agent, sender)) head.meta["key"] = key->text();

@@ -42,7 +42,8 @@ json::object as_event(const session::Entry& entry) {
 
 // What a model is given as the user's words is the user's there, too.
 json::object as_words(const session::Entry& entry, std::string text) {
-  return json::object{{"message", json::object{{"role", "user"}, {"content", std::move(text)}}},
+  return json::object{{"role", "user"},
+                      {"content", std::move(text)},
                       {kExtra, json::object{{"entry", entry.body}}}};
 }
 
@@ -73,12 +74,12 @@ json::object message_line(const session::Entry& entry, const json::object& messa
   } else {
     return as_event(entry);
   }
-  json::object line;
+  // Flat, as every generation of these files has been read.
+  auto line = std::move(inner);
   if (const auto guest = json::find_string(entry.body, "agent"); guest && !guest->empty()) {
     line["agent"] = *guest;
     if (auto* with = foreign.extra.if_contains("with")) with->get_object().erase("agent");
   }
-  line["message"] = std::move(inner);
   foreign.extra["time"] = unix_millis(entry.time);
   line[kExtra] = std::move(foreign.extra);
   return line;
@@ -122,7 +123,8 @@ class CrabtalkWriter final : public Writer {
 
   Outlet& outlet_;
   std::string lines_;
-  std::map<std::string, int> numbers_;  // how many of a pair there are
+  std::map<std::string, int> numbers_;         // how many of a pair there are
+  std::map<std::string, std::string> owners_;  // pair -> agent and sender
 };
 
 std::string CrabtalkWriter::path_for(const session::Row& row) {
@@ -131,7 +133,14 @@ std::string CrabtalkWriter::path_for(const session::Row& row) {
     return made.empty() ? std::string(otherwise) : made;
   };
   // Those who are nobody in particular there.
-  auto pair = part(row.agent(), "crab") + "_" + part(row.sender(), "user");
+  const std::string agent(row.agent().empty() ? "crab" : row.agent());
+  const std::string sender(row.sender().empty() ? "user" : row.sender());
+  auto pair = part(agent, "crab") + "_" + part(sender, "user");
+  // CrabTalk goes on in the newest session whose name says the same, whoever it was with: two
+  // people who would share a name there do not share a history.
+  const auto who = agent + '\n' + sender;
+  if (const auto [of, fresh] = owners_.try_emplace(pair, who); !fresh && of->second != who)
+    pair += "-" + stable_id(who).text;
   const auto number = ++numbers_[pair];
   return fmt::format("sessions/{}_{}.jsonl", pair, number);
 }
@@ -165,6 +174,7 @@ Status CrabtalkWriter::add(const Exported& session) {
                     {"created_by", row.sender().empty() ? "user" : row.sender()},
                     {"created_at", format_iso(row.created)},
                     {"title", row.name()},
+                    {"uptime_secs", row.uptime_secs()},
                     {"updated_at", format_iso(row.updated)},
                     {"message_count", messages}};
   if (!summary.empty()) meta["summary"] = summary;

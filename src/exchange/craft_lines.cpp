@@ -117,6 +117,18 @@ json::object meta_of(json::object& header) {
   move_over("permissionMode", "permissionMode", through(permission_mode));
   move_over("thinkingLevel", "thinkingLevel", through(thinking_level));
   move_over("workingDirectory", "workingDirectory", through(expanded));
+  for (const std::string_view time : {"lastUsedAt", "archivedAt"})
+    if (const auto at = time_from(header.if_contains(time))) meta[time] = unix_millis(*at);
+  if (const auto* used = json::find_object(header, "tokenUsage")) {
+    const auto count = [&](std::string_view field) {
+      return std::max<std::int64_t>(0, json::find_int(*used, field).value_or(0));
+    };
+    const auto* cost = used->if_contains("costUsd");
+    meta["originUsage"] = json::object{{"input", count("inputTokens")},
+                                       {"output", count("outputTokens")},
+                                       {"cost", cost && cost->is_number() ? *cost : json::value(0)},
+                                       {"model", json::find_string(header, "model").value_or("")}};
+  }
   // Never listed there; here they are out of the way, too.
   if (json::find_bool(header, "hidden").value_or(false)) meta["isArchived"] = true;
   return meta;
@@ -159,6 +171,8 @@ Status CraftSession::begin(const json::object* first) {
     if (const auto* meta = json::find_object(*session, "meta")) head.meta = believable_meta(*meta);
     head.id = json::find_string(*session, "id").value_or(head.id);
     head.cwd = json::find_string(*session, "cwd").value_or(head.cwd);
+    // Its messages say what they used, and when.
+    for (const auto* derived : {"originUsage", "lastUsedAt", "archivedAt"}) natural.erase(derived);
     // What was changed there since is newer; what Craft never had is not missing.
     for (auto& [field, value] : natural) head.meta[field] = std::move(value);
   } else {

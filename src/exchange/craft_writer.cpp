@@ -66,13 +66,15 @@ json::object header_of(const Exported& exported, const std::string& id,
   }
   out["messageCount"] = row.message_count;
   out["preview"] = utf8::prefix_chars(row.preview, kPreviewChars);
-  out["tokenUsage"] =
-      json::object{{"inputTokens", row.context_tokens},
-                   {"outputTokens", row.usage.output},
-                   {"totalTokens", row.usage.input + row.usage.output + row.usage.cache_read +
-                                       row.usage.cache_write},
-                   {"contextTokens", 0},
-                   {"costUsd", row.usage.cost}};
+  // There, input is the last request's, and the total is that and all output.
+  auto input = row.context_tokens;
+  if (const auto* came = json::find_object(row.meta, "originUsage"); came && input == 0)
+    input = json::find_int(*came, "input").value_or(0);
+  out["tokenUsage"] = json::object{{"inputTokens", input},
+                                   {"outputTokens", row.usage.output},
+                                   {"totalTokens", input + row.usage.output},
+                                   {"contextTokens", 0},
+                                   {"costUsd", row.usage.cost}};
   // What goes is also said elsewhere.
   for (const auto* field : {"preview", "labels", "triggeredBy", "enabledSourceSlugs", "name"})
     if (json::write(out).size() > kHeaderBytesMax) out.erase(field);

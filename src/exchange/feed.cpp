@@ -115,7 +115,8 @@ Status add_verbatim(Feed& feed, json::object entry) {
 
 json::object portable_meta(const session::Row& row) {
   auto meta = row.meta;
-  for (const auto* own : {"source", "origin", "originMark", "boundAt"}) meta.erase(own);
+  for (const auto* own : {"source", "origin", "originMark", "originUsage", "boundAt"})
+    meta.erase(own);
   return meta;
 }
 
@@ -131,6 +132,11 @@ json::object believable_meta(const json::object& in) {
   json::object out;
   for (const auto& [field, value] : in) {
     if (set_meta(out, field, value)) continue;
+    if ((field == "uptimeSecs" || field == "lastUsedAt") && value.is_int64() &&
+        value.get_int64() > 0) {
+      out[field] = value;
+      continue;
+    }
     const auto text = value.if_string();
     if (!text || !text) continue;
     const bool named = field == "agent" || field == "sender";

@@ -10,14 +10,14 @@ namespace reef::exchange {
 namespace {
 
 constexpr Format kFormats[] = {
-    {"pi", true, false, &pi_writer},
-    {"crabtalk", true, false, &crabtalk_writer},
-    {"craft", false, false, &craft_writer},
-    {"craft-bundle", true, false, &craft_bundle_writer},
-    {"clawdbot", false, false, &clawdbot_writer},
-    {"markdown", true, false, &markdown_writer},
-    {"ndjson", true, true, &ndjson_writer},
-    {"html", true, false, &html_writer},
+    {"pi", true, false, false, &pi_writer},
+    {"crabtalk", true, true, false, &crabtalk_writer},
+    {"craft", false, false, false, &craft_writer},
+    {"craft-bundle", true, false, false, &craft_bundle_writer},
+    {"clawdbot", false, false, false, &clawdbot_writer},
+    {"markdown", true, false, false, &markdown_writer},
+    {"ndjson", true, false, true, &ndjson_writer},
+    {"html", true, false, false, &html_writer},
 };
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace reef::exchange {
 
 struct Format {
   std::string_view name;
-  bool one_file;  // a session is one file, perhaps with others beside it; else it is a folder
+  bool one_file;      // a session is one file, perhaps with others beside it; else it is a folder
+  bool oldest_first;  // its names count sessions up; else the order is the one asked for
   bool joinable;  // the files of several sessions, one behind the other, are one of the same format
   std::unique_ptr<Writer> (*make)(Outlet&);
 };

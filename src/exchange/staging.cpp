@@ -23,15 +23,23 @@ constexpr std::size_t kPieceBytes = 1U << 20;
 constexpr std::size_t kNameBytesMax = 200;
 // Files up to this size are read at once, to be compared and searched for secrets.
 constexpr std::uint64_t kWholeFileBytesMax = 8U << 20;
-constexpr std::size_t kOtherMetaBytesMax = 4096;
+constexpr std::size_t kOtherMetaBytesMax = 16U << 10;
 constexpr std::size_t kMetaTextBytesMax = 1024;
 constexpr int kTreeDepthMax = 16;
+
+// What the source said the session used, so that the next import counts only what came since.
+constexpr std::string_view kUsageField = "originUsage";
 
 bool is_conversation(const Entry& entry) {
   for (const auto type :
        {"message", "custom_message", "compaction", "branch_summary", "context_edit"})
     if (entry.type == type) return true;
   return false;
+}
+
+// Numbers of ours that nobody sets by hand.
+bool is_count(std::string_view field) {
+  return field == "uptimeSecs" || field == "lastUsedAt" || field == "archivedAt";
 }
 
 bool is_rewind(const Entry& entry) {
@@ -349,11 +357,27 @@ json::object StagedIntake::meta_of_import() {
   for (auto& [name, value] : open.meta) {
     if (name == "name" || name == "key" || name == "originMark" || value.is_null()) continue;
     // Of one that is here already only what nobody has set.
-    if (open.known && open.before.contains(name)) continue;
+    if (open.known && open.before.contains(name) && name != kUsageField) continue;
     if (job_.request.redact) redact(value);
     if (name == "agent" || name == "sender") {
       if (const auto* text = value.if_string(); text && session::check_part(name, *text))
         out[name] = value;
+      continue;
+    }
+    // It would let others run commands: it is kept to be given back, and does nothing here.
+    if (name == "elevatedLevel" && value != json::value("off")) {
+      job_.refused(Problem{open.head.path, 0,
+                           fmt::format("elevatedLevel {}: reef set ID elevatedLevel=... allows it",
+                                       utf8::excerpt(json::write(value), 40))});
+      other[name] = value;
+      continue;
+    }
+    if (name == kUsageField) {
+      out[name] = value;
+      continue;
+    }
+    if (is_count(name)) {
+      if (value.is_int64() && value.get_int64() > 0) out[name] = value;
       continue;
     }
     if (auto* text = value.if_string(); text && text->size() > kMetaTextBytesMax)
@@ -366,8 +390,15 @@ json::object StagedIntake::meta_of_import() {
     }
   }
   // What has no place of its own here.
-  if (!other.empty() && json::write(other).size() <= kOtherMetaBytesMax)
-    out["imported"] = std::move(other);
+  if (!other.empty()) {
+    if (json::write(other).size() <= kOtherMetaBytesMax) {
+      out["imported"] = std::move(other);
+    } else {
+      problem(Problem{open.head.path, 0,
+                      fmt::format("more than {} bytes of facts that have no place here; left out",
+                                  kOtherMetaBytesMax)});
+    }
+  }
   settle_claims(out);
   out["source"] = name_of(job_.request.kind);
   out["origin"] = open.head.origin;
@@ -478,6 +509,43 @@ Status StagedIntake::end_fresh() {
   return job_.submit(std::move(arrival), head.origin, head.path);
 }
 
+// What its source says it used in all, beyond what its messages say.
+Status StagedIntake::count_usage() {
+  auto& open = *open_;
+  const auto* claimed = json::find_object(open.meta, kUsageField);
+  if (!claimed) return Ok{};
+  const auto* before = open.known ? json::find_object(open.before, kUsageField) : nullptr;
+  const auto more = [&](std::string_view field) {
+    const auto was = before ? json::find_int(*before, field).value_or(0) : 0;
+    return std::max<std::int64_t>(0, json::find_int(*claimed, field).value_or(0) - was);
+  };
+  const auto cost_of = [](const json::object* in) {
+    const auto* cost = in ? in->if_contains("cost") : nullptr;
+    return cost && cost->is_number() ? std::max(0.0, cost->to_number<double>()) : 0.0;
+  };
+  const double cost = std::max(0.0, cost_of(claimed) - cost_of(before));
+  const auto input = more("input"), output = more("output");
+  if (input + output == 0 && cost == 0) return Ok{};
+  session::Draft draft{"usage",
+                       {{"provider", name_of(job_.request.kind)},
+                        {"model", json::find_string(*claimed, "model").value_or("")},
+                        {"usage", json::object{{"input", input},
+                                               {"output", output},
+                                               {"cacheRead", 0},
+                                               {"cacheWrite", 0},
+                                               {"totalTokens", input + output},
+                                               {"cost", json::object{{"total", cost}}}}}}};
+  auto id = stable_id(fmt::format("{}#usage{}", open.head.origin, json::write(*claimed)));
+  const auto time = open.row.updated > open.head.created ? open.row.updated : open.head.created;
+  auto entry = session::make_entry(std::move(draft), id, open.known ? open.leaf : open.last, time);
+  if (open.known && !open.added.empty()) set_parent(entry, open.added.back().id);
+  open.last = std::move(id);
+  if (!open.known) return write(entry);
+  if (!open.ids.insert(hash_of(entry.id.text))) return Ok{};
+  open.added.push_back(std::move(entry));
+  return Ok{};
+}
+
 Status StagedIntake::end() {
   auto& open = *open_;
   if (open.repeated > 0)
@@ -489,7 +557,11 @@ Status StagedIntake::end() {
         open.head.path, 0,
         fmt::format("{} entries whose parent was not above them; attached to the ones before",
                     open.orphans)});
-  Status done = Ok{};
+  Status done = count_usage();
+  if (!done) {
+    abandon();
+    return done;
+  }
   if (!open.known) {
     done = end_fresh();
   } else {

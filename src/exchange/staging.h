@@ -44,6 +44,7 @@ class StagedIntake final : public Intake {
   Status end_fresh();
   // What is said of the session at its end; the key aside.
   json::object meta_of_import();
+  Status count_usage();
   // What the source claimed of it: into the metadata what may be, the rest into the report.
   void settle_claims(json::object& out);
   std::string fact(std::string_view name) const;

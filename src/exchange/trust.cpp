@@ -25,6 +25,8 @@ constexpr std::string_view kHarmless[] = {"name",
                                           "sendPolicy",
                                           "displayName",
                                           "thinkingLevel",
+                                          "verboseLevel",
+                                          "reasoningLevel",
                                           "compactOnOverflow",
                                           "memoryFlushAt",
                                           "memoryFlushCompactionCount",
@@ -32,11 +34,12 @@ constexpr std::string_view kHarmless[] = {"name",
                                           "imported",
                                           "bounds",
                                           "parentSession",
-                                          "parentCall"};
+                                          "parentCall",
+                                          "uptimeSecs"};
 
 // What an import says of itself.
-constexpr std::string_view kOwn[] = {"source",      "origin",  "originMark", "originMarks",
-                                     "originAside", "boundAt", "forkedFrom"};
+constexpr std::string_view kOwn[] = {"source",      "origin",      "originMark", "originMarks",
+                                     "originAside", "originUsage", "boundAt",    "forkedFrom"};
 
 // From the narrowest to the widest.
 constexpr std::string_view kModes[] = {"safe", "ask", "allow-all"};

@@ -156,6 +156,17 @@ Result<std::vector<session::SessionId>> chosen(Node& node, const protocol::Expor
   return ids;
 }
 
+// The one a key is bound to comes last of those it had.
+void put_oldest_first(Node& node, std::vector<session::SessionId>& ids) {
+  const auto rank = [&](const session::SessionId& id) {
+    const auto* row = node.sessions.find(id);
+    return row ? std::pair(row->bound_at(), unix_millis(row->created))
+               : std::pair(INT64_C(0), INT64_C(0));
+  };
+  std::stable_sort(ids.begin(), ids.end(),
+                   [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+}
+
 }  // namespace
 
 protocol::Answer answer_export(Node& node, const protocol::ExportSessions& request) {
@@ -163,6 +174,7 @@ protocol::Answer answer_export(Node& node, const protocol::ExportSessions& reque
   if (!format) return protocol::answer_with(format.error());
   auto ids = chosen(node, request);
   if (!ids) return protocol::answer_with(ids.error());
+  if ((*format)->oldest_first) put_oldest_first(node, *ids);
   return std::make_unique<ExportStream>(node, **format, *std::move(ids));
 }
 

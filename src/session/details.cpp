@@ -17,8 +17,8 @@ json::ObjectText usage_text(const TokenTotals& totals) {
 
 // What was set wins over what is derived; these are the engine's own.
 bool is_shown(std::string_view name) {
-  return name != "boundAt" && name != "lastUsedAt" && !name.starts_with("originM") &&
-         name != "originAside";
+  return name != "boundAt" && name != "lastUsedAt" && name != "uptimeSecs" &&
+         (name == "origin" || !name.starts_with("origin"));
 }
 
 }  // namespace
@@ -49,6 +49,8 @@ std::string details_of(const Row& row, std::string_view status) {
     if (derived(name)) out.flag(name, row.flag(name));
   text("workingDirectory", row.cwd);
   number("contextTokens", row.context_tokens);
+  if (row.context_estimated) out.flag("contextEstimated", true);
+  out.number("uptimeSecs", row.uptime_secs());
   number("compactionCount", std::uint64_t{row.compaction_count});
   number("bytes", row.bytes);
   if (derived("tokenUsage")) {

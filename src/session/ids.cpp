@@ -74,11 +74,16 @@ Status check_sender(std::string_view sender) {
   return check_text("sender", sender, kKeyPartBytesMax);
 }
 
-Status check_agent_name(std::string_view name) {
-  REEF_CHECK(check_text("agent name", name, kKeyPartBytesMax));
+Status check_name(std::string_view what, std::string_view name) {
+  REEF_CHECK(check_text(what, name, kKeyPartBytesMax));
   if (name.find('/') != std::string_view::npos || name.find("..") != std::string_view::npos)
     return Error(Errc::invalid,
-                 fmt::format("agent name '{}' must not hold '/' or '..'", utf8::excerpt(name)));
+                 fmt::format("{} '{}' must not hold '/' or '..'", what, utf8::excerpt(name)));
+  return Ok{};
+}
+
+Status check_agent_name(std::string_view name) {
+  REEF_CHECK(check_name("agent name", name));
   // A colon would let two pairs make one key.
   if (name.find(':') != std::string_view::npos)
     return Error(Errc::invalid,

@@ -62,6 +62,8 @@ class Key {
   std::string text_;
 };
 
+// What files are named by; `what` says in the error whose name it is.
+Status check_name(std::string_view what, std::string_view name);
 // The halves of a key. A sender is what its client says, slashes and all: it names nobody's file.
 // An agent's name is also that of its files.
 Status check_sender(std::string_view sender);

@@ -9,6 +9,9 @@
 namespace reef::session {
 namespace {
 
+// A question that waited for an answer over night is not work.
+constexpr std::chrono::milliseconds kActiveGapMax = std::chrono::hours(1);
+constexpr std::size_t kBytesPerToken = 4;
 constexpr std::size_t kPreviewChars = 150;
 
 void add_to(std::int64_t& sum, std::int64_t more) {
@@ -121,6 +124,11 @@ TimePoint Row::archived_at() const {
   return noted ? from_millis(*noted) : last_used();
 }
 
+std::int64_t Row::uptime_secs() const {
+  const auto counted = std::chrono::duration_cast<std::chrono::seconds>(active).count();
+  return std::max(std::int64_t{counted}, json::find_int(meta, "uptimeSecs").value_or(0));
+}
+
 std::int64_t Row::bound_at() const {
   return json::find_int(meta, "boundAt").value_or(unix_millis(created));
 }
@@ -142,6 +150,10 @@ void fold(Row& row, const Entry& entry) {
     const auto* message = json::find_object(entry.body, "message");
     if (!message) return;
     const auto role = json::find_string(*message, "role").value_or("");
+    if ((role == "assistant" || role == "toolResult") && row.last_said != TimePoint() &&
+        entry.time > row.last_said)
+      row.active += std::min(entry.time - row.last_said, kActiveGapMax);
+    row.last_said = std::max(row.last_said, entry.time);
     if (!hidden) row.last_role = std::string(role);
     if (role == "user") {
       if (!hidden && row.preview.empty())
@@ -153,7 +165,10 @@ void fold(Row& row, const Entry& entry) {
       const bool failed = json::find_string(*message, "stopReason") == name_of(StopReason::error);
       if (!hidden) row.last_assistant = entry.time;
       count(row, model_of(*message), entry.time, totals_of(usage, !failed));
-      if (usage.total() > 0) row.context_tokens = usage.total();
+      if (usage.total() > 0) {
+        row.context_tokens = usage.total();
+        row.context_estimated = false;
+      }
     }
   } else if (const auto* patch = meta_of(entry)) {
     json::merge_patch(row.meta, *patch);
@@ -166,6 +181,12 @@ void fold(Row& row, const Entry& entry) {
     }
   } else if (entry.type == "compaction") {
     ++row.compaction_count;
+    // What pi wrote does not say what is left: at least the summary is.
+    const auto summary = json::find_string(entry.body, "summary").value_or("");
+    row.context_tokens = std::max<std::int64_t>(
+        0, json::find_int(entry.body, "tokensAfter")
+               .value_or(static_cast<std::int64_t>(summary.size() / kBytesPerToken)));
+    row.context_estimated = true;
   } else if (entry.type == "thinking_level_change") {
     row.meta["thinkingLevel"] = json::find_string(entry.body, "thinkingLevel").value_or("off");
   }

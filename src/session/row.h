@@ -2,6 +2,7 @@
 // entries of a transcript. Plain values.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -46,7 +47,11 @@ struct Row {
   std::string last_role;
   std::string preview;  // start of the first user message
   std::uint64_t message_count = 0;
-  std::int64_t context_tokens = 0;  // as the last reply counted them
+  std::int64_t context_tokens = 0;  // as the last reply counted them, or after a compaction
+  bool context_estimated = false;   // no reply has counted them since
+  // Somebody was at work: from what was said to the reply, over all turns.
+  std::chrono::milliseconds active{0};
+  TimePoint last_said;  // the last message, hidden or not
   TokenTotals usage;
   std::map<std::string, std::vector<DayUsage>> usage_by_model;  // each oldest day first
   std::uint32_t compaction_count = 0;
@@ -62,9 +67,10 @@ struct Row {
   std::string_view agent() const { return text("agent"); }
   std::string_view sender() const { return text("sender"); }
   std::string_view name() const { return text("name"); }
-  TimePoint last_used() const;    // the last message, or when it was resumed
-  TimePoint archived_at() const;  // of an archived one; where nobody wrote it down, last_used()
-  std::int64_t bound_at() const;  // Unix milliseconds; when its key was last bound to it
+  TimePoint last_used() const;       // the last message, or when it was resumed
+  TimePoint archived_at() const;     // of an archived one; where nobody wrote it down, last_used()
+  std::int64_t uptime_secs() const;  // active, or as it was counted where it came from
+  std::int64_t bound_at() const;     // Unix milliseconds; when its key was last bound to it
 };
 
 Row start_row(SessionId id, const Header& header);

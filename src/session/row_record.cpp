@@ -10,7 +10,7 @@ namespace reef::session {
 namespace {
 
 // Rows of another version are read from their transcripts again.
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 
 void append(json::array& out, const TokenTotals& totals) {
   out.insert(out.end(), {totals.input, totals.output, totals.cache_read, totals.cache_write,
@@ -90,6 +90,14 @@ struct RecordReader {
     if (name == "preview") return text(row.preview);
     if (name == "messages") return count(row.message_count);
     if (name == "contextTokens") return in.whole(row.context_tokens);
+    if (name == "contextEstimated") return in.truth(row.context_estimated);
+    if (name == "activeMs") {
+      std::int64_t active = 0;
+      if (!in.whole(active)) return false;
+      row.active = std::chrono::milliseconds(active);
+      return true;
+    }
+    if (name == "lastSaid") return time(row.last_said);
     if (name == "usage") return in.take('[') && totals(row.usage) && in.take(']');
     if (name == "byModel") return models(row);
     if (name == "compactions") return count(row.compaction_count);
@@ -118,6 +126,9 @@ json::object to_json(const Row& row) {
                       {"preview", row.preview},
                       {"messages", row.message_count},
                       {"contextTokens", row.context_tokens},
+                      {"contextEstimated", row.context_estimated},
+                      {"activeMs", row.active.count()},
+                      {"lastSaid", unix_millis(row.last_said)},
                       {"usage", std::move(usage)},
                       {"byModel", std::move(by_model)},
                       {"compactions", row.compaction_count},

@@ -170,6 +170,85 @@ class ForeignImport(unittest.TestCase):
         self.assertEqual(self.bring("craft", self.source)["unchanged"], 1)
         self.assertEqual(self.home.reef("fsck", "--json").code, 0)
 
+    def test_what_a_craft_header_counted_survives(self):
+        used = {"inputTokens": 8200, "outputTokens": 950, "totalTokens": 9150, "contextTokens": 0, "costUsd": 0.07}
+        header = {**HEADER, "lastUsedAt": 1772600900123, "model": "m", "tokenUsage": used}
+        self.put_craft({"id": "m1", "type": "user", "content": "faster", "timestamp": 1772600700000}, header=header)
+        self.bring("craft", self.source)
+        one = self.sessions()[HEADER["id"]]
+        self.assertEqual((one["tokenUsage"]["inputTokens"], one["tokenUsage"]["outputTokens"],
+                          round(one["tokenUsage"]["costUsd"], 6)), (8200, 950, 0.07))
+        self.assertEqual((one["lastUsedAt"], one["createdAt"]), (1772600900123, "2026-03-04T04:53:20.000Z"))
+        self.assertNotIn("originUsage", one)
+        # It goes on there: only what came since is counted.
+        header["tokenUsage"] = {**used, "outputTokens": 1000, "costUsd": 0.1}
+        self.put_craft({"id": "m1", "type": "user", "content": "faster", "timestamp": 1772600700000},
+                       {"id": "m2", "type": "assistant", "content": "done", "timestamp": 1772600950000}, header=header)
+        self.bring("craft", self.source)
+        one = self.sessions()[HEADER["id"]]
+        self.assertEqual((one["tokenUsage"]["outputTokens"], round(one["tokenUsage"]["costUsd"], 6)), (1000, 0.1))
+        out = os.path.join(self.home.base, "out")
+        self.assertEqual(self.home.reef("export", "--all", "--to", "craft", out).code, 0)
+        with open(f"{out}/sessions/{HEADER['id']}/session.jsonl") as lines:
+            back = json.loads(lines.readline())
+        self.assertEqual({k: round(v, 6) for k, v in back["tokenUsage"].items()},
+                         {**used, "outputTokens": 1000, "totalTokens": 9200, "costUsd": 0.1})
+        self.assertEqual(self.home.reef("fsck", "--json").code, 0)
+
+    def test_clawdbot_chats_go_on_and_keep_their_toggles(self):
+        store = {"agent:main:telegram:group:-100": {
+            "sessionId": "live", "updatedAt": 1767323046000, "chatType": "room", "thinkingLevel": "high",
+            "verboseLevel": "full", "reasoningLevel": "stream", "elevatedLevel": "full", "groupActivation": "always",
+            "sendPolicy": "allow", "providerOverride": "local", "modelOverride": "x", "lastTo": "-100", "label": "Trip"}}
+        folder = f"{self.source}/agents/main/sessions"
+        write(f"{folder}/sessions.json", json.dumps(store))
+        line = {"type": "message", "id": "a", "parentId": None, "timestamp": "2026-01-02T03:04:06.000Z",
+                "message": {"role": "user", "content": "HELLO", "timestamp": 1767323046000}}
+        head = {"type": "session", "version": 3, "id": "live", "timestamp": "2026-01-02T03:04:05.000Z", "cwd": "/"}
+        write(f"{folder}/live.jsonl", json.dumps(head) + "\n" + json.dumps(line) + "\n")
+        report = self.bring("clawdbot", self.source)
+        live = self.sessions()["live"]
+        self.assertEqual([live[k] for k in ("chatType", "thinkingLevel", "verboseLevel", "reasoningLevel", "sendPolicy",
+                                            "modelOverride")], ["room", "high", "full", "stream", "allow", "local/x"])
+        # What would let its senders run commands is kept for the way back, and named.
+        self.assertNotIn("elevatedLevel", live)
+        self.assertIn("elevatedLevel", "\n".join(p["why"] for p in report["leftOut"]))
+        self.assertEqual(self.home.reef("set", "live", "modelOverride=").code, 0)
+        done = self.home.reef("send", "--key", "agent:main:telegram:group:-100", "AND ON")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertIn("AND ON", self.said("live"))
+        self.assertEqual(self.home.reef("set", "live", "modelOverride=local/x").code, 0)
+        out = os.path.join(self.home.base, "out")
+        self.assertEqual(self.home.reef("export", "--all", "--to", "clawdbot", out).code, 0)
+        with open(f"{out}/agents/main/sessions/sessions.json") as file:
+            back = json.load(file)["agent:main:telegram:group:-100"]
+        for name, value in store["agent:main:telegram:group:-100"].items():
+            if name != "updatedAt":
+                self.assertEqual(back[name], value, name)
+
+    def test_a_crabtalk_export_is_one_crabtalk_goes_on_with(self):
+        for sender in ("tg:12", "tg-12"):
+            self.assertEqual(self.home.reef("chat", "-s", sender, "-p", f"FIRST {sender}").code, 0)
+        self.assertEqual(self.home.reef("chat", "-s", "tg:12", "-p", "/new SECOND").code, 0)
+        out = os.path.join(self.home.base, "out")
+        self.assertEqual(self.home.reef("export", "--all", "--to", "crabtalk", out).code, 0)
+        found = {}
+        for name in os.listdir(f"{out}/sessions"):
+            with open(f"{out}/sessions/{name}") as lines:
+                found[name] = [json.loads(line) for line in lines]
+        # As CrabTalk does: the highest number of those whose name begins so.
+        mine = sorted((n for n in found if n.startswith("reef_tg-12_")), key=lambda n: int(n[:-6].rsplit("_", 1)[1]))
+        people = {found[n][0]["created_by"] for n in mine}
+        self.assertEqual(len(people), 1, "two people share a history")
+        self.assertEqual(len(found), 3)
+        of = {lines[0]["created_by"]: [] for lines in found.values()}
+        for name in sorted(found, key=lambda n: int(n[:-6].rsplit("_", 1)[1])):
+            of[found[name][0]["created_by"]].append(found[name])
+        self.assertEqual([sessions[-1][1]["content"] for sender, sessions in sorted(of.items())], ["FIRST tg-12", "SECOND"])
+        for lines in found.values():
+            self.assertIsInstance(lines[0]["uptime_secs"], int)
+            self.assertEqual({line["role"] for line in lines[1:] if "event" not in line}, {"user", "assistant"})
+
     def test_out_of_one_home_and_into_another(self):
         self.put_craft({"id": "m1", "type": "user", "content": "hello 🦀", "timestamp": 1772600700000},
                        {"id": "m2", "type": "tool", "toolName": "T", "toolUseId": "t1", "toolInput": {"a": [1, 2.5]},

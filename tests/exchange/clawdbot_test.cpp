@@ -44,7 +44,7 @@ TEST(Clawdbot, MapsWhatAStoreSays) {
   const auto& [head, entries, meta, copies, ended] = intake.sessions()[0];
   EXPECT_EQ(head.origin, "clawdbot:main:s1");
   EXPECT_EQ(json::find_string(meta, "key"), "agent:main:main");
-  EXPECT_EQ(json::find_string(meta, "chatType"), "channel");
+  EXPECT_EQ(json::find_string(meta, "chatType"), "room");
   EXPECT_EQ(json::find_string(meta, "channel"), "slack");
   EXPECT_EQ(json::find_string(meta, "groupChannel"), "#ops");
   EXPECT_EQ(json::find_string(meta, "queueMode"), "collect");

@@ -116,6 +116,7 @@ TEST_F(CrabTalk, OldFilesWithFlatMessagesAndUptimeAreRead) {
             (Lines{"user: hi", "assistant: hello", "compaction: They greeted.", "user: again"}));
   EXPECT_EQ(session.head.origin, "crabtalk:crab_alice_2.jsonl@2026-03-01T10:00:00.000Z");
   EXPECT_EQ(session.row().name(), "Old title");
+  EXPECT_EQ(session.row().uptime_secs(), 90);
   EXPECT_EQ(format_iso(session.row().updated), "2026-03-01T10:01:30.000Z");
   // Nothing before the marker is given to a model.
   EXPECT_EQ(session::build_context(session.transcript().branch()).items.size(), 2U);

@@ -344,12 +344,12 @@ TEST(CrabtalkExport, LinesAreTheSeedTexts) {
   const auto& bytes = outlet.files().at("sessions/crab_tg-12_1.jsonl");
   EXPECT_NE(
       bytes.find(
-          R"({"agent":"Crab","created_by":"tg:12","created_at":"2026-03-04T04:53:20.000Z","title":"","updated_at":"2026-03-04T05:00:00.000Z","message_count":1,"summary":"They met. Then more.",)"),
+          R"({"agent":"Crab","created_by":"tg:12","created_at":"2026-03-04T04:53:20.000Z","title":"","uptime_secs":0,"updated_at":"2026-03-04T05:00:00.000Z","message_count":1,"summary":"They met. Then more.",)"),
       std::string::npos)
       << bytes;
   EXPECT_NE(
       bytes.find(
-          R"({"agent":"reviewer","message":{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"bash","arguments":"{\"x\":1}"}}],"reasoning_content":"hm"},"reef":)"),
+          R"({"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"bash","arguments":"{\"x\":1}"}}],"reasoning_content":"hm","agent":"reviewer","reef":)"),
       std::string::npos)
       << bytes;
   EXPECT_NE(
