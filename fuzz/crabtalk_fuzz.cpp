@@ -9,6 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   reef::test::MemoryFiles disk;
   disk.put("/one/sessions/crab_a_1.jsonl", std::string(bytes));
+  disk.put("/one/store.crmem", std::string(bytes));
   reef::fuzz::put_files(disk, "/many", bytes);
   for (const std::string path : {"/one", "/many"})
     reef::fuzz::check_reader(reef::exchange::read_crabtalk, disk, path, 1 + size % 13);

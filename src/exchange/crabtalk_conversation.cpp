@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "exchange/crabtalk_blocks.h"
 #include "exchange/source.h"
 
 namespace reef::exchange {
@@ -143,7 +144,16 @@ Result<std::string> CrabTalkConversation::take_line(json::object line, std::stri
     return compaction(std::move(line), std::move(extra), std::move(id));
   if (json::find_object(line, "message") || json::find_string(line, "role")) {
     if (extra.time) time = extra.time;
-    message(std::move(line), std::move(extra), std::move(id), time);
+    if (extra.there) {
+      message(std::move(line), std::move(extra), std::move(id), time);
+      return std::string();
+    }
+    std::size_t part = 0;
+    for (auto& one : flat_lines(std::move(line))) {
+      REEF_CHECK(flush());
+      const auto own = part++ == 0 ? id : stable_id(fmt::format("{}\n{}", id, part)).text;
+      message(std::move(one), extra, own, time);
+    }
     return std::string();
   }
   REEF_CHECK(feed_.add("custom", feed_.claim(std::move(id)), time,
@@ -283,7 +293,8 @@ json::object CrabTalkConversation::native(json::object& message, Extra& extra) {
         tool = known->second;
     out = json::object{{"role", "toolResult"}, {"toolCallId", call}, {"toolName", tool}};
     out["content"] = std::move(blocks);
-    out["isError"] = false;
+    out["isError"] = json::find_bool(message, "is_error").value_or(false);
+    message.erase("is_error");
     return out;
   }
   out["role"] = role;

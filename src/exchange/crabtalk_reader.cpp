@@ -8,6 +8,7 @@
 #include "exchange/crabtalk.h"
 #include "exchange/crabtalk_conversation.h"
 #include "exchange/crabtalk_setup.h"
+#include "exchange/crabtalk_store.h"
 #include "exchange/feed.h"
 #include "exchange/source.h"
 
@@ -333,6 +334,8 @@ Result<std::vector<Kept>> conversations_in(Files& files, const std::string& fold
 Status read_crabtalk(Files& files, const std::string& path, Intake& intake) {
   REEF_TRY(const auto stat, files.stat_path(path));
   const std::string name(base_name(path));
+  constexpr std::string_view kStore = ".crmem";
+  if (!stat.directory && name.ends_with(kStore)) return read_crabtalk_store(files, path, intake);
   if (!stat.directory)
     return Reader(files, intake, parent_path(parent_path(path)))
         .read(Kept{path, stem(name), false, true, false});
@@ -340,7 +343,11 @@ Status read_crabtalk(Files& files, const std::string& path, Intake& intake) {
     return Reader(files, intake, parent_path(parent_path(path)))
         .read(Kept{path, name, true, true, false});
 
-  const bool whole = is_directory(files, path + "/sessions") ||
+  // Where 0.0.24 keeps everything, and where those after it do.
+  std::vector<std::string> stores;
+  for (const auto* place : {"/store.crmem", "/store/crabtalk.crmem"})
+    if (is_there(files, path + place)) stores.push_back(path + place);
+  const bool whole = !stores.empty() || is_directory(files, path + "/sessions") ||
                      is_directory(files, path + "/local") || is_there(files, path + "/Crab.md") ||
                      is_there(files, path + "/memory.db");
   const auto root = whole ? path : parent_path(path);
@@ -356,6 +363,7 @@ Status read_crabtalk(Files& files, const std::string& path, Intake& intake) {
   if (whole) {
     REEF_CHECK(read_crabtalk_setup(files, root, intake));
   }
+  for (const auto& store : stores) REEF_CHECK(read_crabtalk_store(files, store, intake));
   for (const auto& kept : all) {
     if (intake.cancelled()) return Error(Errc::cancelled, "the import was given up");
     REEF_CHECK(reader.read(kept));
