@@ -25,6 +25,7 @@ Task<Status> compact(const Context& context, client::Client& client,
                             {"messages", done.messages()},
                             {"tokensBefore", done.tokens_before()},
                             {"tokensAfter", done.tokens_after()},
+                            {"estimated", done.estimated()},
                             {"archive", done.archive()},
                             {"summary", done.summary()}});
     co_return Ok{};

@@ -47,6 +47,7 @@ constexpr std::pair<const char*, protocol::AgentEventKind> kKinds[] = {
     {"text_end", protocol::AGENT_EVENT_KIND_TEXT_END},
     {"thinking_start", protocol::AGENT_EVENT_KIND_THINKING_START},
     {"thinking_end", protocol::AGENT_EVENT_KIND_THINKING_END},
+    {"compacted", protocol::AGENT_EVENT_KIND_COMPACTED},
 };
 
 std::string_view name_of(protocol::AgentEventKind kind) {

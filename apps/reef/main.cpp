@@ -180,6 +180,11 @@ int main(int argc, char** argv) {
                               "reef compact 261115-swift-river 'keep the API names'"));
   text_option(*compact, "TEXT", "What the summary should mind in particular",
               [&](auto v) { compacting.set_instructions(v); });
+  compact
+      ->add_option_function<std::int64_t>(
+          "--keep", [&](const std::int64_t& tokens) { compacting.set_keep(tokens); },
+          "About so many tokens from the end stay word for word; 0: the last turn")
+      ->type_name("TOKENS");
 
   auto* rewind = with_id(add(app, flags, "rewind", "Continue a session from an earlier entry",
                              "reef rewind 261115-swift-river 1a2b3c4d"));

@@ -1,5 +1,6 @@
 #include "context/cut.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -75,6 +76,17 @@ std::vector<Point> points_of(std::span<const Entry* const> branch, std::size_t b
 }
 
 }  // namespace
+
+std::int64_t tokens_of_last_turn(std::span<const Entry* const> branch) {
+  const auto begin = begin_of(branch);
+  const auto points = points_of(branch, begin);
+  std::int64_t sum = 0;
+  for (auto i = branch.size(); i > begin; --i) {
+    sum += points[i - 1].tokens;
+    if (starts_turn(*branch[i - 1]) && points[i - 1].tokens > 0) break;
+  }
+  return std::max<std::int64_t>(1, sum);
+}
 
 std::optional<Cut> choose_cut(std::span<const Entry* const> branch, CutLimits limits) {
   const auto begin = begin_of(branch);

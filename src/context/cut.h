@@ -24,6 +24,9 @@ struct CutLimits {
   std::int64_t keep_max = INT64_MAX;
 };
 
+// From the user's last words to the end; at least 1.
+std::int64_t tokens_of_last_turn(std::span<const session::Entry* const> branch);
+
 // nullopt when there is nothing a summary could replace. pi's rules, but that no call is ever cut
 // off from its result and that a tail too large to keep goes into the summary as well.
 std::optional<Cut> choose_cut(std::span<const session::Entry* const> branch, CutLimits limits);

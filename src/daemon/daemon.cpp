@@ -237,6 +237,7 @@ class Daemon {
   }
 
   // From now on: clients can come, and this is one of them.
+  void do_nothing_by_itself() { no_policy_ = true; }
   void start_policy() {
     policy_ = std::make_unique<policy::Policy>(
         io_.get_executor(), clock_, client::Endpoint{.unix_path = home_.socket()},
@@ -617,6 +618,8 @@ class Daemon {
     setup->expiry = config.expiry;
     setup->ask_patience = config.ask_timeout;
     setup->compaction = config.compaction;
+    // Nothing happens by itself then, but where an agent or a session says so.
+    if (no_policy_) setup->compaction.on_overflow = false;
     setup->pruning = config.pruning;
     setup->idle_minutes_by_key = config.idle_minutes_by_key;
     setup->default_model = config.default_model;
@@ -804,10 +807,12 @@ class Daemon {
   Notify stopped_;
   TaskGroup tasks_;
   std::unique_ptr<policy::Policy> policy_;
+  bool no_policy_ = false;
 };
 
 Task<void> live(Daemon& daemon, const LoadedConfig& config, const Options& options,
                 Status& outcome) {
+  if (options.no_policy) daemon.do_nothing_by_itself();
   const auto started = co_await daemon.start(config);
   if (!started) {
     co_await daemon.abandon();

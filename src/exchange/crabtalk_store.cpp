@@ -178,8 +178,8 @@ Status StoreReader::read_session(const Session& session) {
   head.cwd = json::find_string(meta, "root").value_or("");
   head.of_store = true;
   const std::string sender(json::find_string(meta, "created_by").value_or(""));
-  if (session::check_name("agent", session.agent)) head.meta["agent"] = session.agent;
-  if (session::check_name("sender", sender)) head.meta["sender"] = sender;
+  if (session::check_agent_name(session.agent)) head.meta["agent"] = session.agent;
+  if (session::check_sender(sender)) head.meta["sender"] = sender;
   if (session.newest && !session.agent.empty())
     if (const auto key = session::Key::of_pair(session.agent, sender))
       head.meta["key"] = key->text();

@@ -193,6 +193,7 @@ Task<Status> Policy::compact(const Survey& survey, std::string why) {
   log::info("policy: session {}: compact: {}", survey.id, why);
   protocol::ClientMessage message;
   message.mutable_compact()->set_session_id(survey.id);
+  message.mutable_compact()->set_automatic(true);
   REEF_CO_TRY(const auto answer,
               co_await client_.request(std::move(message), Client::Repeat::never, kWorkPatience));
   log::info("policy: session {}: compacted: {} tokens became {}", survey.id,

@@ -30,6 +30,8 @@ constexpr std::size_t kPieceBytesMin = 2000;
 // Of a summary without a model, and of the facts a summary left out.
 constexpr std::int64_t kExtractBytesMax = 8 << 10;
 constexpr std::int64_t kFactsBytesMax = 8 << 10;
+// A summary somebody asked for may have so many, whatever it replaces.
+constexpr std::int64_t kSummaryTokensFree = 2'000;
 
 // How much of the window each part may have. A small window cannot hold back the usual reserve.
 struct Budget {
@@ -67,6 +69,15 @@ const Entry* last_compaction(std::span<const Entry* const> branch) {
   for (std::size_t i = branch.size(); i > 0; --i)
     if (branch[i - 1]->type == "compaction") return branch[i - 1];
   return nullptr;
+}
+
+// Of the context once the summary stands for what is before the entry.
+std::int64_t tokens_left(std::span<const Entry* const> branch, std::size_t first_kept,
+                         const std::string& summary) {
+  session::SummaryMessage message;
+  message.summary = summary;
+  return context::estimate(session::Message(std::move(message))) +
+         tokens_of(messages_of(branch.subspan(first_kept)));
 }
 
 std::vector<context::Fact> known_facts(const Entry* compaction) {
@@ -201,6 +212,7 @@ Task<void> Compactions::work_on(std::shared_ptr<Work> work) {
   Result<Compacted> outcome = Error(Errc::cancelled, "the compaction was cancelled");
   try {
     outcome = co_await do_compact(work->request);
+    if (outcome && told_) told_(id, work->request.agent, *outcome);
   } catch (const boost::system::system_error& error) {
     if (error.code() != boost::asio::error::operation_aborted)
       outcome = Error(Errc::internal, error.what());
@@ -279,16 +291,24 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
   Compacted out;
   const auto context_before = session::build_context(branch);
   if (context_before.items.empty())
-    co_return Error(Errc::unavailable, "there is nothing to compact: the context is empty");
+    co_return Error(Errc::conflict, "there is nothing to compact: the context is empty");
   const auto last_said = context_before.items.back().id;
   out.tokens_before = context::count(context_before).total;
-  const auto cut = context::choose_cut(branch, budget.keep);
+  auto keep = budget.keep;
+  if (request.keep) keep.keep_recent = std::min(*request.keep, keep.keep_max);
+  auto cut = request.keep == 0 ? std::nullopt : context::choose_cut(branch, keep);
+  if (!cut && !request.automatic) {
+    keep.keep_recent = context::tokens_of_last_turn(branch);
+    cut = context::choose_cut(branch, keep);
+  }
   if (!cut)
     co_return Error(
-        Errc::unavailable,
-        fmt::format("there is nothing to compact: the context has about {} tokens, and the "
-                    "last {} are kept as they are",
-                    out.tokens_before, budget.keep.keep_recent));
+        Errc::conflict,
+        fmt::format("there is nothing to compact: the context has about {} tokens, and {} are kept "
+                    "as they are",
+                    out.tokens_before,
+                    request.automatic ? fmt::format("the last {}", keep.keep_recent)
+                                      : std::string("those of the last turn")));
 
   const std::span<const Entry* const> all(branch);
   const auto* before = last_compaction(branch);
@@ -323,7 +343,9 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
   out.summary = context::with_missing(
       std::move(out.summary), facts,
       static_cast<std::size_t>(std::clamp<std::int64_t>(won * 2, 0, kFactsBytesMax)));
-  if (const auto good = context::check_summary(out.summary, replaced); !good)
+  // Who asks for it gets it, also where a few words become a few more.
+  const auto limit = request.automatic ? replaced : std::max(replaced, kSummaryTokensFree);
+  if (const auto good = context::check_summary(out.summary, limit); !good)
     co_return Error(good.error());
 
   // A rewind meanwhile may have left what was to be kept: then this summary is not for that branch.
@@ -350,6 +372,7 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
   session::Draft draft{"compaction",
                        {{"summary", out.summary},
                         {"tokensBefore", out.tokens_before},
+                        {"tokensAfter", tokens_left(branch, cut->first_kept, out.summary)},
                         {"details", std::move(details)}}};
   // Without it nothing is kept, here and in pi.
   if (cut->first_kept < branch.size())

@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +31,9 @@ class Compactions {
   Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories);
   // Where they are listed while they run; outlives it.
   void use_tasks(Tasks& tasks) { listed_ = &tasks; }
+  // Told of each that went well.
+  using Told = std::function<void(const session::SessionId&, const Agent&, const Compacted&)>;
+  void on_compacted(Told told) { told_ = std::move(told); }
 
   struct Request {
     session::SessionId session;
@@ -37,6 +41,10 @@ class Compactions {
     std::shared_ptr<const Setup> setup;
     std::string instructions = {};  // what the summary should mind in particular
     std::int64_t window_max = 0;    // the model's window is no larger; 0: nothing is known of it
+    std::optional<std::int64_t> keep = {};  // tokens word for word; not given: the setting
+    // Nobody asked: it is refused where it would win little. Else what is too short for the setting
+    // keeps its last turn.
+    bool automatic = false;
   };
   // All or nothing: on an error the session is as it was, and it can be talked to meanwhile. Two at
   // once for one session are one. The error says why: nothing to compact, a model that fails, a
@@ -69,6 +77,7 @@ class Compactions {
   session::Sessions& sessions_;
   memory::Memories& memories_;
   Tasks* listed_ = nullptr;
+  Told told_;
   std::map<session::SessionId, std::shared_ptr<Work>> running_;
   TaskGroup tasks_;
 };

@@ -67,6 +67,12 @@ struct ContextUsage {
   double share = 0;          // tokens of window less reserve; 0: not known
   bool estimated = false;    // not all of it was counted by the provider
 };
+// A session's context became shorter; whoever asked for it. Not part of a turn.
+struct ContextCompacted {
+  std::int64_t tokens_before = 0, tokens_after = 0;  // estimated
+  std::size_t messages = 0;
+  std::string archive;
+};
 struct End {
   std::string agent;
   std::string error;           // empty: all went well
@@ -80,8 +86,8 @@ struct End {
   std::optional<ContextUsage> context = {};  // none: no step went well
 };
 
-using Event =
-    std::variant<Start, TextStart, Chunk, TextEnd, ThinkingStart, Thinking, ThinkingEnd, ToolStart,
-                 ToolResult, ToolsComplete, ToolProgress, AskUser, UserSteered, ContextUsage, End>;
+using Event = std::variant<Start, TextStart, Chunk, TextEnd, ThinkingStart, Thinking, ThinkingEnd,
+                           ToolStart, ToolResult, ToolsComplete, ToolProgress, AskUser, UserSteered,
+                           ContextUsage, ContextCompacted, End>;
 
 }  // namespace reef::runtime

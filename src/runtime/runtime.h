@@ -130,7 +130,7 @@ class Runtime {
 
   // Who makes room when a context turns out to be too long; outlives the turns. Without one, such a
   // turn fails.
-  void use_compactions(Compactions& compactions) { compactions_ = &compactions; }
+  void use_compactions(Compactions& compactions);
   const Gauge& gauge() const { return gauge_; }
   // What fills the window of a session's next call.
   Task<Result<WindowReport>> window_of(session::SessionId id);

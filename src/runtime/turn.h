@@ -28,6 +28,7 @@ struct Runtime::Turn {
   bool said_something = false;
   bool silent = false;          // the last reply
   double standing = 0;          // what its prompt and tools weigh
+  int rooms_made = 0;           // compactions of a context that was too long
   std::string room_error = {};  // why no room could be made for a context that is too long
 };
 

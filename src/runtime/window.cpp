@@ -20,6 +20,8 @@ namespace reef::runtime {
 namespace asio = boost::asio;
 namespace {
 
+constexpr int kRoomsMax = 2;  // for one turn
+
 Task<std::optional<Result<Compacted>>> compact_soon(Compactions& compactions,
                                                     Compactions::Request request) {
   co_await yield_to_loop();
@@ -149,6 +151,23 @@ void Runtime::tell_usage(Turn& turn, const session::Usage& usage) {
   turn.end.context = now;
 }
 
+void Runtime::use_compactions(Compactions& compactions) {
+  compactions_ = &compactions;
+  compactions.on_compacted(
+      [this](const session::SessionId& id, const Agent& agent, const Compacted& done) {
+        const auto* row = sessions_.find(id);
+        const Scene scene{agent.name,
+                          row ? std::string(row->sender()) : "",
+                          row ? std::string(row->key()) : "",
+                          id.text(),
+                          false,
+                          {}};
+        const ContextCompacted event{done.tokens_before, done.tokens_after, done.messages,
+                                     done.archive};
+        if (broadcast_.subscribers() > 0) broadcast_.publish(scene, event, clock_.now());
+      });
+}
+
 Task<bool> Runtime::make_room(Turn& turn) {
   auto& run = turn.run;
   const auto& id = turn.session->id();
@@ -160,12 +179,19 @@ Task<bool> Runtime::make_room(Turn& turn) {
       allowed.value_or(agent.compact_on_overflow.value_or(run.setup_->compaction.on_overflow));
   // A guest's window is not what the conversation is made for.
   if (!compactions_ || !may || run.guest() || run.cancelled_) co_return false;
+  // A model whose window shrinks with every step would be asked for summaries without end.
+  if (turn.rooms_made >= kRoomsMax) {
+    turn.room_error = fmt::format("it was compacted {} times in this turn already", kRoomsMax);
+    co_return false;
+  }
+  ++turn.rooms_made;
   const auto& asked = turn.chain[turn.asked];
   const auto window = asked.route.facts.context_window;
   const auto before = gauge_.measure(asked.model, turn.session->context(), turn.standing, {});
   log::info("session {}: about {} tokens are too many for {}; compacting", id.text(), before.tokens,
             asked.model);
   Compactions::Request request{id, agent, run.setup_};
+  request.automatic = true;
   // What was too long is longer than the window, whatever is said of it.
   request.window_max = std::max<std::int64_t>(1, before.tokens);
   if (window > 0) request.window_max = std::min(request.window_max, window);

@@ -7,7 +7,7 @@
 namespace reef::server {
 namespace {
 
-Result<runtime::Compactions::Request> request_from(const Node& node, const protocol::Compact& in) {
+Result<runtime::Compactions::Request> whom(const Node& node, const protocol::Compact& in) {
   const auto& setup = node.runtime.setup();
   if (!in.session_id().empty()) {
     REEF_TRY(auto id, known_session(node, in.session_id()));
@@ -26,6 +26,16 @@ Result<runtime::Compactions::Request> request_from(const Node& node, const proto
                                        in.instructions()};
 }
 
+Result<runtime::Compactions::Request> request_from(const Node& node, const protocol::Compact& in) {
+  REEF_TRY(auto out, whom(node, in));
+  if (in.has_keep()) {
+    if (in.keep() < 0) return Error(Errc::invalid, "keep: must not be negative");
+    out.keep = in.keep();
+  }
+  out.automatic = in.automatic();
+  return out;
+}
+
 Task<protocol::ServerMessage> compact(Node& node, runtime::Compactions::Request request) {
   const auto id = request.session;
   const auto done = co_await node.compactions.compact(std::move(request));
@@ -38,6 +48,7 @@ Task<protocol::ServerMessage> compact(Node& node, runtime::Compactions::Request 
   out.set_tokens_after(done->tokens_after);
   out.set_messages(done->messages);
   out.set_archive(done->archive);
+  out.set_estimated(true);
   co_return message;
 }
 

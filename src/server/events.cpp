@@ -31,6 +31,9 @@ std::optional<AgentEventKind> kind_of(const runtime::Event& event) {
           [](const runtime::ToolsComplete&) -> Kind {
             return protocol::AGENT_EVENT_KIND_TOOLS_COMPLETE;
           },
+          [](const runtime::ContextCompacted&) -> Kind {
+            return protocol::AGENT_EVENT_KIND_COMPACTED;
+          },
           [](const runtime::End&) -> Kind { return protocol::AGENT_EVENT_KIND_DONE; },
           [](const runtime::TextStart&) -> Kind { return protocol::AGENT_EVENT_KIND_TEXT_START; },
           [](const runtime::TextEnd&) -> Kind { return protocol::AGENT_EVENT_KIND_TEXT_END; },
@@ -105,6 +108,17 @@ void fill(protocol::AgentEvent& out, const runtime::Event& event) {
                    out.set_failed(!e.error.empty());
                    out.set_hidden(e.hidden);
                  },
+                 [&](const runtime::ContextCompacted& e) {
+                   out.set_content(
+                       fmt::format("about {} tokens became {}", e.tokens_before, e.tokens_after));
+                   auto& compacted = *out.mutable_compacted();
+                   compacted.set_session_id(out.session_id());
+                   compacted.set_tokens_before(e.tokens_before);
+                   compacted.set_tokens_after(e.tokens_after);
+                   compacted.set_messages(e.messages);
+                   compacted.set_archive(e.archive);
+                   compacted.set_estimated(true);
+                 },
                  [](const auto&) {},
              },
              event);
@@ -150,7 +164,9 @@ protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEv
     const auto kind = kind_of(event);
     return kind && (agent.empty() || scene.agent == agent) &&
            (sender.empty() || scene.sender == sender) && (key.empty() || scene.key == key) &&
-           (kinds.empty() || std::find(kinds.begin(), kinds.end(), *kind) != kinds.end());
+           // CrabTalk's clients, which name none, know nothing of it.
+           (kinds.empty() ? *kind != protocol::AGENT_EVENT_KIND_COMPACTED
+                          : std::find(kinds.begin(), kinds.end(), *kind) != kinds.end());
   };
   return std::make_unique<EventStream>(node.runtime.broadcast().subscribe(std::move(filter)));
 }

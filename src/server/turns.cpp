@@ -62,6 +62,7 @@ protocol::ServerMessage to_message(runtime::Event event) {
           [&](runtime::TextEnd& e) { out.mutable_text_end()->set_agent(e.agent); },
           [&](runtime::ThinkingStart& e) { out.mutable_thinking_start()->set_agent(e.agent); },
           [&](runtime::Thinking& e) { out.mutable_thinking()->set_content(std::move(e.text)); },
+          [](runtime::ContextCompacted&) {},  // never part of a turn
           [&](runtime::ThinkingEnd& e) { out.mutable_thinking_end()->set_agent(e.agent); },
           [&](runtime::ToolStart& e) {
             for (auto& call : e.calls) {

@@ -5,7 +5,7 @@ import os
 import threading
 import unittest
 
-from reefbox import Home, read_lines
+from reefbox import PING, PONG, Home, read_lines, request, texts
 from test_search import transcript
 
 LOCAL = 'default_model = "local"\n'
@@ -59,14 +59,74 @@ class Compaction(unittest.TestCase):
         self.assertIn("release-7", shown.out)
         self.assertNotEqual(home.reef("memory", "forget", archive).code, 0, "archives are protected")
 
-    def test_a_second_one_right_after_is_refused_with_the_reason(self):
+    def test_who_asks_gets_one_down_to_the_last_turn(self):
         home = self.home()
         self.assertEqual(home.reef("compact", "260101-bulk-one").code, 0)
+        # What is kept is no more than the configuration says; asked again, the last turn stays.
+        self.assertEqual(home.reef("compact", "260101-bulk-one").code, 0)
         size = os.path.getsize(home.file("sessions/260101-bulk-one/session.jsonl"))
-        again = home.reef("compact", "260101-bulk-one")
-        self.assertNotEqual(again.code, 0)
-        self.assertRegex(again.err, "nothing to compact|not make the context smaller")
+        with home.connect() as link:
+            reply = link.call(6, {201: "260101-bulk-one"})
+        self.assertEqual(reply.code, 409, reply)
+        self.assertIn("nothing to compact", reply.text)
         self.assertEqual(os.path.getsize(home.file("sessions/260101-bulk-one/session.jsonl")), size)
+        # The policy's are refused as ever.
+        with home.connect() as link:
+            self.assertEqual(link.call(6, {201: "260101-bulk-one", 204: True}).code, 409)
+
+    def test_a_short_talk_keeps_its_last_turn(self):
+        home = self.home(count=1)
+        for words in ("first the tides", "then the moon", "and the last"):
+            home.say(words, sender="ada")
+        session = next(r["id"] for r in home.reef("sessions", "--json").json if r["sender"] == "ada")
+        before = next(r for r in home.reef("sessions", "--json").json if r["id"] == session)
+        done = home.reef("compact", session, "--json")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertTrue(done.json["estimated"])
+        lines = read_lines(home.file(f"sessions/{session}/session.jsonl"))
+        entry = next(e for e in lines if e["type"] == "compaction")
+        kept = lines[[e.get("id") for e in lines].index(entry["firstKeptEntryId"]):]
+        self.assertEqual([t for t in texts(kept, "user")], ["and the last"])
+        # The list says how large it is now, and that nobody counted it.
+        row = next(r for r in home.reef("sessions", "--json").json if r["id"] == session)
+        self.assertEqual((row["contextTokens"], row["contextEstimated"]), (entry["tokensAfter"], True))
+        self.assertGreater(row["contextTokens"], 0)
+        self.assertEqual(before["compactionCount"] + 1, row["compactionCount"])
+
+    def test_what_is_kept_is_said_with_the_request(self):
+        home = self.home()
+        def kept(session):
+            lines = read_lines(home.file(f"sessions/{session}/session.jsonl"))
+            entry = [e for e in lines if e["type"] == "compaction"][-1]
+            return lines[[e.get("id") for e in lines].index(entry["firstKeptEntryId"]):-1]
+        self.assertEqual(home.reef("compact", "260101-bulk-one", "--keep", "9000").code, 0)
+        many = len(kept("260101-bulk-one"))
+        self.assertEqual(home.reef("compact", "260101-bulk-one", "--keep", "0").code, 0)
+        few = [e for e in kept("260101-bulk-one") if e["type"] == "message"]
+        self.assertGreater(many, len(few))
+        self.assertEqual(len(texts(few, "user")), 1)
+        with home.connect() as link:
+            self.assertEqual(link.call(6, {201: "260101-bulk-one", 203: 2**64 - 5}).code, 400)
+
+    def test_a_compaction_is_an_event_for_those_who_ask(self):
+        home = self.home()
+        with home.connect() as asks, home.connect() as crab:
+            asks.send(request(34, {203: 200}))
+            crab.send(request(34, {}))
+            for link in (asks, crab):  # what comes behind a request is handled after it
+                link.send(request(PING, {}, 7))
+                self.assertEqual(link.recv().tag, PONG)
+            self.assertEqual(home.reef("compact", "260101-bulk-one").code, 0)
+            event = asks.recv().body
+            self.assertEqual((event.int(3), event.str(200)), (200, "260101-bulk-one"))
+            told = event.sub(207)
+            self.assertGreater(told.int(201), told.int(202))
+            self.assertEqual(told.str(1), "", "its words stay with the session")
+            home.say("hello", sender="ada")
+            kinds_seen = set()
+            while 5 not in kinds_seen:
+                kinds_seen.add(crab.recv().body.int(3))
+            self.assertNotIn(200, kinds_seen)
 
     def test_facts_survive_many_compactions(self):
         home = self.home(count=60)
@@ -116,12 +176,15 @@ class Compaction(unittest.TestCase):
         self.assertEqual(len([e for e in self.entries(home) if e["type"] == "compaction"]), 1)
         self.assertGreaterEqual(sum(r.code == 0 for r in results), 1)
 
-    def test_a_short_session_is_left_alone(self):
-        home = self.home(count=2)
-        done = home.reef("compact", "260101-bulk-one")
+    def test_a_session_of_one_turn_is_left_alone(self):
+        home = self.home(count=1)
+        home.say("only this", sender="ada")
+        session = next(r["id"] for r in home.reef("sessions", "--json").json if r["sender"] == "ada")
+        done = home.reef("compact", session)
         self.assertNotEqual(done.code, 0)
         self.assertIn("nothing to compact", done.err)
-        self.assertNotIn("compaction", [e["type"] for e in self.entries(home)])
+        lines = read_lines(home.file(f"sessions/{session}/session.jsonl"))
+        self.assertNotIn("compaction", [e["type"] for e in lines])
 
     def test_a_session_that_is_not_there(self):
         home = self.home(count=1)

@@ -140,10 +140,14 @@ class Usage(Case):
         self.assertIn("who are you", home.reef("status", session, "--json").json["lastError"])
 
 
+# The policy is off in these tests; the agent says so itself.
+COMPACTS = {"agents/reef.toml": "compact_on_overflow = true\n"}
+
+
 class Overflow(Case):
     def test_the_turn_is_asked_again_and_nothing_is_twice(self):
         home = self.home(MODEL + "[compaction]\nkeep_recent_tokens = 500\n",
-                         script=json.dumps({"replies": [{"text": "well"}], "window": 6000}))
+                         script=json.dumps({"replies": [{"text": "well"}], "window": 6000}), files=COMPACTS)
         link = self.link(home)
         link.stream(turn(content="Always use branch release-7."))
         compacted = 0
@@ -164,6 +168,24 @@ class Overflow(Case):
         shown = home.reef("archives", "show", archives[0]["name"])
         self.assertIn("release-7", shown.out)
         self.assertNotEqual(home.reef("archives", "show", "no-such").code, 0)
+
+    def test_without_the_policy_nothing_is_compacted_by_itself(self):
+        home = self.home(MODEL, script=json.dumps({"replies": [{"text": "well"}], "window": 3000}))
+        link = self.link(home)
+        link.stream(turn(content="hello"))
+        end = link.stream(turn(content="pebble " * 4000))[-1].detail
+        self.assertIn("context_overflow", end.str(2))
+        self.assertEqual(self.entries(home, "compaction"), [])
+
+    def test_a_turn_is_helped_twice_and_no_more(self):
+        home = self.home(MODEL + "[compaction]\nkeep_recent_tokens = 100\n[pruning]\nsoft_share = 1.0\nhard_share = 1.0\n",
+                         script=json.dumps({"window": 4000, "replies": [{"text": "Reading on.", "calls": [
+                             {"name": "read", "arguments": {"path": "/etc/services"}}]}] * 200}), files=COMPACTS)
+        link = self.link(home)
+        end = link.stream(turn(content="Read it all."))[-1].detail
+        self.assertIn("context_overflow", end.str(2))
+        self.assertIn("compacted 2 times in this turn", end.str(2))
+        self.assertEqual(len(self.entries(home, "compaction")), 2)
 
     def test_turned_off_it_is_an_error_with_its_code(self):
         home = self.home(MODEL + "[compaction]\non_overflow = false\n",
@@ -332,7 +354,7 @@ class Slash(Case):
                   ("/verbose on", "verbose: on"),
                   ("hello again", "well said"),
                   ("/stop", "stopped"),
-                  ("/compact mind it", "nothing to compact"),
+                  ("/compact mind it", "message(s) summarised"),
                   ("/fork", "now in"),
                   (f"/resume {session}", session),
                   ("/nosuchcommand x", "well said"),
