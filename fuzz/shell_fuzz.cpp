@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto judgement = judge(text);
   REEF_ASSERT((judgement.effect == Effect::reads) == judgement.reason.empty());
   REEF_ASSERT(judgement.effect == Effect::changes || judgement.rule.empty());
+  REEF_ASSERT(judgement.effect == Effect::changes || !judgement.repeatable);
   if (!parsed) {
     REEF_ASSERT(judgement.effect != Effect::reads);
     REEF_ASSERT(!parsed.error().what.empty() && parsed.error().what.size() < 300);
@@ -30,6 +31,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   REEF_ASSERT(!looks("touch x\n" + text));
   REEF_ASSERT(!looks(text + "\ntouch x"));
   REEF_ASSERT(!looks("echo \"$(\n" + text + "\ntouch x\n)\""));
+  // Nothing is allowed for good behind a change of folder or variables, or beside Reef itself.
+  const auto lasts = [](const std::string& command) {
+    const auto judged = judge(command);
+    return judged.repeatable || !judged.rule.empty();
+  };
+  REEF_ASSERT(!lasts("cd x\n" + text));
+  REEF_ASSERT(!lasts("PATH=.\n" + text));
+  REEF_ASSERT(!lasts(text + "\nreef sessions"));
   if (parsed->pipelines.size() == 1 && parsed->pipelines[0].commands.size() == 1 &&
       text.find_first_of("#\n\\") == std::string::npos && !parsed->pipelines[0].background)
     REEF_ASSERT(!looks(text + " > x"));

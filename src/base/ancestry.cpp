@@ -1,5 +1,6 @@
 #include "base/ancestry.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -82,9 +83,23 @@ Kinship kinship(pid_t process, pid_t ancestor) {
   return Kinship::unknown;
 }
 
+bool has_children() {
+  siginfo_t ignored;
+  return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
 void reap_adopted() {
   const auto self = ::getpid();
   const auto own_session = ::getsid(0);
+  // As a rule the first that has ended may be reaped, and there is no other.
+  for (;;) {
+    siginfo_t ended;
+    ended.si_pid = 0;
+    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
+    const auto line = line_of(ended.si_pid);
+    if (!line || (line->session == own_session && line->group == ended.si_pid)) break;
+    ::waitpid(ended.si_pid, nullptr, WNOHANG);
+  }
   DIR* threads = ::opendir("/proc/self/task");
   if (threads == nullptr) return;
   while (const dirent* thread = ::readdir(threads)) {

@@ -16,6 +16,10 @@ enum class Kinship : unsigned char {
 // (hidepid) belong to other users: what came from them is a stranger.
 Kinship kinship(pid_t process, pid_t ancestor);
 
+// Whether this process has children, ended ones too. Where it is a subreaper and has none, nothing
+// that lives came from it.
+bool has_children();
+
 // Reaps children this process has adopted and that have ended; those it started itself, in a
 // process group of their own and its own session, are left to whoever waits for them. Thread-safe.
 void reap_adopted();

@@ -87,8 +87,10 @@ bool belongs(std::uint32_t before, std::uint32_t c, std::string_view rest) {
 std::string visible(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (std::uint32_t before = 0; !text.empty();) {
+  // The character before, if it went out as it is.
+  for (std::uint32_t before = 0, kept = 0; !text.empty(); before = kept) {
     std::size_t length = 0;
+    kept = 0;
     const auto c = decode(text, length);
     const auto bytes = text.substr(0, length == 0 ? 1 : length);
     text.remove_prefix(bytes.size());
@@ -106,8 +108,8 @@ std::string visible(std::string_view text) {
       out += fmt::format("<U+{:04X}>", c);
     } else {
       out += bytes;
+      kept = c;
     }
-    before = length == 0 ? 0 : c;
   }
   return out;
 }

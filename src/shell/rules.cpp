@@ -64,7 +64,7 @@ constexpr std::string_view kNever =
     "psql mysql vi vim nvim view ex ed emacs nano less more man tmux screen dtach systemctl "
     "busctl dbus-send gdbus pkexec runuser setpriv bwrap firejail start-stop-daemon npx uvx "
     "bunx pipx dlx scp sftp mosh ansible xdg-open entr";
-constexpr std::string_view kInterpreters =
+constexpr std::string_view kTakingPrograms =
     "sh bash dash zsh ksh ash fish python python2 python3 node nodejs ruby php lua deno bun "
     "tclsh osascript pwsh Rscript julia guile java";
 
@@ -207,7 +207,7 @@ Rule rule_of(std::string_view program, Call call) {
   for (const auto& word : call)
     if (!word.literal) return {};
   // The program it is given, not one written into the command, or asked for.
-  if (is_listed(name, kInterpreters) && (call.empty() || call.front().prefix.starts_with("-")))
+  if (is_listed(name, kTakingPrograms) && (call.empty() || call.front().prefix.starts_with("-")))
     return {};
   rule.exact = !names_program(name, call);
   return rule;

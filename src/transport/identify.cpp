@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -27,7 +28,9 @@ constexpr int kPeerPidfd = 77;  // Linux 6.5
 constexpr int kPeerPidfd = SO_PEERPIDFD;
 #endif
 
+// Of a process that lives.
 Origin origin_of(pid_t process) {
+  if (!has_children()) return Origin::user;
   const auto self = ::getpid();
   if (process == self) return Origin::user;  // the daemon talks to itself
   switch (kinship(process, self)) {
@@ -101,7 +104,9 @@ Peer unix_peer(int fd) {
   // Where the kernel cannot hold the process for us, its number has to do.
   if (!held && errno != ENOPROTOOPT) return peer;
   peer.origin = origin_of(who.pid);
-  if (held && is_reaped(pidfd)) peer.origin = Origin::unknown;
+  // Who is gone may have been anybody, and was looked at under a number that may be another's.
+  if (held ? is_reaped(pidfd) : ::kill(who.pid, 0) != 0 && errno == ESRCH)
+    peer.origin = Origin::unknown;
   return peer;
 }
 
@@ -110,6 +115,8 @@ Peer tcp_peer(std::uint16_t port, std::uint16_t peer_port) {
   if (!socket || socket->inode == 0) return {Peer::Via::tcp, Origin::unknown, 0};
   // Our children have our user.
   if (socket->uid != ::geteuid()) return {Peer::Via::tcp, Origin::user, 0};
+  // Somebody holds it, and nobody came from us.
+  if (!has_children()) return {Peer::Via::tcp, Origin::user, 0};
   return holder_of(socket->inode);
 }
 

@@ -85,6 +85,7 @@ TEST(Visible, ShowsWhatCouldDriveATerminalOrHide) {
       {"\u0645\u06CC\u200C\u062E", "\u0645\u06CC\u200C\u062E"},
       {"é\u200D\u200D\u200D", "é<U+200D><U+200D><U+200D>"},
       {"a\uFE0Fb", "a<U+FE0F>b"},
+      {"1\uFE0F\u200D\U0001F525", "1<U+FE0F><U+200D>\U0001F525"},
   };
   for (const auto& [text, shown] : cases) {
     EXPECT_EQ(utf8::visible(text), shown);

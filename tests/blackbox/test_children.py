@@ -172,16 +172,29 @@ class Children(unittest.TestCase):
             self.assertIn("running", source.read())
 
     def test_users_come_in_whatever_way(self):
-        home = self.home(["true"])
-        # A client that double-forks, one over TCP, one with an IPv6 socket: none came from the daemon.
-        for way in ("unix", "tcp", "tcp6", "orphan"):
+        home = self.home(["while [ ! -e go ]; do sleep 0.05; done"])
+        # A client that double-forks, one over TCP, one with an IPv6 socket: none came from the daemon, whether it has children
+        # or not.
+        link = home.connect()
+        self.addCleanup(link.close)
+        for way in ("unix", "tcp", "tcp6", "orphan", "and now", "unix", "tcp", "tcp6", "orphan"):
+            if way == "and now":
+                link.send(request(STREAM, {1: "scripted", 2: "go", 5: home.work}))
+                while link.recv().event != "tool_start":
+                    pass
+                wait_for(lambda: open(f"/proc/{home.pid}/task/{home.pid}/children").read(), "a child")
+                continue
             with self.subTest(way=way):
+                if os.path.exists(f"{home.work}/user-{way}"):
+                    os.unlink(f"{home.work}/user-{way}")
                 code = ATTACK.format(here=os.path.dirname(os.path.abspath(__file__)))
                 code = code.replace('reply = answer(link)', 'reply = link.call(201, None, 7)').split("for name, tag")[0] + 'note(seen[0])\n'
                 with open(f"{home.work}/user.py", "w") as out:
                     out.write(code)
                 subprocess.run([sys.executable, "user.py", way, home.path, f"user-{way}"], cwd=home.work, check=True, timeout=30)
                 self.assertEqual(self.attacked(home, f"user-{way}"), ["reply ok"])
+        open(f"{home.work}/go", "w").close()
+        link.events()
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root, to become another user")
     def test_a_daemon_of_an_ordinary_user_knows_its_own(self):
