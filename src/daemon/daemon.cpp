@@ -30,6 +30,7 @@
 #include "daemon/config_edit.h"
 #include "daemon/home.h"
 #include "daemon/import_definitions.h"
+#include "daemon/last_resort.h"
 #include "daemon/mcp_config.h"
 #include "daemon/systemd.h"
 #include "daemon/toml_json.h"
@@ -53,8 +54,14 @@ constexpr std::size_t kPoolThreadsMax = 16;
 constexpr std::size_t kTokenHexDigits = 64;
 constexpr std::chrono::milliseconds kSecretPatience{10'000};
 // Together under the five seconds a stop may take.
-constexpr std::chrono::milliseconds kDrainGrace{3'000};
+constexpr std::chrono::milliseconds kDrainGrace{2'500};
 constexpr std::chrono::milliseconds kSettleGrace{500};
+// Then nothing is waited for any more. Sanitizers make everything slow, and report at the end.
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr std::chrono::milliseconds kStopMax{40'000};
+#else
+constexpr std::chrono::milliseconds kStopMax{4'700};
+#endif
 
 std::uint64_t resident_bytes() {
   unsigned long total = 0;
@@ -82,8 +89,9 @@ void raise_descriptor_limit() {
 // The members stand in the order they depend on each other, so they are taken down in the reverse.
 class Daemon {
  public:
-  Daemon(asio::io_context& io, Home home, mode_t users_umask)
+  Daemon(asio::io_context& io, Home home, mode_t users_umask, LastResort& last_resort)
       : io_(io),
+        last_resort_(last_resort),
         home_(std::move(home)),
         pool_(kPoolThreadsMax),
         store_(files_, pool_, home_.root),
@@ -314,14 +322,15 @@ class Daemon {
   }
 
   transport::Handler handler() {
-    return [this](protocol::ClientMessage message) {
-      return server::dispatch(node_, std::move(message));
+    return [this](protocol::ClientMessage message, const protocol::Peer& peer) {
+      return server::dispatch(node_, std::move(message), peer);
     };
   }
 
   void stop() {
     if (stopping_) runtime_.hurry();  // asked twice: no more patience
     stopping_ = true;
+    last_resort_.arm(kStopMax);
     stopped_.notify_all();
   }
 
@@ -351,10 +360,10 @@ class Daemon {
   // Of an MCP server: env:NAME and cmd:COMMAND, else the words themselves.
   Task<Result<std::string>> fetch_secret(std::string source) {
     if (!source.starts_with("env:") && !source.starts_with("cmd:")) co_return source;
-    auto work = [source] {
-      return model::read_key(model::key_source_from(source), kSecretPatience);
+    auto work = [source](std::stop_token stop) {
+      return model::read_key(model::key_source_from(source), kSecretPatience, std::move(stop));
     };
-    co_return co_await pool_.run(work);
+    co_return co_await pool_.run_leavable(work);
   }
 
   Result<model::Providers::Entry> make_entry(const ProviderConfig& config) {
@@ -676,6 +685,7 @@ class Daemon {
   }
 
   asio::io_context& io_;
+  LastResort& last_resort_;
   const Home home_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   SystemClock clock_;
@@ -753,10 +763,11 @@ Status run_in(const Home& home, const Options& options, mode_t users_umask) {
                         .level = config.log_level}));
   for (const auto& warning : loaded.warnings) log::warn("{}", warning);
 
-  asio::io_context io(1);
   Status outcome = Error(Errc::internal, "ended unexpectedly; the log tells more");
   {
-    Daemon daemon(io, home, users_umask);
+    LastResort last_resort;  // watches until all below is gone
+    asio::io_context io(1);
+    Daemon daemon(io, home, users_umask, last_resort);
     TaskGroup main(io.get_executor(), "main");
     main.spawn(live(daemon, config, options, outcome));
     io.run();

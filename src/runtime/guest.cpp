@@ -69,15 +69,26 @@ bool keep_guest_words(AssistantMessage& reply, const std::string& guest, End& en
   return false;
 }
 
+Task<bool> Runtime::make_ready(std::shared_ptr<Run> run) const {
+  co_await hooks_.ready(run->agent_);
+  co_return true;
+}
+
+Task<std::string> Runtime::instructions_for(std::shared_ptr<Run> run, std::string cwd) const {
+  co_return co_await hooks_.instructions(run->agent_, cwd);
+}
+
 Task<void> Runtime::prepare(Turn& turn) {
-  const auto& run = turn.run;
+  const auto run_kept = turn.run.shared_from_this();
+  const auto& run = *run_kept;
   const auto& agent = run.agent_;
   const auto cwd = directory_of(turn.session->id(), run.message_.cwd);
-  if (!run.guest()) co_await hooks_.ready(agent);
+  if (!run.guest()) co_await errands_.run(make_ready(run_kept), run.stop_);
   turn.offer = offer_for(agent, run.setup_, run.guest());
-  auto& request = turn.request;
+  auto& request = *turn.request;
   request.system = turn.offer->prompt;
-  add_part(request.system, co_await hooks_.instructions(agent, cwd));
+  auto instructions = co_await errands_.run(instructions_for(run_kept, cwd), run.stop_);
+  add_part(request.system, instructions.value_or(std::string()));
   add_part(request.system,
            run.guest() ? guest_framing(run.host().name) : host_framing(turn.session->context()));
   add_part(request.system, run.message_.context);

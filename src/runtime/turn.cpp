@@ -75,6 +75,31 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
   co_return co_await sessions_.create(std::move(request));
 }
 
+Task<Words> Runtime::preprocess(std::shared_ptr<Run> run, std::string key, Words words) const {
+  co_return co_await hooks_.preprocess(run->agent_, key, std::move(words));
+}
+
+Task<Words> Runtime::preprocessed(Run& run, const session::Key& key, Words words) {
+  auto work = preprocess(run.shared_from_this(), key.text(), words);
+  auto out = co_await errands_.run(std::move(work), run.stop_);
+  co_return out ? *std::move(out) : words;
+}
+
+Task<void> Runtime::keep_unanswered(session::Key key, const Run& run) {
+  // What programs say to each other is nobody's words.
+  if (run.message_.hidden || !run.message_.lineage.parent.empty()) co_return;
+  const auto rest = run.rest_after_reset();
+  if (rest && rest->empty()) co_return;
+  std::vector<Words> words = {{rest ? *rest : run.message_.content}};
+  const auto recorded = co_await record_user(key, run, std::move(words), false);
+  if (!recorded) {
+    log::error("conversation {}: the message could not be saved: {}", key.text(),
+               recorded.error().what);
+  } else if (on_words_) {
+    on_words_((*recorded)->id(), run.message_.content);
+  }
+}
+
 // `/new` alone: a new session, said in words of our own; no model is asked.
 Task<void> Runtime::start_over(session::Key key, Run& run) {
   auto& events = run.events_;
@@ -102,6 +127,7 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   auto& events = run.events_;
   const auto& agent = run.agent_;
   if (run.cancelled_) {
+    co_await keep_unanswered(key, run);
     events.fail(Error(Errc::cancelled, "the message was cancelled before its turn came"));
     co_return;
   }
@@ -114,8 +140,7 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   for (const auto& joined : run.joined_)
     words.push_back({joined->message_.content, joined->message_.hidden});
   std::vector<Words> kept;
-  for (const auto& said : words)
-    kept.push_back(co_await hooks_.preprocess(agent, key.text(), said));
+  for (const auto& said : words) kept.push_back(co_await preprocessed(run, key, said));
   auto recorded = co_await record_user(key, run, std::move(kept), rest.has_value());
   if (!recorded) {
     log::error("conversation {}: the message could not be saved: {}", key.text(),
@@ -132,7 +157,7 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   observe(key, run, session->id().text());
   events.push(Start{agent.name});
 
-  Turn turn{run, key, conversation, session, {}, 0, {}, {}, {}};
+  Turn turn{run, key, conversation, session};
   auto& end = turn.end;
   end.agent = agent.name;
   end.session_id = session->id().text();
@@ -171,7 +196,7 @@ Task<void> Runtime::take_steps(Turn& turn) {
     auto step = co_await ask_model(turn);
     turn.said_something = turn.said_something || step.said_something;
     if (step.calls.empty()) break;
-    co_await call_tools(turn, std::move(step.calls));
+    co_await call_tools(turn, std::move(step));
     if (turn.run.cancelled_) {
       end.error = "cancelled";
       end.code = Errc::cancelled;
@@ -195,7 +220,7 @@ Task<void> Runtime::take_steers(Turn& turn) {
     forget(*steer);
     const auto& words = steer->message_.content;
     Words said{words, steer->message_.hidden};
-    auto kept = co_await hooks_.preprocess(turn.run.agent_, turn.key.text(), std::move(said));
+    auto kept = co_await preprocessed(turn.run, turn.key, std::move(said));
     session::UserMessage message;
     message.content.push_back(session::TextBlock{std::move(kept.text)});
     message.time = clock_.now();

@@ -19,11 +19,12 @@ struct Runtime::Turn {
   session::Key key;
   Conversation& conversation;
   std::shared_ptr<session::Session> session;
-  std::vector<Candidate> chain;  // the models to ask, in turn
-  std::size_t asked = 0;         // which of them speaks
-  std::shared_ptr<const Offer> offer;
-  model::Request request;  // but for what is new in a step
-  End end;
+  std::vector<Candidate> chain = {};  // the models to ask, in turn
+  std::size_t asked = 0;              // which of them speaks
+  std::shared_ptr<const Offer> offer = {};
+  // But for what is new in a step; shared with calls that were left, which only read it.
+  std::shared_ptr<model::Request> request = std::make_shared<model::Request>();
+  End end = {};
   int steps = 0;
   bool said_something = false;
   bool silent = false;          // the last reply

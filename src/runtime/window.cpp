@@ -3,10 +3,6 @@
 
 #include "runtime/window.h"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
 #include <fmt/format.h>
 
 #include "base/log.h"
@@ -17,26 +13,7 @@
 #include "runtime/turn.h"
 
 namespace reef::runtime {
-namespace asio = boost::asio;
 namespace {
-
-Task<std::optional<Result<Compacted>>> compact_soon(Compactions& compactions,
-                                                    Compactions::Request request) {
-  co_await yield_to_loop();
-  co_return co_await compactions.compact(std::move(request));
-}
-
-// A task of its own, so that a kill ends the waiting and not the turn.
-Task<Result<Compacted>> compact(Executor loop, Compactions& compactions,
-                                Compactions::Request request, asio::cancellation_slot slot) {
-  try {
-    auto outcome = co_await asio::co_spawn(loop, compact_soon(compactions, std::move(request)),
-                                           asio::bind_cancellation_slot(slot, asio::use_awaitable));
-    co_return *std::move(outcome);
-  } catch (const boost::system::system_error&) {
-    co_return Error(Errc::cancelled, "cancelled");
-  }
-}
 
 // The weights of one kind of thing in a context.
 struct Weights {
@@ -151,9 +128,9 @@ Task<bool> Runtime::make_room(Turn& turn) {
   // What was too long is longer than the window, whatever is said of it.
   request.window_max = std::max<std::int64_t>(1, before.tokens);
   if (window > 0) request.window_max = std::min(request.window_max, window);
-  const auto done =
-      co_await compact(loop_, *compactions_, std::move(request), run.stop_provider_.slot());
-  if (!done && run.cancelled_) co_return false;
+  const auto tried = co_await errands_.run(compactions_->compact(std::move(request)), run.stop_);
+  if (!tried || run.cancelled_) co_return false;
+  const auto& done = *tried;
   if (!done) {
     log::warn("session {}: the context is too long and could not be compacted: {}", id.text(),
               done.error().what);
@@ -161,7 +138,7 @@ Task<bool> Runtime::make_room(Turn& turn) {
     co_return false;
   }
   turn.end.compacted = true;
-  co_return !run.cancelled_;
+  co_return true;
 }
 
 Task<Result<WindowReport>> Runtime::window_of(session::SessionId id) {

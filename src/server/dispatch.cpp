@@ -4,7 +4,7 @@
 
 namespace reef::server {
 
-protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
+protocol::Answer dispatch(Node& node, protocol::ClientMessage message, const protocol::Peer& peer) {
   using M = protocol::ClientMessage;
   switch (message.msg_case()) {
     case M::MSG_NOT_SET:
@@ -12,7 +12,7 @@ protocol::Answer dispatch(Node& node, protocol::ClientMessage message) {
     case M::kSend:
       return answer_send(node, message.send());
     case M::kStream:
-      return answer_stream(node, message.stream());
+      return answer_stream(node, message.stream(), peer);
     case M::kKill:
       return answer_kill(node, message.kill());
     case M::kSteerSession:

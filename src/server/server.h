@@ -116,11 +116,13 @@ struct Node {
   Mcps mcps = {};
 };
 
-protocol::Answer dispatch(Node& node, protocol::ClientMessage message);
+protocol::Answer dispatch(Node& node, protocol::ClientMessage message,
+                          const protocol::Peer& peer = {});
 
 // The groups; each is given a message of one of its variants.
 protocol::Answer answer_send(Node& node, const protocol::Send& request);
-protocol::Answer answer_stream(Node& node, const protocol::Stream& request);
+protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
+                               const protocol::Peer& peer = {});
 protocol::Answer answer_kill(Node& node, const protocol::Kill& request);
 protocol::Answer answer_steer(Node& node, const protocol::SteerSession& request);
 protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& request);

@@ -189,14 +189,17 @@ protocol::Answer answer_send(Node& node, const protocol::Send& request) {
   return protocol::answer_with(whole_turn(*std::move(run)));
 }
 
-protocol::Answer answer_stream(Node& node, const protocol::Stream& request) {
+protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
+                               const protocol::Peer& peer) {
+  static_cast<void>(peer);
   auto run = submit(node, request);
   if (!run) return protocol::answer_with(run.error());
   return std::make_unique<TurnStream>(*std::move(run));
 }
 
 protocol::Answer answer_kill(Node& node, const protocol::Kill& request) {
-  const auto killed = node.runtime.kill(request.agent(), request.sender(), key_in(request));
+  const auto killed =
+      node.runtime.kill(request.agent(), request.sender(), key_in(request), request.all());
   if (!killed) return protocol::answer_with(killed.error());
   return protocol::answer_with(protocol::make_pong());
 }

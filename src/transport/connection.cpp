@@ -25,6 +25,22 @@ constexpr std::chrono::seconds kHelloMax{5};
 // How long an error that ends a connection may take to be delivered.
 constexpr std::chrono::milliseconds kFarewell{2'000};
 
+// What is about a turn that runs has to come through behind it on one connection, as with CrabTalk.
+bool must_not_wait(const protocol::ClientMessage& message) {
+  using M = protocol::ClientMessage;
+  switch (message.msg_case()) {
+    case M::kPing:
+    case M::kKill:
+    case M::kCancelStream:
+    case M::kReplyToAsk:
+    case M::kReplyToTool:
+    case M::kSteerSession:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool same_token(const std::string& a, const std::string& b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
@@ -138,7 +154,10 @@ Task<bool> Connection::take(std::string_view payload) {
     authorized_ = true;
     reader_.set_payload_bytes_max(kFramePayloadBytesMax);
   }
-  if (!message.has_request_id()) {
+  if (message.has_request_id() || message.has_hello()) legacy_ = false;
+  const bool aside =
+      answering_ && must_not_wait(message) && numbered_ < options_.limits.requests_in_flight_max;
+  if (!message.has_request_id() && !aside) {
     in_order_bytes_ += payload.size();
     in_order_.push_back(Request{std::move(message), payload.size()});
     if (!answering_) {
@@ -155,7 +174,7 @@ Task<bool> Connection::take(std::string_view payload) {
     co_return true;
   }
   ++numbered_;
-  tasks_.spawn(answer_numbered(std::move(message)));
+  tasks_.spawn(answer_aside(std::move(message)));
   co_return true;
 }
 
@@ -171,7 +190,7 @@ Task<void> Connection::answer_in_order() {
   changed_.notify_all();
 }
 
-Task<void> Connection::answer_numbered(protocol::ClientMessage message) {
+Task<void> Connection::answer_aside(protocol::ClientMessage message) {
   co_await answer(std::move(message));
   --numbered_;
   changed_.notify_all();
@@ -182,7 +201,7 @@ Task<void> Connection::answer(protocol::ClientMessage message) {
   if (message.has_request_id()) envelope.set_request_id(message.request_id());
   std::optional<Error> failure;
   try {
-    const auto stream = handler_(std::move(message));
+    const auto stream = handler_(std::move(message), protocol::Peer{legacy_});
     while (!broken_) {
       auto next = co_await stream->next();
       if (!next) co_return;

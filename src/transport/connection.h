@@ -18,7 +18,7 @@
 namespace reef::transport {
 
 using Socket = boost::asio::generic::stream_protocol::socket;
-using Handler = std::function<protocol::Answer(protocol::ClientMessage)>;
+using Handler = std::function<protocol::Answer(protocol::ClientMessage, const protocol::Peer&)>;
 
 struct Limits {
   std::size_t connections_max = 4096;
@@ -57,7 +57,8 @@ class Connection {
   // The payload is not looked at after the first suspension.
   Task<bool> take(std::string_view payload);
   Task<void> answer_in_order();
-  Task<void> answer_numbered(protocol::ClientMessage message);
+  // Beside all others: it has a request_id, or must not wait.
+  Task<void> answer_aside(protocol::ClientMessage message);
   Task<void> answer(protocol::ClientMessage message);
   // Waits while the send queue is full.
   Task<void> send(protocol::ServerMessage message, const protocol::ClientMessage& request);
@@ -71,6 +72,7 @@ class Connection {
   Handler handler_;
   Options options_;
   bool authorized_;
+  bool legacy_ = true;  // until the peer shows that it is not
   std::chrono::steady_clock::time_point accepted_;
 
   FrameReader reader_;
