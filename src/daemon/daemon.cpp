@@ -28,10 +28,12 @@
 #include "daemon/components.h"
 #include "daemon/config.h"
 #include "daemon/config_edit.h"
+#include "daemon/crabtalk_door.h"
 #include "daemon/home.h"
 #include "daemon/import_definitions.h"
 #include "daemon/last_resort.h"
 #include "daemon/mcp_config.h"
+#include "daemon/memory_keeper.h"
 #include "daemon/systemd.h"
 #include "daemon/toml_json.h"
 #include "exchange/import.h"
@@ -84,6 +86,18 @@ void raise_descriptor_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+// A quarter of the descriptors, 256 at most, is kept for files, servers and backends. Of the rest
+// the owner's socket has one half; every other listener has a quarter.
+transport::Limits share_of(transport::Limits limits, bool owners) {
+  constexpr rlim_t kKeptMax = 256;
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return limits;
+  const auto free = limit.rlim_cur - std::min(kKeptMax, limit.rlim_cur / 4);
+  limits.connections_max =
+      std::min<std::size_t>(limits.connections_max, std::max<rlim_t>(1, free / (owners ? 2 : 4)));
+  return limits;
 }
 
 // The members stand in the order they depend on each other, so they are taken down in the reverse.
@@ -158,6 +172,10 @@ class Daemon {
         instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),
         delegate_(std::make_shared<hooks::DelegateHook>(hooks::DelegateHook::House{
             io.get_executor(), pool_, runtime_, sessions_, bus_, random_})),
+        memory_keeper_(
+            io.get_executor(), pool_, [this] { sessions_.trim_cache(); },
+            [this] { return !running_.list().empty(); }),
+        door_(files_, user_home()),
         signals_(io),
         config_changed_(io.get_executor()),
         stopped_(io.get_executor()),
@@ -220,17 +238,20 @@ class Daemon {
     config_ = config;
     REEF_CO_TRY(auto unix_listener,
                 transport::Listener::listen_unix(io_.get_executor(), home_.socket(), handler(),
-                                                 config.limits));
+                                                 share_of(config.limits, true)));
+    unix_listener->set_budget(frames_);
     // Owned before anything else can fail: abandon() stops what is here.
     listeners_.push_back(std::move(unix_listener));
     REEF_CO_TRY(auto tcp_listener, listen_tcp(config));
     if (tcp_listener) REEF_CO_CHECK(adopt_tcp(std::move(tcp_listener)));
+    mind_the_door(config);
 
     signals_.add(SIGTERM);
     signals_.add(SIGINT);
     signals_.add(SIGHUP);
     tasks_.spawn(take_signals());
     tasks_.spawn(open_index());
+    memory_keeper_.note();
     co_return Ok{};
   }
 
@@ -250,7 +271,9 @@ class Daemon {
     for (const auto& listener : listeners_) listener->stop_accepting();
     ::unlink(home_.socket().c_str());
     ::unlink(home_.tcp_address().c_str());
+    door_.leave();
     importer_.cancel();
+    co_await memory_keeper_.stop();
     co_await runtime_.drain(kDrainGrace);
     co_await delegate_->stop();
     co_await bus_.stop();
@@ -276,6 +299,7 @@ class Daemon {
 
   // Before start() succeeded: whatever is there is closed.
   Task<void> abandon() {
+    co_await memory_keeper_.stop();
     for (const auto& listener : listeners_) co_await listener->stop();
     co_await components_.stop();
     co_await mcps_.stop();
@@ -322,8 +346,9 @@ class Daemon {
   }
 
   transport::Handler handler() {
-    return [this](protocol::ClientMessage message, const protocol::Peer& peer) {
-      return server::dispatch(node_, std::move(message), peer);
+    return [this](const protocol::Peer& peer, protocol::ClientMessage message) {
+      memory_keeper_.note();
+      return server::dispatch(node_, peer, std::move(message));
     };
   }
 
@@ -518,6 +543,7 @@ class Daemon {
       return load_agents(files_, home_.agents(), model);
     };
     auto loaded = co_await pool_.run(work);
+    for (auto& [name, agent] : loaded.agents) agent.id = agent_changes_.id_of(name);
     auto setup = std::make_shared<runtime::Setup>(runtime_.setup());
     resolve_mcps(loaded.agents, config_.mcps, loaded.warnings);
     setup->agents = std::move(loaded.agents);
@@ -567,6 +593,7 @@ class Daemon {
     auto agents = load_agents(files_, home_.agents(), config.default_model);
     resolve_mcps(agents.agents, config.mcps, agents.warnings);
     for (const auto& warning : agents.warnings) log::warn("{}", warning);
+    for (auto& [name, agent] : agents.agents) agent.id = agent_changes_.id_of(name);
     setup->agents = std::move(agents.agents);
     for (const auto& [name, agent] : setup->agents)
       if (const auto route = setup->providers.route(agent.model); !route)
@@ -584,8 +611,11 @@ class Daemon {
     if (!config.tcp_trust_loopback) {
       REEF_TRY(token, load_token());
     }
-    return transport::Listener::listen_tcp(io_.get_executor(), config.tcp_port, handler(),
-                                           config.limits, std::move(token));
+    REEF_TRY(auto listener,
+             transport::Listener::listen_tcp(io_.get_executor(), config.tcp_port, handler(),
+                                             share_of(config.limits, false), std::move(token)));
+    listener->set_budget(frames_);
+    return listener;
   }
 
   Status adopt_tcp(std::unique_ptr<transport::Listener> listener) {
@@ -594,6 +624,41 @@ class Daemon {
     tcp_ = listeners_.back().get();
     log::info("tcp: listening on 127.0.0.1:{}", tcp_->port());
     return replace_atomically(files_, home_.tcp_address(), address);
+  }
+
+  // CrabTalk's clients are let in, or not any more. A daemon that cannot do it works all the same.
+  void mind_the_door(const Config& config) {
+    if (!config.crabtalk_listen) {
+      if (auto* open = std::exchange(crabtalk_, nullptr)) open->stop_accepting();
+      door_.leave();
+      return;
+    }
+    if (!crabtalk_) {
+      auto done = door_.check();
+      if (done) {
+        auto listener = transport::Listener::listen_unix(io_.get_executor(), door_.socket(),
+                                                         handler(), share_of(config.limits, false));
+        if (listener) {
+          (*listener)->set_budget(frames_);
+          door_.took_place();
+          crabtalk_ = listeners_.emplace_back(*std::move(listener)).get();
+          log::info("crabtalk: listening at {}", door_.socket());
+        } else {
+          done = listener.error();
+        }
+      }
+      if (!done) {
+        log::warn("crabtalk: {}", done.error().what);
+        return;
+      }
+    }
+    // Its clients bring no token.
+    const bool may_come = tcp_ && config.tcp_enabled && config.tcp_trust_loopback;
+    if (config.tcp_enabled && !config.tcp_trust_loopback)
+      log::warn(
+          "crabtalk: no port file: its clients bring no token, and tcp.trust_loopback is off");
+    if (const auto told = door_.tell_port(may_come ? tcp_->port() : 0); !told)
+      log::warn("crabtalk: {}", told.error().what);
   }
 
   Result<std::string> load_token() {
@@ -659,7 +724,9 @@ class Daemon {
         ::unlink(home_.tcp_address().c_str());
       }
     }
-    for (const auto& listener : listeners_) listener->set_limits(config.limits);
+    mind_the_door(config);
+    for (const auto& listener : listeners_)
+      listener->set_limits(share_of(config.limits, listener == listeners_.front()));
     REEF_CO_CHECK(co_await sessions_.rescan());
     attachments_.set_bytes_max(config.attachment_bytes_max);
     configure_hooks(config);
@@ -716,9 +783,14 @@ class Daemon {
   std::shared_ptr<hooks::InstructionsHook> instructions_;
   std::shared_ptr<hooks::DelegateHook> delegate_;
   Config config_;
+  const std::shared_ptr<transport::FrameBudget> frames_ =
+      std::make_shared<transport::FrameBudget>(io_.get_executor());
   // Those that take no more connections stay until the end: their clients do.
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   transport::Listener* tcp_ = nullptr;
+  transport::Listener* crabtalk_ = nullptr;
+  MemoryKeeper memory_keeper_;
+  CrabtalkDoor door_;
   asio::signal_set signals_;
   bool stopping_ = false;
   bool changing_config_ = false;

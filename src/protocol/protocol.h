@@ -28,12 +28,6 @@ class MessageStream {
 };
 using Answer = std::unique_ptr<MessageStream>;
 
-// Who asks, as far as its connection knows.
-struct Peer {
-  // A client of CrabTalk's that knows nothing of us: it has said neither Hello nor a request_id.
-  bool legacy = false;
-};
-
 // One message, known already or made when asked for.
 Answer answer_with(ServerMessage message);
 Answer answer_with(Task<ServerMessage> message);

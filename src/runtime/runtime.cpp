@@ -49,6 +49,7 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       setup_(std::make_shared<Setup>()),
       questions_(loop, clock),
       permissions_(loop, sessions, clock),
+      forwards_(loop),
       broadcast_(loop),
       errands_(loop, "errands"),
       tasks_(loop, "runtime"),
@@ -116,6 +117,7 @@ Result<Runtime::Address> Runtime::address_of(const Message& message) const {
 
 Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (draining_) return Error(Errc::unavailable, "the daemon is shutting down");
+  if (message.ephemeral) message.key = fmt::format("ephemeral:{}", runs_ + 1);
   REEF_TRY(auto address, address_of(message));
   message.sender = address.sender;
   if (held_.contains(address.agent.name))
@@ -128,7 +130,10 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (message.content.find_first_not_of(" \t\r\n") == std::string::npos)
     return Error(Errc::invalid, "the message is empty");
   const auto& choice = message.tool_choice;
-  if (choice.mode == model::ToolChoice::Mode::named && !host &&
+  const bool brought =
+      std::any_of(message.client_tools.begin(), message.client_tools.end(),
+                  [&](const model::Tool& tool) { return tool.name == choice.name; });
+  if (choice.mode == model::ToolChoice::Mode::named && !host && !brought &&
       !hooks_.toolbox(address.agent).has(choice.name))
     return Error(Errc::invalid,
                  fmt::format("tool_choice: agent '{}' has no tool '{}'; use auto, none, required "
@@ -150,6 +155,7 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   auto run = std::make_shared<Run>(loop_, std::move(message), std::move(address.agent), setup_,
                                    std::move(host));
   run->queue_ = mode;
+  run->number_ = ++runs_;
   enqueue(*conversation, run);
   waiting_bytes_ += bytes;
   if (fresh) tasks_.spawn(work(conversation));

@@ -9,6 +9,7 @@
 //   permission.h  Permissions        whether a tool may be called
 //   question.h    Ask, Answer        what is asked of the user, and how answers are read
 //   questions.h   Questions          those that wait for an answer
+//   forwards.h    Forwards           calls of tools that clients run
 //   event.h       Event              what happens in a turn
 //   broadcast.h   Broadcast          the events of all turns, for subscribers
 //   event_log.h   EventLog           the events of one turn, for any number of readers
@@ -35,6 +36,7 @@
 #include "runtime/agent.h"
 #include "runtime/broadcast.h"
 #include "runtime/event_log.h"
+#include "runtime/forwards.h"
 #include "runtime/gauge.h"
 #include "runtime/hook.h"
 #include "runtime/permission.h"
@@ -66,6 +68,11 @@ struct Message {
   // Who is asked instead of the user.
   std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
   std::string context = {};  // told to the model in this turn only, never kept
+  // That whoever sent it runs (forwards.h).
+  std::vector<model::Tool> client_tools = {};
+  // A turn of its own, of which nothing is kept: no session is opened or made. Tools look only.
+  bool ephemeral = false;
+  std::uint64_t correlation_id = 0;  // what observers of an ephemeral turn know it by
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -86,6 +93,10 @@ class Run : public std::enable_shared_from_this<Run> {
   // The same, for who outlives the run.
   std::shared_ptr<EventLog> shared_events() { return {shared_from_this(), &events_}; }
   void cancel();
+  // In this daemon; 0 before it was submitted.
+  std::uint64_t number() const { return number_; }
+  // Whether other messages are answered in this turn too.
+  bool shared() const { return !joined_.empty(); }
   // One of its tool calls is interrupted, the turn goes on; false when it does not run.
   bool cancel_call(const std::string& call_id);
 
@@ -106,6 +117,7 @@ class Run : public std::enable_shared_from_this<Run> {
   const std::shared_ptr<StopSign> stop_;  // set once it is cancelled
   EventLog events_;
   QueueMode queue_ = QueueMode::followup;
+  std::uint64_t number_ = 0;
   std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, in the order they came
   bool cancelled_ = false;
   TaskGroup* tools_ = nullptr;                  // those running now
@@ -141,6 +153,9 @@ class Runtime {
 
   // An agent's tools are others than they were; turns in flight keep what they have.
   void forget_offer(const std::string& agent) { offers_.erase(agent); }
+
+  // Calls that clients run.
+  Forwards& forwards() { return forwards_; }
 
   // Told of a user's words once they are durable; must return at once.
   using OnWords = std::function<void(const session::SessionId&, const std::string&)>;
@@ -282,6 +297,7 @@ class Runtime {
   Hooks hooks_;
   Questions questions_;
   Permissions permissions_;
+  Forwards forwards_;
   OnWords on_words_;
   Broadcast broadcast_;
   Compactions* compactions_ = nullptr;
@@ -296,6 +312,7 @@ class Runtime {
   std::size_t waiting_bytes_ = 0;  // of the messages whose turn is not over
   bool draining_ = false;
   bool hurried_ = false;
+  std::uint64_t runs_ = 0;  // submitted so far
 };
 
 }  // namespace reef::runtime

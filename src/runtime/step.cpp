@@ -89,14 +89,27 @@ session::ToolResultMessage result_message(const session::ToolCallBlock& call, To
 }  // namespace
 
 Task<bool> Runtime::save(Turn& turn, const session::Message& message, std::string_view what) {
-  return save_draft(turn, session::draft_message(message), what);
+  if (!turn.session) {
+    auto& items = turn.scratch.items;
+    items.push_back({session::EntryId{fmt::format("e{}", items.size())},
+                     std::make_shared<const session::Message>(message)});
+    co_return true;
+  }
+  co_return co_await save_draft(turn, session::draft_message(message), what);
 }
 
 Task<bool> Runtime::save_draft(Turn& turn, session::Draft draft, std::string_view what) {
+  if (!turn.session) {
+    session::Entry entry;
+    entry.type = std::move(draft.type);
+    entry.id = session::EntryId{fmt::format("e{}", turn.scratch.items.size())};
+    entry.body = std::move(draft.fields);
+    static_cast<void>(session::extend_context(turn.scratch, entry));
+    co_return true;
+  }
   const auto saved = co_await turn.session->append(std::move(draft));
   if (saved) co_return true;
-  log::error("session {}: the {} could not be saved: {}", turn.session->id().text(), what,
-             saved.error().what);
+  log::error("session {}: the {} could not be saved: {}", turn.id.text(), what, saved.error().what);
   turn.end.error = fmt::format("the {} could not be saved: {}", what, saved.error().what);
   turn.end.code = saved.error().code;
   co_return false;
@@ -246,11 +259,10 @@ Task<void> Runtime::call_tool(Turn& turn, Round& round, std::size_t number) {
   const auto began = std::chrono::steady_clock::now();
   auto caller = caller_for(turn, call);
   permissions_.look_up(caller);
-  auto answer = co_await permissions_.refusal(turn.offer->toolbox, call, caller);
-  if (!answer) {
-    const std::shared_ptr<const Toolbox> toolbox(turn.offer, &turn.offer->toolbox);
-    answer = co_await errands_.run(call_offered(toolbox, call, std::move(caller)), turn.run.stop_);
-  }
+  auto answer = co_await permissions_.refusal(*turn.toolbox, call, caller);
+  if (!answer)
+    answer =
+        co_await errands_.run(call_offered(turn.toolbox, call, std::move(caller)), turn.run.stop_);
   if (!answer) co_return;
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - began);
@@ -272,7 +284,7 @@ Task<void> Runtime::keep_result(Turn& turn, session::Message result) {
 
 Caller Runtime::caller_for(Turn& turn, const session::ToolCallBlock& call) {
   const auto run = turn.run.shared_from_this();
-  Caller caller{run->agent_, run->message_.sender, turn.session->id(), run->message_.cwd, call.id};
+  Caller caller{run->agent_, run->message_.sender, turn.id, run->message_.cwd, call.id};
   // A tool may keep these longer than its call lasts.
   caller.progress = [run, id = call.id](std::string text) {
     if (!text.empty() && !run->events_.closed() && !run->cancelled_)
@@ -284,8 +296,7 @@ Caller Runtime::caller_for(Turn& turn, const session::ToolCallBlock& call) {
     caller.ask = run->message_.ask;
     return caller;
   }
-  Questions::Origin origin{turn.key, run->agent_.name, run->message_.sender, turn.session->id(),
-                           call.id};
+  Questions::Origin origin{turn.key, run->agent_.name, run->message_.sender, turn.id, call.id};
   caller.ask = [this, run, origin = std::move(origin)](Ask ask) {
     return ask_user(run, origin, std::move(ask));
   };

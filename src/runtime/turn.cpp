@@ -87,7 +87,8 @@ Task<Words> Runtime::preprocessed(Run& run, const session::Key& key, Words words
 
 Task<void> Runtime::keep_unanswered(session::Key key, const Run& run) {
   // What programs say to each other is nobody's words.
-  if (run.message_.hidden || !run.message_.lineage.parent.empty()) co_return;
+  if (run.message_.hidden || run.message_.ephemeral || !run.message_.lineage.parent.empty())
+    co_return;
   const auto rest = run.rest_after_reset();
   if (rest && rest->empty()) co_return;
   std::vector<Words> words = {{rest ? *rest : run.message_.content}};
@@ -131,7 +132,7 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
     events.fail(Error(Errc::cancelled, "the message was cancelled before its turn came"));
     co_return;
   }
-  const auto rest = run.rest_after_reset();
+  const auto rest = run.message_.ephemeral ? std::nullopt : run.rest_after_reset();
   if (rest && rest->empty()) {
     co_await start_over(key, run);
     co_return;
@@ -141,30 +142,42 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
     words.push_back({joined->message_.content, joined->message_.hidden});
   std::vector<Words> kept;
   for (const auto& said : words) kept.push_back(co_await preprocessed(run, key, said));
-  auto recorded = co_await record_user(key, run, std::move(kept), rest.has_value());
-  if (!recorded) {
-    log::error("conversation {}: the message could not be saved: {}", key.text(),
-               recorded.error().what);
-    events.fail(std::move(recorded).error().with("the message could not be saved"));
-    co_return;
+  std::shared_ptr<session::Session> session;
+  if (!run.message_.ephemeral) {
+    auto recorded = co_await record_user(key, run, kept, rest.has_value());
+    if (!recorded) {
+      log::error("conversation {}: the message could not be saved: {}", key.text(),
+                 recorded.error().what);
+      events.fail(std::move(recorded).error().with("the message could not be saved"));
+      co_return;
+    }
+    session = *std::move(recorded);
   }
-  const auto session = *std::move(recorded);
+  const auto id = session ? session->id()
+                          : *session::SessionId::parse(fmt::format("ephemeral-{}", run.number_));
   bool hidden = true;
   for (const auto& one : words) {
     hidden = hidden && one.hidden;
-    if (on_words_ && !one.hidden) on_words_(session->id(), one.text);
+    if (on_words_ && session && !one.hidden) on_words_(id, one.text);
   }
-  observe(key, run, session->id().text());
+  observe(key, run, id.text());
   events.push(Start{agent.name});
 
-  Turn turn{run, key, conversation, session};
+  Turn turn{run, key, conversation, session, id};
+  for (std::size_t i = 0; !session && i < kept.size(); ++i) {
+    session::UserMessage message;
+    message.content.push_back(session::TextBlock{kept[i].text});
+    message.time = clock_.now();
+    co_await save(turn, message, "message");
+    for (auto& beside : kept[i].beside) co_await save_draft(turn, std::move(beside), "message");
+  }
   auto& end = turn.end;
   end.agent = agent.name;
-  end.session_id = session->id().text();
+  if (session) end.session_id = id.text();
   end.hidden = hidden;
 
   // Chosen for the session's own agent; a guest brings its own.
-  const auto model = model_for(run.guest() ? nullptr : sessions_.find(session->id()), agent);
+  const auto model = model_for(run.guest() ? nullptr : sessions_.find(id), agent);
   // Who chose a model for a session chose that one.
   const auto fallback = model == agent.model ? agent.fallback : std::vector<std::string>();
   auto chain = candidates(run.setup_->providers, agent, model, fallback);
@@ -181,8 +194,8 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   co_await take_steps(turn);
   end.silent = turn.silent && end.error.empty();
   // Nobody was there to see it.
-  if (turn.said_something && !turn.silent && !events.has_readers())
-    sessions_.note(session->id(), {{"hasUnread", true}});
+  if (session && turn.said_something && !turn.silent && !events.has_readers())
+    sessions_.note(id, {{"hasUnread", true}});
   events.push(std::move(end));
   events.close();
 }
@@ -232,7 +245,7 @@ Task<void> Runtime::take_steers(Turn& turn) {
       steer->events_.fail(Error(turn.end.code, turn.end.error));
       co_return;
     }
-    if (on_words_ && !message.hidden) on_words_(turn.session->id(), words);
+    if (on_words_ && !message.hidden) on_words_(turn.id, words);
     // Who sent it reads what happens from here on.
     const auto place = events.end();
     if (!message.hidden) events.push(UserSteered{words});

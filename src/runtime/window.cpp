@@ -84,14 +84,14 @@ void Prunings::keep(const session::SessionId& id, const session::EntryId& begin,
 }
 
 std::vector<session::MessagePtr> Runtime::messages_for(Turn& turn) {
-  const auto& context = turn.session->context();
+  const auto& context = turn.context();
   auto messages = session::for_model(context);
   const auto window = turn.chain[turn.asked].route.facts.context_window;
   if (context.items.empty()) return messages;
   const auto& begin = context.items.front().id;
-  const auto& id = turn.session->id();
+  const auto& id = turn.id;
   // A guest asks once: nothing of what it is given is worth keeping.
-  const bool guest = turn.run.guest();
+  const bool guest = turn.run.guest() || !turn.session;
   auto pruned = context::prune(std::move(messages), window, turn.run.setup_->pruning,
                                guest ? context::PruneState() : prunings_.find(id, begin));
   if (!guest) prunings_.keep(id, begin, pruned.state);
@@ -101,7 +101,7 @@ std::vector<session::MessagePtr> Runtime::messages_for(Turn& turn) {
 void Runtime::tell_usage(Turn& turn, const session::Usage& usage) {
   const auto& asked = turn.chain[turn.asked];
   const auto window = asked.route.facts.context_window;
-  auto now = gauge_.measure(asked.model, turn.session->context(), turn.standing,
+  auto now = gauge_.measure(asked.model, turn.context(), turn.standing,
                             {window, reserve_of(turn.run.setup_->compaction, window)});
   now.usage = usage;
   turn.run.events_.push(now);
@@ -110,7 +110,7 @@ void Runtime::tell_usage(Turn& turn, const session::Usage& usage) {
 
 Task<bool> Runtime::make_room(Turn& turn) {
   auto& run = turn.run;
-  const auto& id = turn.session->id();
+  const auto& id = turn.id;
   const auto* row = sessions_.find(id);
   const auto allowed =
       row ? json::find_bool(row->meta, "compactOnOverflow") : std::optional<bool>();
@@ -118,10 +118,10 @@ Task<bool> Runtime::make_room(Turn& turn) {
   const bool may =
       allowed.value_or(agent.compact_on_overflow.value_or(run.setup_->compaction.on_overflow));
   // A guest's window is not what the conversation is made for.
-  if (!compactions_ || !may || run.guest() || run.cancelled_) co_return false;
+  if (!compactions_ || !may || !turn.session || run.guest() || run.cancelled_) co_return false;
   const auto& asked = turn.chain[turn.asked];
   const auto window = asked.route.facts.context_window;
-  const auto before = gauge_.measure(asked.model, turn.session->context(), turn.standing, {});
+  const auto before = gauge_.measure(asked.model, turn.context(), turn.standing, {});
   log::info("session {}: about {} tokens are too many for {}; compacting", id.text(), before.tokens,
             asked.model);
   Compactions::Request request{id, agent, run.setup_};

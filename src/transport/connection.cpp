@@ -69,6 +69,7 @@ Connection::Connection(Socket socket, Handler handler, Options options)
       options_(std::move(options)),
       authorized_(options_.token.empty()),
       accepted_(std::chrono::steady_clock::now()),
+      share_(options_.budget),
       changed_(socket_.get_executor()),
       tasks_(socket_.get_executor(), options_.name) {}
 
@@ -117,7 +118,15 @@ Task<void> Connection::read_requests() {
     co_await socket_.async_wait(Socket::wait_read,
                                 asio::redirect_error(asio::use_awaitable, failed));
     if (failed) co_return;
-    const auto got = socket_.read_some(asio::buffer(buffer), failed);
+    // In the middle of a large frame it waits for its turn; a small one is read to its end.
+    while (!broken_ && share_.holds() && !share_.may_grow()) {
+      held_back_ = true;
+      co_await share_.wait();
+    }
+    held_back_ = false;
+    if (broken_) co_return;
+    const auto room = share_.may_grow() ? buffer.size() : FrameBudget::kSmall;
+    const auto got = socket_.read_some(asio::buffer(buffer.data(), room), failed);
     if (failed == asio::error::would_block || failed == asio::error::try_again) continue;
     if (failed == asio::error::eof) {
       if (reader_.unfinished() > 0)
@@ -125,6 +134,7 @@ Task<void> Connection::read_requests() {
       co_return;
     }
     if (failed) co_return;
+    came_ = std::chrono::steady_clock::now();
     reader_.feed(std::string_view(buffer).substr(0, got));
     for (;;) {
       auto payload = reader_.next();
@@ -136,6 +146,7 @@ Task<void> Connection::read_requests() {
       const bool go_on = co_await take(**payload);
       if (!go_on) co_return;
     }
+    share_.hold(reader_.unfinished());
   }
 }
 
@@ -201,7 +212,7 @@ Task<void> Connection::answer(protocol::ClientMessage message) {
   if (message.has_request_id()) envelope.set_request_id(message.request_id());
   std::optional<Error> failure;
   try {
-    const auto stream = handler_(std::move(message), protocol::Peer{legacy_});
+    const auto stream = handler_(protocol::Peer{legacy_}, std::move(message));
     while (!broken_) {
       auto next = co_await stream->next();
       if (!next) co_return;
@@ -285,6 +296,7 @@ void Connection::close() {
   boost::system::error_code ignored;
   socket_.shutdown(Socket::shutdown_both, ignored);
   changed_.notify_all();
+  share_.nudge();
 }
 
 void Connection::check_progress(std::chrono::steady_clock::time_point now) {
@@ -296,6 +308,12 @@ void Connection::check_progress(std::chrono::steady_clock::time_point now) {
   }
   // While nothing is read, only this notices that the peer has left.
   if (peer_is_gone()) {
+    close();
+    return;
+  }
+  if (share_.holds() && !held_back_ && now - came_ >= options_.limits.stall_max) {
+    log::warn("{}: disconnected: a frame that was begun did not go on for {} ms", options_.name,
+              options_.limits.stall_max.count());
     close();
     return;
   }

@@ -12,13 +12,15 @@
 
 #include "base/notify.h"
 #include "base/task_group.h"
+#include "protocol/peer.h"
 #include "protocol/protocol.h"
 #include "transport/frame.h"
+#include "transport/frame_budget.h"
 
 namespace reef::transport {
 
 using Socket = boost::asio::generic::stream_protocol::socket;
-using Handler = std::function<protocol::Answer(protocol::ClientMessage, const protocol::Peer&)>;
+using Handler = std::function<protocol::Answer(const protocol::Peer&, protocol::ClientMessage)>;
 
 struct Limits {
   std::size_t connections_max = 4096;
@@ -26,6 +28,8 @@ struct Limits {
   std::size_t send_queue_messages_max = 256;
   std::chrono::milliseconds stall_max{30'000};  // a reader that takes nothing for so long is cut
   std::size_t requests_in_flight_max = 64;      // per connection
+  // Of a listener that asks for a token: those that have not shown it. The oldest makes room.
+  std::size_t strangers_max = 32;
 };
 
 class Connection {
@@ -34,6 +38,7 @@ class Connection {
     std::string name;   // for the log
     std::string token;  // when not empty, Hello must bring it before anything else
     Limits limits;
+    std::shared_ptr<FrameBudget> budget = {};  // what unfinished frames may hold together
   };
 
   Connection(Socket socket, Handler handler, Options options);
@@ -41,8 +46,11 @@ class Connection {
   // Serves until the peer is done or breaks a rule, or close() is called. Must not be cancelled.
   Task<void> serve();
   void close();
+  bool closed() const { return broken_; }
   // Nothing asked for and nothing waiting to be sent.
   bool settled() const;
+  // It has shown its token, or needs none.
+  bool authorized() const { return authorized_; }
   // Cuts a peer that has taken nothing for longer than allowed; called from time to time.
   void check_progress(std::chrono::steady_clock::time_point now);
 
@@ -76,6 +84,9 @@ class Connection {
   std::chrono::steady_clock::time_point accepted_;
 
   FrameReader reader_;
+  FrameBudget::Share share_;
+  bool held_back_ = false;                           // waits for others' frames
+  std::chrono::steady_clock::time_point came_ = {};  // the last bytes
   std::deque<Request> in_order_;
   std::size_t in_order_bytes_ = 0;
   std::size_t numbered_ = 0;

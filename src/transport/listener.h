@@ -27,6 +27,8 @@ class Listener {
   std::uint16_t port() const { return port_; }  // TCP only
   std::size_t connections() const { return connections_.size(); }
   void set_limits(Limits limits) { limits_ = limits; }
+  // What unfinished frames of its connections share with those of others.
+  void set_budget(std::shared_ptr<FrameBudget> budget) { budget_ = std::move(budget); }
 
   // Takes no more connections; those that are there go on, and are watched as before.
   void stop_accepting();
@@ -42,6 +44,8 @@ class Listener {
   Task<void> accept_all();
   Task<void> serve(Socket socket, std::string name);
   Task<void> watch_progress();
+  // Of those that have not shown the token, the oldest leaves when there are too many.
+  void make_room_among_strangers();
 
   Executor loop_;
   Handler handler_;
@@ -50,6 +54,7 @@ class Listener {
   std::string name_;
   std::uint16_t port_ = 0;
   std::unique_ptr<Acceptor> acceptor_;
+  std::shared_ptr<FrameBudget> budget_;
   std::list<Connection*> connections_;  // each lives in its serve() task
   std::uint64_t accepted_ = 0;
   bool watching_ = false;

@@ -47,8 +47,8 @@ class ClientTest : public testing::Test {
   }
 
   void listen(std::string token = "") {
-    const auto handler = [this](protocol::ClientMessage message,
-                                const protocol::Peer&) -> protocol::Answer {
+    const auto handler = [this](const protocol::Peer&,
+                                protocol::ClientMessage message) -> protocol::Answer {
       ++requests;
       protocol::ServerMessage answer;
       if (message.has_hello()) {

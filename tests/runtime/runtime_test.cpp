@@ -31,6 +31,7 @@ std::string name_of(const Event& event) {
           [](const ToolProgress&) { return std::string("tool_progress"); },
           [](const AskUser&) { return std::string("ask_user"); },
           [](const UserSteered&) { return std::string("user_steered"); },
+          [](const ToolForward&) { return std::string("tool_forward"); },
           [](const End& e) { return "end" + (e.error.empty() ? "" : "(" + e.error + ")"); },
       },
       event);

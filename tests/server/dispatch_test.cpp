@@ -54,7 +54,7 @@ class DispatchTest : public testing::Test {
   }
 
   std::vector<ServerMessage> ask(ClientMessage message) {
-    return test::run(io, read_all(dispatch(node, std::move(message))));
+    return test::run(io, read_all(dispatch(node, {}, std::move(message))));
   }
   ServerMessage ask_one(ClientMessage message) {
     auto all = ask(std::move(message));
@@ -243,6 +243,12 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "publish_event",
                                        "list_tasks",
                                        "cancel_task",
+                                       "reply_to_tool",
+                                       "reconnect_mcp",
+                                       "get_skill",
+                                       "find_sessions",
+                                       "cancel_stream",
+                                       "create_session",
                                        "backup"};
   const std::set<std::string> gone = {"install_plugin", "uninstall_plugin", "list_plugins",
                                       "search_plugins", "start_service",    "stop_service",

@@ -87,7 +87,7 @@ class ConnectionTest : public testing::Test {
   void listen(Limits limits) {
     listener = test::value_of(Listener::listen_unix(
         io.get_executor(), path(),
-        [this](ClientMessage message, const protocol::Peer&) -> protocol::Answer {
+        [this](const protocol::Peer&, ClientMessage message) -> protocol::Answer {
           if (!message.has_publish_event())
             return protocol::answer_with(Error(Errc::invalid, "empty client message"));
           const auto& event = message.publish_event();
@@ -261,7 +261,7 @@ TEST_F(ConnectionTest, MoreConnectionsThanAllowedAreTurnedAwayWithAReason) {
 
 TEST_F(ConnectionTest, AnAnswerTooLargeForAFrameSaysSo) {
   listener = test::value_of(Listener::listen_unix(io.get_executor(), path(),
-                                                  [](const ClientMessage&, const protocol::Peer&) {
+                                                  [](const protocol::Peer&, const ClientMessage&) {
                                                     ServerMessage huge;
                                                     huge.mutable_response()->set_content(
                                                         std::string(kFramePayloadBytesMax, 'x'));
