@@ -45,6 +45,7 @@ class Errands {
   template <class T>
   Task<std::optional<T>> run(Task<T> task, std::shared_ptr<StopSign> sign,
                              std::function<bool()> enough = {}) {
+    if (sign->is_set()) co_return std::nullopt;  // it is not even begun
     auto state = std::make_shared<State<T>>();
     const auto id = tasks_->spawn(carry(std::move(task), state, sign));
     struct Leaving {

@@ -258,6 +258,10 @@ Status translate(const Node& node, const protocol::Peer& peer, protocol::ClientM
     }
     case M::kUpdateAgent: {
       auto& request = *message.mutable_update_agent();
+      // A name nobody has makes an agent; an id does not.
+      if (!request.agent().empty() && !node.runtime.setup().agents.contains(request.agent()))
+        return Error(Errc::not_found,
+                     fmt::format("agent '{}' not found", utf8::excerpt(request.agent())));
       request.set_name(canonical(node, request.agent().empty() ? request.name() : request.agent()));
       return Ok{};
     }

@@ -267,7 +267,9 @@ bool is_tool_name(std::string_view name) {
 Dialect dialect_of(const protocol::Peer& peer, const protocol::Stream& request) {
   if (!peer.legacy) return Dialect::ours;
   if (request.tools_size() > 0) return Dialect::tools;
-  return request.session_handle().empty() ? Dialect::first : Dialect::handles;
+  // All that know ephemeral turns know what the last one knows.
+  return request.session_handle().empty() && !request.ephemeral() ? Dialect::first
+                                                                  : Dialect::handles;
 }
 
 template <class Request>

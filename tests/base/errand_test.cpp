@@ -56,6 +56,7 @@ TEST_F(ErrandTest, IsLeftWhenTheSignIsSetAndEndsThen) {
   test::run_ready(io);
   EXPECT_EQ(ended, 1);
   EXPECT_EQ(test::run(io, errands.run(hang(), sign)), std::nullopt) << "the sign stays";
+  EXPECT_EQ(begun, 1) << "and nothing is begun";
 }
 
 TEST_F(ErrandTest, IsLeftWhenWhoWaitsIsCancelled) {

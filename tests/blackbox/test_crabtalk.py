@@ -315,6 +315,7 @@ class Handles(Case):
         self.assertEqual(link.call(UPDATE_AGENT, {4: id_, 2: '{"compact_tool_max_len": 2048}'}).body.int(11), 2048)
         renamed = link.call(RENAME_AGENT, {3: id_, 2: "ranger"})
         self.assertEqual((renamed.body.str(1), renamed.body.str(12)), ("ranger", id_))
+        self.assertEqual(link.call(UPDATE_AGENT, {4: "0" * 26, 2: '{"model": "s/x"}'}).code, 404)
         again = link.call(CREATE_AGENT, {1: "scout", 2: '{"description": "Another."}'})
         self.assertNotEqual(again.body.str(12), id_)
         home.stop()
