@@ -20,6 +20,7 @@ class RunCommands final : public CommandGroup {
     std::string agent, sender, text;
     std::vector<std::string> words;
     std::optional<std::string> key;
+    bool all = false;
   };
   Options options_;
 };
@@ -141,8 +142,9 @@ RunCommands::RunCommands(CLI::App& app, bool& json) {
   o.steer = add(app, json, "steer", "Tell a running turn something before its next step",
                 "reef steer 'use the staging server instead'");
   o.steer->add_option("TEXT", o.text, "What to say")->required();
-  o.kill = add(app, json, "kill", "Cancel what runs in a conversation",
-               "reef kill -s ci\n  reef kill --key agent:reef:cron");
+  o.kill = add(app, json, "kill", "Cancel what runs in a conversation; what waits there comes next",
+               "reef kill -s ci\n  reef kill --all --key agent:reef:cron");
+  o.kill->add_flag("--all", o.all, "Also the messages that wait: they are kept, unanswered");
   for (auto* command : {o.questions, o.answer, o.steer, o.kill}) {
     const bool narrows = command == o.questions || command == o.answer;
     command
@@ -193,6 +195,7 @@ int RunCommands::run(const Context& context) const {
     });
   }
   address(*message.mutable_kill());
+  message.mutable_kill()->set_all(o.all);
   return ask("kill", [&](client::Client& client) {
     return expect_pong(context, client, message, "cancelled");
   });

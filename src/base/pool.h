@@ -8,13 +8,17 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
+#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include "base/task.h"
 
@@ -62,6 +66,63 @@ class Pool {
     const Slot slot =
         co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void(Slot)>(
             std::move(start), boost::asio::use_awaitable);
+    if (slot->failure) std::rethrow_exception(slot->failure);
+    co_return *std::move(slot->value);
+  }
+
+  // The same for work that may hang: when the task is cancelled it goes on at once, with
+  // operation_aborted, and the work is told by its stop_token. f owns all that it uses.
+  template <class F>
+  Task<std::invoke_result_t<F&, std::stop_token>> run_leavable(F f) {
+    using R = std::invoke_result_t<F&, std::stop_token>;
+    struct Outcome {
+      std::optional<R> value;
+      std::exception_ptr failure;
+    };
+    using Slot = std::shared_ptr<Outcome>;
+    auto start = [this](auto handler, F work) {
+      using Handler = decltype(handler);
+      const auto loop = boost::asio::get_associated_executor(handler);
+      auto slot = boost::asio::get_associated_cancellation_slot(handler);
+      const auto tracked =
+          boost::asio::prefer(loop, boost::asio::execution::outstanding_work.tracked);
+      // Looked at on the loop only, which must not run dry while somebody waits.
+      struct Waiting {
+        std::optional<std::pair<Handler, std::decay_t<decltype(tracked)>>> rest;
+        std::stop_source stop;
+        void resume(const Slot& outcome) {
+          if (!rest) return;
+          auto [waiter, executor] = *std::move(rest);
+          rest.reset();
+          boost::asio::get_associated_cancellation_slot(waiter).clear();
+          std::move(waiter)(outcome);
+        }
+      };
+      auto waiting = std::make_shared<Waiting>();
+      waiting->rest.emplace(std::move(handler), tracked);
+      if (slot.is_connected())
+        slot.assign([waiting, loop](boost::asio::cancellation_type) {
+          waiting->stop.request_stop();
+          auto left = std::make_shared<Outcome>();
+          left->failure = std::make_exception_ptr(
+              boost::system::system_error(boost::asio::error::operation_aborted));
+          boost::asio::post(loop, [waiting, left] { waiting->resume(left); });
+        });
+      post([waiting, loop, token = waiting->stop.get_token(), work = std::move(work)]() mutable {
+        auto outcome = std::make_shared<Outcome>();
+        try {
+          outcome->value.emplace(work(token));
+        } catch (...) {
+          outcome->failure = std::current_exception();
+        }
+        boost::asio::post(loop, [waiting = std::move(waiting), outcome = std::move(outcome)] {
+          waiting->resume(outcome);
+        });
+      });
+    };
+    const Slot slot =
+        co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void(Slot)>(
+            std::move(start), boost::asio::use_awaitable, std::move(f));
     if (slot->failure) std::rethrow_exception(slot->failure);
     co_return *std::move(slot->value);
   }

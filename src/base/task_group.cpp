@@ -6,6 +6,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -66,19 +67,23 @@ TaskGroup::Id TaskGroup::spawn(Task<void> task) {
   return id;
 }
 
+// Asio 1.81 hands a cancellation that comes from outside the loop to it by raw pointer, and the
+// task may have ended before it arrives: we go into the loop ourselves, and look there.
 void TaskGroup::cancel() {
-  const auto state = state_;
-  for (auto it = state->live.begin(); it != state->live.end();)
-    (it++)->stop.emit(asio::cancellation_type::terminal);
+  asio::dispatch(state_->loop, [state = state_, last = state_->last] {
+    for (auto it = state->live.begin(); it != state->live.end() && it->id <= last;)
+      (it++)->stop.emit(asio::cancellation_type::terminal);
+  });
 }
 
 void TaskGroup::cancel(Id id) {
-  const auto state = state_;
-  for (auto& task : state->live)
-    if (task.id == id) {
-      task.stop.emit(asio::cancellation_type::terminal);
-      return;
-    }
+  asio::dispatch(state_->loop, [state = state_, id] {
+    for (auto& task : state->live)
+      if (task.id == id) {
+        task.stop.emit(asio::cancellation_type::terminal);
+        return;
+      }
+  });
 }
 
 Task<void> TaskGroup::join() {

@@ -126,9 +126,10 @@ double weigh(const session::Message& message) {
   using session::StopReason;
   return std::visit(Overload{
                         [](const session::AssistantMessage& m) {
-                          const bool given = m.stop_reason != StopReason::error &&
-                                             m.stop_reason != StopReason::aborted;
-                          return given ? weigh(m.content) : 0.0;
+                          if (m.stop_reason == StopReason::error) return 0.0;
+                          if (m.stop_reason != StopReason::aborted) return weigh(m.content);
+                          // Only its text is given (session/context.h).
+                          return m.hidden ? 0.0 : weigh(session::text_of(m.content));
                         },
                         [](const session::BashMessage& m) {
                           return m.exclude_from_context ? 0.0 : weigh(m.command) + weigh(m.output);

@@ -49,6 +49,7 @@ class AgentChanges {
   std::string name_now(const std::string& agent, TimePoint then) const {
     return daemon::name_now(renamed_, agent, then);
   }
+  std::string id_of(const std::string& agent) const { return daemon::id_of(renamed_, agent); }
   // What was said and remembered stays.
   Task<Status> remove(std::string name);
 

@@ -236,7 +236,6 @@ Status take_crabtalk_words(std::string_view name, json::object& fields) {
     *thinking = thinking->get_bool() ? "high" : "off";
   const json::object defaults{
       {"tool_choice", "auto"},
-      {"compact_tool_max_len", 1024},
       {"hooks", json::object{{"bash", json::object{{"disabled", false}, {"deny", json::array()}}},
                              {"memory", json::object{{"recall_limit", 5}}}}}};
   for (const auto& [word, silent] : defaults) {

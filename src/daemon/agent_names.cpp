@@ -1,5 +1,9 @@
 #include "daemon/agent_names.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "base/json.h"
 
 namespace reef::daemon {
@@ -27,6 +31,33 @@ std::string write_renamed(const std::vector<Renamed>& renamed) {
         json::write(json::object{
             {"from", renamed[i].from}, {"to", renamed[i].to}, {"at", format_iso(renamed[i].at)}}) +
         "\n";
+  return out;
+}
+
+std::string id_of(const std::vector<Renamed>& renamed, const std::string& agent) {
+  // Back to the first name; `before` are the renames that were done by then.
+  auto name = agent;
+  auto before = renamed.size();
+  for (auto i = renamed.size(); i > 0; --i) {
+    if (renamed[i - 1].to != name) continue;
+    name = renamed[i - 1].from;
+    before = i - 1;
+  }
+  const auto namesakes =
+      std::count_if(renamed.begin(), renamed.begin() + static_cast<std::ptrdiff_t>(before),
+                    [&](const Renamed& one) { return one.from == name; });
+  constexpr std::string_view kDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+  const auto hash = [](std::string_view text) {
+    std::uint64_t out = 14695981039346656037ULL;
+    for (const char c : text) out = (out ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    return out;
+  };
+  const auto origin = fmt::format("{}\n{}", namesakes, name);
+  std::uint64_t halves[] = {hash("agent " + origin), hash("id of " + origin)};
+  std::string out;
+  for (auto& half : halves)
+    for (int i = 0; i < 13; ++i, half >>= 5U) out += kDigits[half % 32];
+  out[0] = kDigits[static_cast<std::size_t>(out[0]) % 8];  // a ULID has no more bits
   return out;
 }
 

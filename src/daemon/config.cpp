@@ -70,6 +70,11 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     table.read("trust_loopback", config.tcp_trust_loopback);
     REEF_CHECK(table.finish(out.warnings));
   }
+  if (const auto* section = root.sub("crabtalk")) {
+    Table table(*section, file, "crabtalk.");
+    table.read("listen", config.crabtalk_listen);
+    REEF_CHECK(table.finish(out.warnings));
+  }
   if (const auto* section = root.sub("limits")) {
     Table table(*section, file, "limits.");
     auto& limits = config.limits;
@@ -220,6 +225,7 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
     root.read("compact_on_overflow", compacts);
     agent.compact_on_overflow = compacts;
   }
+  root.read("compact_tool_max_len", 0, 1'000'000, agent.compact_tool_max_len);
   std::string queue = "followup";
   root.read("queue", queue);
   if (const auto mode = runtime::queue_mode_from(queue)) {

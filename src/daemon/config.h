@@ -41,6 +41,7 @@ struct Config {
   bool tcp_enabled = false;
   std::uint16_t tcp_port = 6688;
   bool tcp_trust_loopback = false;
+  bool crabtalk_listen = false;  // also at CrabTalk's own address
 
   transport::Limits limits;
 

@@ -29,9 +29,12 @@
 #include "daemon/components.h"
 #include "daemon/config.h"
 #include "daemon/config_edit.h"
+#include "daemon/crabtalk_door.h"
 #include "daemon/home.h"
 #include "daemon/import_definitions.h"
+#include "daemon/last_resort.h"
 #include "daemon/mcp_config.h"
+#include "daemon/memory_keeper.h"
 #include "daemon/systemd.h"
 #include "daemon/toml_json.h"
 #include "exchange/import.h"
@@ -55,8 +58,14 @@ constexpr std::size_t kPoolThreadsMax = 16;
 constexpr std::size_t kTokenHexDigits = 64;
 constexpr std::chrono::milliseconds kSecretPatience{10'000};
 // Together under the five seconds a stop may take.
-constexpr std::chrono::milliseconds kDrainGrace{3'000};
+constexpr std::chrono::milliseconds kDrainGrace{2'500};
 constexpr std::chrono::milliseconds kSettleGrace{500};
+// Then nothing is waited for any more. Sanitizers make everything slow, and report at the end.
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr std::chrono::milliseconds kStopMax{40'000};
+#else
+constexpr std::chrono::milliseconds kStopMax{4'700};
+#endif
 
 std::uint64_t resident_bytes() {
   unsigned long total = 0;
@@ -81,11 +90,24 @@ void raise_descriptor_limit() {
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
+// A quarter of the descriptors, 256 at most, is kept for files, servers and backends. Of the rest
+// the owner's socket has one half; every other listener has a quarter.
+transport::Limits share_of(transport::Limits limits, bool owners) {
+  constexpr rlim_t kKeptMax = 256;
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return limits;
+  const auto free = limit.rlim_cur - std::min(kKeptMax, limit.rlim_cur / 4);
+  limits.connections_max =
+      std::min<std::size_t>(limits.connections_max, std::max<rlim_t>(1, free / (owners ? 2 : 4)));
+  return limits;
+}
+
 // The members stand in the order they depend on each other, so they are taken down in the reverse.
 class Daemon {
  public:
-  Daemon(asio::io_context& io, Home home, mode_t users_umask)
+  Daemon(asio::io_context& io, Home home, mode_t users_umask, LastResort& last_resort)
       : io_(io),
+        last_resort_(last_resort),
         home_(std::move(home)),
         pool_(kPoolThreadsMax),
         store_(files_, pool_, home_.root),
@@ -156,6 +178,10 @@ class Daemon {
         instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),
         delegate_(std::make_shared<hooks::DelegateHook>(hooks::DelegateHook::House{
             io.get_executor(), pool_, runtime_, sessions_, bus_, random_})),
+        memory_keeper_(
+            io.get_executor(), pool_, [this] { sessions_.trim_cache(); },
+            [this] { return !running_.list().empty(); }),
+        door_(files_, user_home()),
         signals_(io),
         config_changed_(io.get_executor()),
         stopped_(io.get_executor()),
@@ -221,11 +247,13 @@ class Daemon {
     config_ = config;
     REEF_CO_TRY(auto unix_listener,
                 transport::Listener::listen_unix(io_.get_executor(), home_.socket(), handler(),
-                                                 config.limits));
+                                                 share_of(config.limits, true)));
+    unix_listener->set_budget(frames_);
     // Owned before anything else can fail: abandon() stops what is here.
     listeners_.push_back(std::move(unix_listener));
     REEF_CO_TRY(auto tcp_listener, listen_tcp(config));
     if (tcp_listener) REEF_CO_CHECK(adopt_tcp(std::move(tcp_listener)));
+    mind_the_door(config);
 
     signals_.add(SIGTERM);
     signals_.add(SIGINT);
@@ -233,6 +261,7 @@ class Daemon {
     signals_.add(SIGCHLD);
     tasks_.spawn(take_signals());
     tasks_.spawn(open_index());
+    memory_keeper_.note();
     co_return Ok{};
   }
 
@@ -253,7 +282,9 @@ class Daemon {
     for (const auto& listener : listeners_) listener->stop_accepting();
     ::unlink(home_.socket().c_str());
     ::unlink(home_.tcp_address().c_str());
+    door_.leave();
     importer_.cancel();
+    co_await memory_keeper_.stop();
     co_await runtime_.drain(kDrainGrace);
     co_await delegate_->stop();
     co_await bus_.stop();
@@ -279,6 +310,7 @@ class Daemon {
 
   // Before start() succeeded: whatever is there is closed.
   Task<void> abandon() {
+    co_await memory_keeper_.stop();
     for (const auto& listener : listeners_) co_await listener->stop();
     co_await components_.stop();
     co_await mcps_.stop();
@@ -361,6 +393,7 @@ class Daemon {
 
   transport::Handler handler() {
     return [this](const protocol::Peer& peer, protocol::ClientMessage message) {
+      memory_keeper_.note();
       return server::dispatch(node_, peer, std::move(message));
     };
   }
@@ -373,6 +406,7 @@ class Daemon {
   void stop() {
     if (stopping_) runtime_.hurry();  // asked twice: no more patience
     stopping_ = true;
+    last_resort_.arm(kStopMax);
     stopped_.notify_all();
   }
 
@@ -404,10 +438,10 @@ class Daemon {
   // Of an MCP server: env:NAME and cmd:COMMAND, else the words themselves.
   Task<Result<std::string>> fetch_secret(std::string source) {
     if (!source.starts_with("env:") && !source.starts_with("cmd:")) co_return source;
-    auto work = [source] {
-      return model::read_key(model::key_source_from(source), kSecretPatience);
+    auto work = [source](std::stop_token stop) {
+      return model::read_key(model::key_source_from(source), kSecretPatience, std::move(stop));
     };
-    co_return co_await pool_.run(work);
+    co_return co_await pool_.run_leavable(work);
   }
 
   Result<model::Providers::Entry> make_entry(const ProviderConfig& config) {
@@ -582,6 +616,7 @@ class Daemon {
       return load_agents(files_, home_.agents(), model);
     };
     auto loaded = co_await pool_.run(work);
+    for (auto& [name, agent] : loaded.agents) agent.id = agent_changes_.id_of(name);
     auto setup = std::make_shared<runtime::Setup>(runtime_.setup());
     resolve_mcps(loaded.agents, config_.mcps, loaded.warnings);
     agent_warnings_ = std::move(loaded.warnings);
@@ -635,6 +670,7 @@ class Daemon {
     auto agents = load_agents(files_, home_.agents(), config.default_model);
     resolve_mcps(agents.agents, config.mcps, agents.warnings);
     for (const auto& warning : agents.warnings) log::warn("{}", warning);
+    for (auto& [name, agent] : agents.agents) agent.id = agent_changes_.id_of(name);
     agent_warnings_ = std::move(agents.warnings);
     setup->agents = std::move(agents.agents);
     setup->worker = hooks::worker(config.default_model);
@@ -656,7 +692,8 @@ class Daemon {
     }
     REEF_TRY(auto listener,
              transport::Listener::listen_tcp(io_.get_executor(), config.tcp_port, handler(),
-                                             config.limits, std::move(token)));
+                                              share_of(config.limits, false), std::move(token)));
+    listener->set_budget(frames_);
     listener->set_identify([this](std::uint16_t port, std::uint16_t peer_port) {
       return identify_tcp(port, peer_port);
     });
@@ -669,6 +706,41 @@ class Daemon {
     tcp_ = listeners_.back().get();
     log::info("tcp: listening on 127.0.0.1:{}", tcp_->port());
     return replace_atomically(files_, home_.tcp_address(), address);
+  }
+
+  // CrabTalk's clients are let in, or not any more. A daemon that cannot do it works all the same.
+  void mind_the_door(const Config& config) {
+    if (!config.crabtalk_listen) {
+      if (auto* open = std::exchange(crabtalk_, nullptr)) open->stop_accepting();
+      door_.leave();
+      return;
+    }
+    if (!crabtalk_) {
+      auto done = door_.check();
+      if (done) {
+        auto listener = transport::Listener::listen_unix(io_.get_executor(), door_.socket(),
+                                                         handler(), share_of(config.limits, false));
+        if (listener) {
+          (*listener)->set_budget(frames_);
+          door_.took_place();
+          crabtalk_ = listeners_.emplace_back(*std::move(listener)).get();
+          log::info("crabtalk: listening at {}", door_.socket());
+        } else {
+          done = listener.error();
+        }
+      }
+      if (!done) {
+        log::warn("crabtalk: {}", done.error().what);
+        return;
+      }
+    }
+    // Its clients bring no token.
+    const bool may_come = tcp_ && config.tcp_enabled && config.tcp_trust_loopback;
+    if (config.tcp_enabled && !config.tcp_trust_loopback)
+      log::warn(
+          "crabtalk: no port file: its clients bring no token, and tcp.trust_loopback is off");
+    if (const auto told = door_.tell_port(may_come ? tcp_->port() : 0); !told)
+      log::warn("crabtalk: {}", told.error().what);
   }
 
   Result<std::string> load_token() {
@@ -733,7 +805,9 @@ class Daemon {
         ::unlink(home_.tcp_address().c_str());
       }
     }
-    for (const auto& listener : listeners_) listener->set_limits(config.limits);
+    mind_the_door(config);
+    for (const auto& listener : listeners_)
+      listener->set_limits(share_of(config.limits, listener == listeners_.front()));
     REEF_CO_CHECK(co_await sessions_.rescan());
     attachments_.set_bytes_max(config.attachment_bytes_max);
     configure_hooks(config);
@@ -763,6 +837,7 @@ class Daemon {
   }
 
   asio::io_context& io_;
+  LastResort& last_resort_;
   const Home home_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   SystemClock clock_;
@@ -797,9 +872,14 @@ class Daemon {
   std::vector<std::string> config_warnings_;
   std::vector<std::string> agent_warnings_;
   std::vector<std::string> name_warnings_;
+  const std::shared_ptr<transport::FrameBudget> frames_ =
+      std::make_shared<transport::FrameBudget>(io_.get_executor());
   // Those that take no more connections stay until the end: their clients do.
   std::vector<std::unique_ptr<transport::Listener>> listeners_;
   transport::Listener* tcp_ = nullptr;
+  transport::Listener* crabtalk_ = nullptr;
+  MemoryKeeper memory_keeper_;
+  CrabtalkDoor door_;
   asio::signal_set signals_;
   bool stopping_ = false;
   bool changing_config_ = false;
@@ -848,10 +928,11 @@ Status run_in(const Home& home, const Options& options, mode_t users_umask) {
                         .level = config.log_level}));
   for (const auto& warning : loaded.warnings) log::warn("{}", warning);
 
-  asio::io_context io(1);
   Status outcome = Error(Errc::internal, "ended unexpectedly; the log tells more");
   {
-    Daemon daemon(io, home, users_umask);
+    LastResort last_resort;  // watches until all below is gone
+    asio::io_context io(1);
+    Daemon daemon(io, home, users_umask, last_resort);
     TaskGroup main(io.get_executor(), "main");
     main.spawn(live(daemon, loaded, options, outcome));
     io.run();

@@ -480,6 +480,20 @@ Task<Result<Pool::Lease>> Pool::use(std::string agent, std::string server) {
                   fmt::format("server '{}' cannot be reached: {}", server, entry->error));
 }
 
+Task<Status> Pool::reconnect(std::string agent, std::string server) {
+  const auto entry = find(agent, server);
+  if (!entry)
+    co_return Error(Errc::not_found, fmt::format("agent '{}' has no server '{}'", agent, server));
+  if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
+  if (entry->state != State::connecting) {
+    forget_failures(*entry);
+    set_state(*entry, State::disconnected, {});
+  }
+  const auto lease = co_await use(agent, server);
+  if (!lease) co_return lease.error();
+  co_return Ok{};
+}
+
 Task<Result<CallResult>> Pool::call(std::string agent, std::string server, std::string tool,
                                     json::object arguments, CallOptions options) {
   for (int attempt = 0;; ++attempt) {

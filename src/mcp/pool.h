@@ -144,6 +144,8 @@ class Pool {
   };
   // Connected, or why not. not_found when the agent has no such server.
   Task<Result<Lease>> use(std::string agent, std::string server);
+  // Connected anew, or why not; calls that run on the old connection fail.
+  Task<Status> reconnect(std::string agent, std::string server);
   // The server has forgotten us: the next use() connects anew.
   void drop(const Lease& lease);
   // Once more on a new connection when the server has forgotten us: it has done nothing then.

@@ -97,11 +97,12 @@ HttpProvider::HttpProvider(HttpHouse house, CodecFor codec_for, KeySource key, F
 
 Task<Result<std::shared_ptr<const Codec>>> HttpProvider::codec() {
   if (codec_) co_return codec_;
-  auto work = [source = key_source_, patience = options_.key_patience] {
-    return read_key(source, patience);
+  auto work = [source = key_source_, patience = options_.key_patience](std::stop_token stop) {
+    return read_key(source, patience, std::move(stop));
   };
   // Only a command is slow.
-  auto key = key_source_.kind == KeySource::Kind::command ? co_await house_.pool.run(work) : work();
+  auto key = key_source_.kind == KeySource::Kind::command ? co_await house_.pool.run_leavable(work)
+                                                          : work({});
   if (!key) co_return std::move(key).error().with("key");
   key_ = *std::move(key);
   codec_ = codec_for_(key_);

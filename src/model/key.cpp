@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,17 +26,23 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, last - first + 1));
 }
 
-// What the child wrote until it closed its end; nullopt when the time was up first.
-std::optional<std::string> read_until_closed(int fd, std::chrono::steady_clock::time_point until) {
+// What the child wrote until it closed its end; nullopt when the time was up or a stop asked for.
+std::optional<std::string> read_until_closed(int fd, std::chrono::steady_clock::time_point until,
+                                             const std::stop_token& stop) {
+  const Fd asked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const std::stop_callback wake(stop, [&asked] {
+    const std::uint64_t one = 1;
+    static_cast<void>(::write(asked.get(), &one, sizeof one) < 0);
+  });
   std::string out;
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         until - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return std::nullopt;
-    pollfd waiting{fd, POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
+    if (left.count() <= 0 || stop.stop_requested()) return std::nullopt;
+    pollfd waiting[] = {{fd, POLLIN, 0}, {asked.get(), POLLIN, 0}};
+    const int ready = ::poll(waiting, 2, static_cast<int>(left.count()));
     if (ready < 0 && errno != EINTR) return std::nullopt;
-    if (ready <= 0) continue;
+    if (ready <= 0 || waiting[0].revents == 0) continue;
     char buffer[4096];
     const auto got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
@@ -44,7 +51,8 @@ std::optional<std::string> read_until_closed(int fd, std::chrono::steady_clock::
   }
 }
 
-Result<std::string> run_command(const std::string& command, std::chrono::milliseconds patience) {
+Result<std::string> run_command(const std::string& command, std::chrono::milliseconds patience,
+                                const std::stop_token& stop) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return sys_error(errno, "start the key's command");
   const Fd reading(ends[0]);
@@ -71,12 +79,15 @@ Result<std::string> run_command(const std::string& command, std::chrono::millise
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return sys_error(failed, "start the key's command");
   writing = Fd();
-  const auto output = read_until_closed(reading.get(), std::chrono::steady_clock::now() + patience);
+  const auto output =
+      read_until_closed(reading.get(), std::chrono::steady_clock::now() + patience, stop);
   // Also what it left in the background.
   ::kill(-child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (!output && stop.stop_requested())
+    return Error(Errc::cancelled, "the key's command was not waited for");
   if (!output)
     return Error(Errc::timeout,
                  fmt::format("the key's command did not end in {} ms", patience.count()));
@@ -109,7 +120,8 @@ std::string describe(const KeySource& source) {
   return "none";
 }
 
-Result<std::string> read_key(const KeySource& source, std::chrono::milliseconds patience) {
+Result<std::string> read_key(const KeySource& source, std::chrono::milliseconds patience,
+                             std::stop_token stop) {
   switch (source.kind) {
     case KeySource::Kind::none:
       return std::string();
@@ -123,7 +135,7 @@ Result<std::string> read_key(const KeySource& source, std::chrono::milliseconds 
       return trimmed(value);
     }
     case KeySource::Kind::command:
-      return run_command(source.value, patience);
+      return run_command(source.value, patience, stop);
   }
   return std::string();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -22,7 +23,8 @@ KeySource key_source_from(std::string_view text);
 std::string describe(const KeySource& source);
 
 // Waits for the command: call it on a pool thread. A command runs under `sh -c` in a process group
-// of its own, which is killed when `patience` ends.
-Result<std::string> read_key(const KeySource& source, std::chrono::milliseconds patience);
+// of its own, which is killed when `patience` ends or a stop is asked for.
+Result<std::string> read_key(const KeySource& source, std::chrono::milliseconds patience,
+                             std::stop_token stop = {});
 
 }  // namespace reef::model

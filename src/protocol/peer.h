@@ -16,6 +16,8 @@ struct Peer {
   Via via = Via::unix_socket;
   Origin origin = Origin::user;
   int pid = 0;  // for the log; 0: not known
+  // A client of CrabTalk's that knows nothing of us: it has said neither Hello nor a request_id.
+  bool legacy = false;
 };
 
 }  // namespace reef::protocol

@@ -1,5 +1,7 @@
 #include "runtime/agent.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/utf8.h"
@@ -24,6 +26,9 @@ std::string_view name_of(QueueMode mode) {
 Result<Agent> Setup::find(std::string_view name) const {
   auto found = agents.find(name);
   if (found == agents.end() && (name.empty() || name == "crab")) found = agents.find(default_agent);
+  if (found == agents.end() && !name.empty())
+    found = std::find_if(agents.begin(), agents.end(),
+                         [&](const auto& one) { return one.second.id == name; });
   if (found == agents.end() && worker && name == worker->name) return *worker;
   if (found == agents.end())
     return Error(Errc::not_found, fmt::format("agent '{}' not registered", utf8::excerpt(name)));

@@ -72,6 +72,8 @@ struct Agent {
   std::vector<std::string> pass_env = {};  // variables of the daemon its commands get to see
   QueueMode queue = QueueMode::followup;
   std::optional<bool> compact_on_overflow = {};  // overrides the node's
+  int compact_tool_max_len = 1024;               // CrabTalk's; kept for its clients
+  std::string id = {};                           // stays when the name changes
 
   bool operator==(const Agent&) const = default;
 };
@@ -99,7 +101,7 @@ struct Setup {
 
   Expiry expiry_for(const Agent& agent, std::string_view key) const;
 
-  // An empty name means the default agent, `worker` the built-in one. So does `crab`, CrabTalk's
+  // By its name, or else its id. An empty name means the default agent, `worker` the built-in one. So does `crab`, CrabTalk's
   // default, unless there is an agent of that name: its clients ask for it without being told to.
   Result<Agent> find(std::string_view name) const;
 };

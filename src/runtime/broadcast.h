@@ -26,9 +26,10 @@ struct Lineage {
 struct Scene {
   std::string agent;  // who speaks
   std::string sender;
-  std::string key;      // of the conversation
-  std::string session;  // id
-  bool guest = false;   // the agent is a guest there
+  std::string key;         // of the conversation
+  std::string session;     // id
+  bool guest = false;      // the agent is a guest there
+  bool ephemeral = false;  // nothing of it is kept
   Lineage lineage = {};
 };
 

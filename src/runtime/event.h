@@ -55,6 +55,11 @@ struct AskUser {
   std::string id, call_id;
   Ask ask;
 };
+// The client that brought this tool is asked to run it. Nobody else is told.
+struct ToolForward {
+  std::string call_id, name, arguments;  // as JSON text
+  std::uint64_t run = 0;                 // whose client is meant
+};
 struct UserSteered {
   std::string content;
 };
@@ -88,6 +93,6 @@ struct End {
 
 using Event = std::variant<Start, TextStart, Chunk, TextEnd, ThinkingStart, Thinking, ThinkingEnd,
                            ToolStart, ToolResult, ToolsComplete, ToolProgress, AskUser, UserSteered,
-                           ContextUsage, ContextCompacted, End>;
+                           ContextUsage, ContextCompacted, End, ToolForward>;
 
 }  // namespace reef::runtime

@@ -69,22 +69,37 @@ bool keep_guest_words(AssistantMessage& reply, const std::string& guest, End& en
   return false;
 }
 
+Task<bool> Runtime::make_ready(std::shared_ptr<Run> run) const {
+  co_await hooks_.ready(run->agent_);
+  co_return true;
+}
+
+Task<std::string> Runtime::instructions_for(std::shared_ptr<Run> run, Place place) const {
+  co_return co_await hooks_.instructions(run->agent_, place);
+}
+
 Task<void> Runtime::prepare(Turn& turn) {
-  const auto& run = turn.run;
+  const auto run_kept = turn.run.shared_from_this();
+  const auto& run = *run_kept;
   const auto& agent = run.agent_;
-  const Place place{directory_of(turn.session->id(), run.message_.cwd),
-                    is_local(run.message_.sender, turn.key.text())};
-  if (!run.guest()) co_await hooks_.ready(agent);
+  Place place{directory_of(turn.id, run.message_.cwd),
+              is_local(run.message_.sender, turn.key.text())};
+  if (!run.guest()) co_await errands_.run(make_ready(run_kept), run.stop_);
   turn.offer = offer_for(agent, run.setup_, run.guest());
-  auto& request = turn.request;
+  turn.toolbox = {turn.offer, &turn.offer->toolbox};
+  if (!run.guest() && !run.message_.client_tools.empty())
+    turn.toolbox =
+        with_client_tools(turn.toolbox, agent, run.message_.client_tools, run_kept, forwards_);
+  auto& request = *turn.request;
   request.system = turn.offer->prompt;
-  add_part(request.system, co_await hooks_.instructions(agent, place));
+  auto instructions = co_await errands_.run(instructions_for(run_kept, std::move(place)), run.stop_);
+  add_part(request.system, instructions.value_or(std::string()));
   add_part(request.system,
-           run.guest() ? guest_framing(run.host().name) : host_framing(turn.session->context()));
+           run.guest() ? guest_framing(run.host().name) : host_framing(turn.context()));
   add_part(request.system, run.message_.context);
-  request.tools = turn.offer->toolbox.tools();
+  request.tools = turn.toolbox->tools();
   request.thinking = agent.thinking;
-  if (const auto* row = sessions_.find(turn.session->id()); row && !run.guest())
+  if (const auto* row = sessions_.find(turn.id); row && !run.guest())
     request.thinking =
         model::thinking_level_from(row->text("thinkingLevel")).value_or(agent.thinking);
   request.max_tokens = agent.max_tokens;
@@ -117,8 +132,10 @@ std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Agent& agent,
 }
 
 void Runtime::observe(const session::Key& key, Run& run, const std::string& session_id) {
-  Scene scene{run.agent_.name, run.message_.sender, key.text(),
-              session_id,      run.guest(),         run.message_.lineage};
+  Scene scene{run.agent_.name, run.message_.sender,    key.text(),          session_id,
+              run.guest(),     run.message_.ephemeral, run.message_.lineage};
+  // As CrabTalk's observers know it.
+  if (scene.ephemeral) scene.sender = std::to_string(run.message_.correlation_id);
   run.events_.observe([this, scene = std::move(scene)](const Event& event) {
     hooks_.on_event(scene, event);
     if (broadcast_.subscribers() > 0) broadcast_.publish(scene, event, clock_.now());

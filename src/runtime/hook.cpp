@@ -127,6 +127,17 @@ void Hooks::on_event(const Scene& scene, const Event& event) const {
   for (const auto& hook : hooks_) hook->on_event(scene, event);
 }
 
+void Toolbox::add(std::shared_ptr<Hook> hook, std::vector<model::Tool> tools) {
+  for (auto& tool : tools) {
+    std::erase_if(tools_, [&](const auto& one) { return one.name == tool.name; });
+    outside_.erase(tool.name);
+    owners_[tool.name] = hook;
+    tools_.push_back(std::move(tool));
+  }
+  std::sort(tools_.begin(), tools_.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+}
+
 std::optional<Violation> Toolbox::violation(const session::ToolCallBlock& call,
                                             const Caller& caller) const {
   if (outside_.contains(call.name))

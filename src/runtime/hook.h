@@ -144,6 +144,8 @@ class Toolbox {
   const std::vector<model::Tool>& tools() const { return tools_; }
   bool has(std::string_view tool) const { return owners_.contains(tool); }
   Task<ToolAnswer> call(session::ToolCallBlock call, Caller caller) const;
+  // A hook's tools, in place of those that have their names.
+  void add(std::shared_ptr<Hook> hook, std::vector<model::Tool> tools);
   // Nothing for a tool that is not there or outside the scope: calling it says so.
   std::optional<Intent> intent(const session::ToolCallBlock& call, const Caller& caller) const;
 

@@ -21,6 +21,8 @@ std::optional<PermissionMode> mode_from(std::string_view name);
 // Whoever comes through a gateway is named by it: telegram:7. So are conversations:
 // agent:reef:telegram:group:7, cron:daily.
 bool is_local(std::string_view sender, std::string_view key);
+// Of keys that are handles clients chose (server/crabtalk.cpp).
+inline constexpr std::string_view kHandlePrefix = "handle:";
 
 PermissionMode mode_of(const Agent& agent, bool local, const session::Row& row);
 

@@ -18,12 +18,14 @@ constexpr std::size_t kQueuedTurnsMax = 64;
 // Over all conversations: turns running or waiting, and the messages they were asked with.
 constexpr std::size_t kConversationsMax = 16'384;
 constexpr std::size_t kWaitingBytesMax = 128U << 20;
+// How long the end waits for what was left.
+constexpr std::chrono::milliseconds kErrandsGrace{200};
 
 }  // namespace
 
 void Run::cancel() {
   cancelled_ = true;
-  stop_provider_.emit(boost::asio::cancellation_type::terminal);
+  stop_->set();
   if (tools_) tools_->cancel();
 }
 
@@ -47,7 +49,9 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       setup_(std::make_shared<Setup>()),
       questions_(loop, clock),
       permissions_(loop, sessions, clock),
+      forwards_(loop),
       broadcast_(loop),
+      errands_(loop, "errands"),
       tasks_(loop, "runtime"),
       idle_(std::move(loop)) {}
 
@@ -114,6 +118,7 @@ Result<Runtime::Address> Runtime::address_of(const Message& message) const {
 
 Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (draining_) return Error(Errc::unavailable, "the daemon is shutting down");
+  if (message.ephemeral) message.key = fmt::format("ephemeral:{}", runs_ + 1);
   REEF_TRY(auto address, address_of(message));
   message.sender = address.sender;
   if (held_.contains(address.agent.name))
@@ -126,7 +131,10 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (message.content.find_first_not_of(" \t\r\n") == std::string::npos)
     return Error(Errc::invalid, "the message is empty");
   const auto& choice = message.tool_choice;
-  if (choice.mode == model::ToolChoice::Mode::named && !host &&
+  const bool brought =
+      std::any_of(message.client_tools.begin(), message.client_tools.end(),
+                  [&](const model::Tool& tool) { return tool.name == choice.name; });
+  if (choice.mode == model::ToolChoice::Mode::named && !host && !brought &&
       !hooks_.toolbox(address.agent).has(choice.name))
     return Error(Errc::invalid,
                  fmt::format("tool_choice: agent '{}' has no tool '{}'; use auto, none, required "
@@ -148,6 +156,7 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   auto run = std::make_shared<Run>(loop_, std::move(message), std::move(address.agent), setup_,
                                    std::move(host));
   run->queue_ = mode;
+  run->number_ = ++runs_;
   enqueue(*conversation, run);
   waiting_bytes_ += bytes;
   if (fresh) tasks_.spawn(work(conversation));
@@ -194,12 +203,12 @@ Result<session::Key> Runtime::key_of(std::string_view agent_name, std::string_vi
 }
 
 Status Runtime::kill(std::string_view agent_name, std::string_view sender,
-                     const std::optional<std::string>& key_text) {
+                     const std::optional<std::string>& key_text, bool all) {
   REEF_TRY(const auto key, key_of(agent_name, sender, key_text));
   cancel_children(key.text());
   const auto found = conversations_.find(key);
   if (found != conversations_.end()) {
-    cancel(*found->second);
+    cancel(*found->second, all);
     return Ok{};
   }
   if (sessions_.current(key)) return Ok{};  // known, and nothing runs
@@ -221,10 +230,13 @@ Result<std::shared_ptr<Run>> Runtime::running(std::string_view agent_name, std::
   return Error(Errc::not_found, fmt::format("nothing runs in conversation {}", key.text()));
 }
 
-void Runtime::cancel(Conversation& conversation) {
-  for (const auto& run : conversation.queue) run->cancel();
-  for (const auto& run : conversation.steers) run->cancel();
-  if (conversation.current) conversation.current->cancel();
+void Runtime::cancel(Conversation& conversation, bool all) {
+  const bool begun = conversation.current != nullptr;
+  for (const auto& run : conversation.queue)
+    if (all || (!begun && run == conversation.queue.front())) run->cancel();
+  if (all)
+    for (const auto& run : conversation.steers) run->cancel();
+  if (begun) conversation.current->cancel();
 }
 
 // Delegation is not endless, so neither is this.
@@ -238,7 +250,7 @@ void Runtime::cancel_children(const std::string& key) {
         std::none_of(conversation->queue.begin(), conversation->queue.end(), is_child))
       continue;
     cancel_children(child.text());
-    cancel(*conversation);
+    cancel(*conversation, true);
   }
 }
 
@@ -315,8 +327,9 @@ Task<void> Runtime::drain(std::chrono::milliseconds grace) {
   if (!conversations_.empty())
     log::warn("{} conversation(s) did not finish in time and are cancelled", conversations_.size());
   const auto left = conversations_;
-  for (const auto& [key, conversation] : left) cancel(*conversation);
+  for (const auto& [key, conversation] : left) cancel(*conversation, true);
   co_await tasks_.join();
+  co_await errands_.settle(std::chrono::steady_clock::now() + kErrandsGrace);
 }
 
 }  // namespace reef::runtime

@@ -9,6 +9,7 @@
 //   permission.h  Permissions        whether a tool may be called
 //   question.h    Ask, Answer        what is asked of the user, and how answers are read
 //   questions.h   Questions          those that wait for an answer
+//   forwards.h    Forwards           calls of tools that clients run
 //   event.h       Event              what happens in a turn
 //   broadcast.h   Broadcast          the events of all turns, for subscribers
 //   event_log.h   EventLog           the events of one turn, for any number of readers
@@ -30,16 +31,17 @@
 #include <string>
 #include <unordered_map>
 
-#include <boost/asio/cancellation_signal.hpp>
-
+#include "base/errand.h"
 #include "base/task_group.h"
 #include "runtime/agent.h"
 #include "runtime/broadcast.h"
 #include "runtime/event_log.h"
+#include "runtime/forwards.h"
 #include "runtime/gauge.h"
 #include "runtime/hook.h"
 #include "runtime/permission.h"
 #include "runtime/questions.h"
+#include "runtime/segments.h"
 #include "runtime/window.h"
 #include "session/session.h"
 
@@ -66,6 +68,11 @@ struct Message {
   // Who is asked instead of the user.
   std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
   std::string context = {};  // told to the model in this turn only, never kept
+  // That whoever sent it runs (forwards.h).
+  std::vector<model::Tool> client_tools = {};
+  // A turn of its own, of which nothing is kept: no session is opened or made. Tools look only.
+  bool ephemeral = false;
+  std::uint64_t correlation_id = 0;  // what observers of an ephemeral turn know it by
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -79,12 +86,17 @@ class Run : public std::enable_shared_from_this<Run> {
         agent_(std::move(agent)),
         host_(std::move(host)),
         setup_(std::move(setup)),
+        stop_(std::make_shared<StopSign>(loop)),
         events_(std::move(loop)) {}
 
   EventLog& events() { return events_; }
   // The same, for who outlives the run.
   std::shared_ptr<EventLog> shared_events() { return {shared_from_this(), &events_}; }
   void cancel();
+  // In this daemon; 0 before it was submitted.
+  std::uint64_t number() const { return number_; }
+  // Whether other messages are answered in this turn too.
+  bool shared() const { return !joined_.empty(); }
   // One of its tool calls is interrupted, the turn goes on; false when it does not run.
   bool cancel_call(const std::string& call_id);
 
@@ -102,19 +114,18 @@ class Run : public std::enable_shared_from_this<Run> {
   const Agent agent_;  // who speaks
   const std::optional<Agent> host_;
   const std::shared_ptr<const Setup> setup_;
+  const std::shared_ptr<StopSign> stop_;  // set once it is cancelled
   EventLog events_;
   QueueMode queue_ = QueueMode::followup;
+  std::uint64_t number_ = 0;
   std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, in the order they came
   bool cancelled_ = false;
-  boost::asio::cancellation_signal stop_provider_;
   TaskGroup* tools_ = nullptr;                  // those running now
   std::map<std::string, TaskGroup::Id> calls_;  // the same, by the id of the call
 };
 
 // The session's own choice, else its agent's.
 std::string model_for(const session::Row* row, const Agent& agent);
-
-class Segments;
 
 class Runtime {
  public:
@@ -143,6 +154,9 @@ class Runtime {
   // An agent's tools are others than they were; turns in flight keep what they have.
   void forget_offer(const std::string& agent) { offers_.erase(agent); }
 
+  // Calls that clients run.
+  Forwards& forwards() { return forwards_; }
+
   // Told of a user's words once they are durable; must return at once.
   using OnWords = std::function<void(const session::SessionId&, const std::string&)>;
   void on_words(OnWords told) { on_words_ = std::move(told); }
@@ -162,10 +176,11 @@ class Runtime {
   // turn. not_found when nothing runs.
   Status steer(Message message);
 
-  // Cancels what runs and what waits in the conversation, and what was delegated from it. not_found
-  // when there is no such one.
+  // Cancels what runs in the conversation, and what was delegated from it; the messages that wait
+  // there come next. With `all` they are cancelled too: they are kept, unanswered. not_found when
+  // there is no such conversation.
   Status kill(std::string_view agent, std::string_view sender,
-              const std::optional<std::string>& key = std::nullopt);
+              const std::optional<std::string>& key = std::nullopt, bool all = false);
   // What runs in the conversation, to read along with from its beginning. not_found when nothing.
   Result<std::shared_ptr<Run>> running(std::string_view agent, std::string_view sender,
                                        const std::optional<std::string>& key) const;
@@ -205,7 +220,8 @@ class Runtime {
     std::deque<std::shared_ptr<Run>> steers;  // for the turn that runs
   };
 
-  static void cancel(Conversation& conversation);
+  // What runs there, or is just about to; with `all` what waits, too.
+  static void cancel(Conversation& conversation, bool all);
   void cancel_children(const std::string& key);
   Result<Address> address_of(const Message& message) const;
   // Also for an agent that a reload took away.
@@ -220,6 +236,8 @@ class Runtime {
   // Makes the user's words durable, in a new session when `fresh` or when the old one has expired.
   Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run,
                                                               std::vector<Words> words, bool fresh);
+  // The words of a message that was cancelled before its turn came.
+  Task<void> keep_unanswered(session::Key key, const Run& run);
   Task<void> start_over(session::Key key, Run& run);
   struct Turn;
   // What an agent can call and is told: the same in all its turns until the configuration changes.
@@ -235,17 +253,24 @@ class Runtime {
   std::string directory_of(const session::SessionId& id, const std::string& wanted) const;
   // What the one who speaks can do and is told: its tools, its prompt, its framing.
   Task<void> prepare(Turn& turn);
+  // Errands of a turn: each has the run in its hands, which may be over before it.
+  Task<Words> preprocess(std::shared_ptr<Run> run, std::string key, Words words) const;
+  Task<bool> make_ready(std::shared_ptr<Run> run) const;
+  Task<std::string> instructions_for(std::shared_ptr<Run> run, Place place) const;
+  // The words as hooks make them; as they are when the run is cancelled meanwhile.
+  Task<Words> preprocessed(Run& run, const session::Key& key, Words words);
   // From here on hooks and subscribers hear of the run.
   void observe(const session::Key& key, Run& run, const std::string& session_id);
   struct Step {
     bool said_something = false;
     std::vector<session::ToolCallBlock> calls;
+    std::size_t left_out = 0;  // calls beyond what one step makes
   };
   Task<void> take_steps(Turn& turn);
   // The messages of the next request, old tool results pruned for the model that is asked.
   std::vector<session::MessagePtr> messages_for(Turn& turn);
   // The candidates in turn, until one answers or fails for good.
-  Task<model::Outcome> ask_chain(Turn& turn, Segments& segments);
+  Task<model::Outcome> ask_chain(Turn& turn, std::shared_ptr<Segments> segments);
   // Whether there is room now and the model is worth asking again. On a failure the reason is
   // logged, and the overflow itself is the turn's error.
   Task<bool> make_room(Turn& turn);
@@ -254,10 +279,10 @@ class Runtime {
   Task<void> take_steers(Turn& turn);
   // Asks the model once and makes its reply durable. On a failure the turn's end says why.
   Task<Step> ask_model(Turn& turn);
-  // Runs the calls side by side; each result is durable as it comes.
-  Task<void> call_tools(Turn& turn, std::vector<session::ToolCallBlock> calls);
-  Task<void> call_tool(Turn& turn, const session::ToolCallBlock& call, bool& answered,
-                       TaskGroup& keeping);
+  // Runs the calls side by side, some at a time; each result is durable as it comes.
+  Task<void> call_tools(Turn& turn, Step step);
+  struct Round;
+  Task<void> call_tool(Turn& turn, Round& round, std::size_t number);
   Task<void> keep_result(Turn& turn, session::Message result);
   Caller caller_for(Turn& turn, const session::ToolCallBlock& call);
   Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run, Questions::Origin origin,
@@ -272,11 +297,13 @@ class Runtime {
   Hooks hooks_;
   Questions questions_;
   Permissions permissions_;
+  Forwards forwards_;
   OnWords on_words_;
   Broadcast broadcast_;
   Compactions* compactions_ = nullptr;
   Gauge gauge_;
   Prunings prunings_;
+  Errands errands_;
   std::set<std::string, std::less<>> held_;
   std::map<std::string, std::shared_ptr<const Offer>, std::less<>> offers_;  // of setup_
   std::unordered_map<session::Key, std::shared_ptr<Conversation>> conversations_;
@@ -285,6 +312,7 @@ class Runtime {
   std::size_t waiting_bytes_ = 0;  // of the messages whose turn is not over
   bool draining_ = false;
   bool hurried_ = false;
+  std::uint64_t runs_ = 0;  // submitted so far
 };
 
 }  // namespace reef::runtime

@@ -1,10 +1,7 @@
 // One step: the model is asked, its reply durable, its tool calls run side by side, their results
 // durable as they come.
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 #include <fmt/format.h>
 
@@ -20,21 +17,30 @@ namespace reef::runtime {
 namespace asio = boost::asio;
 namespace {
 
-// Asio 1.81 ends the program when a spawned coroutine is cancelled before it was ever suspended.
-Task<model::Outcome> stream_soon(model::Provider& provider, const model::Request& request,
-                                 const model::DeltaSink& sink) {
-  co_await yield_to_loop();
-  co_return co_await provider.stream(request, sink);
-}
+// Of one step: what is made at all, and what is made at once; the others wait.
+constexpr std::size_t kCallsMax = 128;
+constexpr std::size_t kCallsAtOnce = 16;
 
-// Runs the provider as a task of its own, so that a kill cancels it and not the turn, which still
-// has the transcript to keep in order.
-Task<model::Outcome> call(Executor loop, model::Provider& provider, const model::Request& request,
-                          const model::DeltaSink& sink, asio::cancellation_slot slot) {
+// What one call of a model says, as long as somebody listens; the call may go on after that.
+struct Ear {
+  std::shared_ptr<Run> run;  // whose events and names the segments refer to
+  std::shared_ptr<Segments> segments;
+  std::shared_ptr<StopSign> stop;
+  bool deaf = false;
+};
+
+// An errand: it owns all it uses.
+Task<model::Outcome> stream(std::shared_ptr<model::Provider> provider,
+                            std::shared_ptr<const model::Request> request,
+                            std::shared_ptr<Ear> ear) {
+  const model::DeltaSink sink = [ear](model::Delta delta) {
+    if (ear->deaf) return;
+    ear->segments->take(std::move(delta));
+    if (ear->segments->overflown()) ear->stop->nudge();
+  };
   model::Failure failure;
   try {
-    co_return co_await asio::co_spawn(loop, stream_soon(provider, request, sink),
-                                      asio::bind_cancellation_slot(slot, asio::use_awaitable));
+    co_return co_await provider->stream(*request, sink);
   } catch (const boost::system::system_error& error) {
     failure.kind = error.code() == asio::error::operation_aborted ? model::Failure::Kind::cancelled
                                                                   : model::Failure::Kind::server;
@@ -46,12 +52,25 @@ Task<model::Outcome> call(Executor loop, model::Provider& provider, const model:
   co_return failure;
 }
 
+Task<ToolAnswer> call_offered(std::shared_ptr<const Toolbox> toolbox, session::ToolCallBlock call,
+                              Caller caller) {
+  co_return co_await toolbox->call(std::move(call), std::move(caller));
+}
+
 // A model that must call a tool in every step never comes to its answer.
 model::ToolChoice choice_for(int step, const model::ToolChoice& wanted,
                              const std::vector<model::Tool>& tools) {
   using Mode = model::ToolChoice::Mode;
   const bool lasts = wanted.mode == Mode::none || step == 0;
   return lasts && !tools.empty() ? wanted : model::ToolChoice{};
+}
+
+// Beyond `most` they are dropped, so that every call that is kept gets its result; how many were.
+std::size_t cut_calls(std::vector<session::Block>& content, std::size_t most) {
+  std::size_t calls = 0;
+  return std::erase_if(content, [&](const session::Block& block) {
+    return std::holds_alternative<session::ToolCallBlock>(block) && ++calls > most;
+  });
 }
 
 session::ToolResultMessage result_message(const session::ToolCallBlock& call, ToolAnswer answer,
@@ -70,36 +89,50 @@ session::ToolResultMessage result_message(const session::ToolCallBlock& call, To
 }  // namespace
 
 Task<bool> Runtime::save(Turn& turn, const session::Message& message, std::string_view what) {
-  return save_draft(turn, session::draft_message(message), what);
+  if (!turn.session) {
+    auto& items = turn.scratch.items;
+    items.push_back({session::EntryId{fmt::format("e{}", items.size())},
+                     std::make_shared<const session::Message>(message)});
+    co_return true;
+  }
+  co_return co_await save_draft(turn, session::draft_message(message), what);
 }
 
 Task<bool> Runtime::save_draft(Turn& turn, session::Draft draft, std::string_view what) {
+  if (!turn.session) {
+    session::Entry entry;
+    entry.type = std::move(draft.type);
+    entry.id = session::EntryId{fmt::format("e{}", turn.scratch.items.size())};
+    entry.body = std::move(draft.fields);
+    static_cast<void>(session::extend_context(turn.scratch, entry));
+    co_return true;
+  }
   const auto saved = co_await turn.session->append(std::move(draft));
   if (saved) co_return true;
-  log::error("session {}: the {} could not be saved: {}", turn.session->id().text(), what,
-             saved.error().what);
+  log::error("session {}: the {} could not be saved: {}", turn.id.text(), what, saved.error().what);
   turn.end.error = fmt::format("the {} could not be saved: {}", what, saved.error().what);
   turn.end.code = saved.error().code;
   co_return false;
 }
 
-Task<model::Outcome> Runtime::ask_chain(Turn& turn, Segments& segments) {
+Task<model::Outcome> Runtime::ask_chain(Turn& turn, std::shared_ptr<Segments> segments) {
   auto& run = turn.run;
-  auto& request = turn.request;
-  const model::DeltaSink sink = [&](model::Delta delta) {
-    segments.take(std::move(delta));
-    if (segments.overflown()) run.stop_provider_.emit(asio::cancellation_type::terminal);
-  };
+  auto& request = *turn.request;
+  const auto overflown = [segments] { return segments->overflown(); };
   model::Outcome outcome = model::Failure{model::Failure::Kind::cancelled, "cancelled", 0, {}};
   // Who has answered once in a turn goes on answering it.
   for (auto i = turn.asked; i < turn.chain.size() && !run.cancelled_; ++i) {
     const auto& candidate = turn.chain[turn.asked = i];
     request.model = candidate.route.model;
     request.messages = messages_for(turn);
-    outcome =
-        co_await call(loop_, *candidate.route.provider, request, sink, run.stop_provider_.slot());
+    const auto ear = std::make_shared<Ear>(Ear{run.shared_from_this(), segments, run.stop_});
+    auto asked = co_await errands_.run(stream(candidate.route.provider, turn.request, ear),
+                                       run.stop_, overflown);
+    ear->deaf = true;
+    outcome = asked ? *std::move(asked)
+                    : model::Failure{model::Failure::Kind::cancelled, "cancelled", 0, {}};
     const auto* failure = std::get_if<model::Failure>(&outcome);
-    if (!failure || segments.started() || !model::calls_for_fallback(*failure)) break;
+    if (!failure || segments->started() || !model::calls_for_fallback(*failure)) break;
     if (i + 1 < turn.chain.size())
       log::warn("agent {}: model '{}' failed ({}); asking '{}'", run.agent_.name, candidate.model,
                 model::name_of(failure->kind), turn.chain[i + 1].model);
@@ -110,14 +143,16 @@ Task<model::Outcome> Runtime::ask_chain(Turn& turn, Segments& segments) {
 Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   auto& run = turn.run;
   const auto& agent = run.agent_;
-  auto& request = turn.request;
+  auto& request = *turn.request;
   request.tool_choice = choice_for(turn.steps, run.message_.tool_choice, request.tools);
 
-  Segments segments(run.events_, agent.name);
-  auto outcome = co_await ask_chain(turn, segments);
+  const auto segments_kept = std::make_shared<Segments>(run.events_, agent.name);
+  auto& segments = *segments_kept;
+  auto outcome = co_await ask_chain(turn, segments_kept);
   if (const auto* failure = std::get_if<model::Failure>(&outcome);
       failure && failure->kind == model::Failure::Kind::context_overflow && !segments.started())
-    if (co_await make_room(turn) || run.cancelled_) outcome = co_await ask_chain(turn, segments);
+    if (co_await make_room(turn) || run.cancelled_)
+      outcome = co_await ask_chain(turn, segments_kept);
   const auto& asked = turn.chain[turn.asked];
   turn.end.model = asked.model;
   segments.close();
@@ -157,6 +192,7 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   add(turn.end.usage, reply.usage);
 
   if (run.guest() && !keep_guest_words(reply, agent.name, turn.end)) co_return step;
+  step.left_out = cut_calls(reply.content, kCallsMax);
   step.said_something = !reply.content.empty() || reply.stop_reason != session::StopReason::stop;
   if (step.said_something && !co_await save(turn, reply, "reply")) co_return step;
   if (whole) tell_usage(turn, reply.usage);
@@ -166,28 +202,40 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   co_return step;
 }
 
-Task<void> Runtime::call_tools(Turn& turn, std::vector<session::ToolCallBlock> calls) {
+// The calls of one step.
+struct Runtime::Round {
+  const std::vector<session::ToolCallBlock> calls;
+  const std::size_t left_out;
+  std::vector<bool> answered;
+  std::size_t running = 0;
+  Notify changed;
+  TaskGroup keeping;
+};
+
+Task<void> Runtime::call_tools(Turn& turn, Step step) {
   auto& events = turn.run.events_;
+  const auto count = step.calls.size();
+  Round round{std::move(step.calls),      step.left_out, std::vector<bool>(count), 0, Notify(loop_),
+              TaskGroup(loop_, "results")};
+  const auto& calls = round.calls;
   ToolStart start;
   for (const auto& call : calls)
     start.calls.push_back({call.id, call.name, json::write(call.arguments)});
   events.push(std::move(start));
 
-  std::deque<bool> answered(calls.size());
-  TaskGroup keeping(loop_, "results");
   TaskGroup tasks(loop_, "tools");
   turn.run.tools_ = &tasks;
   if (!turn.run.cancelled_)
-    for (std::size_t i = 0; i < calls.size(); ++i)
-      turn.run.calls_[calls[i].id] = tasks.spawn(call_tool(turn, calls[i], answered[i], keeping));
+    for (std::size_t i = 0; i < count; ++i)
+      turn.run.calls_[calls[i].id] = tasks.spawn(call_tool(turn, round, i));
   co_await tasks.join();
   turn.run.tools_ = nullptr;
   turn.run.calls_.clear();
-  co_await keeping.join();
+  co_await round.keeping.join();
 
   // What was cancelled has no result yet, and every call must have one.
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (answered[i]) continue;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (round.answered[i]) continue;
     events.push(ToolResult{calls[i].id, "interrupted", {}, true});
     const auto result = result_message(calls[i], {"interrupted", true}, clock_.now());
     co_await save(turn, result, "tool's result");
@@ -195,22 +243,38 @@ Task<void> Runtime::call_tools(Turn& turn, std::vector<session::ToolCallBlock> c
   events.push(ToolsComplete{});
 }
 
-Task<void> Runtime::call_tool(Turn& turn, const session::ToolCallBlock& call, bool& answered,
-                              TaskGroup& keeping) {
+Task<void> Runtime::call_tool(Turn& turn, Round& round, std::size_t number) {
+  const auto& call = round.calls[number];
   // Spawned from the middle of a step: the others start first.
   co_await yield_to_loop();
+  while (round.running >= kCallsAtOnce) co_await round.changed.wait();
+  struct Running {
+    Round& all;
+    explicit Running(Round& in) : all(in) { ++all.running; }
+    ~Running() {
+      --all.running;
+      all.changed.notify_all();
+    }
+  } const running(round);
   const auto began = std::chrono::steady_clock::now();
   auto caller = caller_for(turn, call);
   permissions_.look_up(caller);
-  auto refusal = co_await permissions_.refusal(turn.offer->toolbox, call, caller);
-  auto answer =
-      refusal ? *std::move(refusal) : co_await turn.offer->toolbox.call(call, std::move(caller));
+  auto answer = co_await permissions_.refusal(*turn.toolbox, call, caller);
+  if (!answer)
+    answer =
+        co_await errands_.run(call_offered(turn.toolbox, call, std::move(caller)), turn.run.stop_);
+  if (!answer) co_return;
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - began);
-  answered = true;
-  turn.run.events_.push(ToolResult{call.id, answer.text, took, answer.is_error});
+  if (round.left_out > 0 && number + 1 == round.calls.size())
+    answer->text += fmt::format(
+        "\n\n({} more calls of this step were left out: a step makes {} at "
+        "most.)",
+        round.left_out, kCallsMax);
+  round.answered[number] = true;
+  turn.run.events_.push(ToolResult{call.id, answer->text, took, answer->is_error});
   // A task of its own: a kill that came just now would end this one at its next step.
-  keeping.spawn(keep_result(turn, result_message(call, std::move(answer), clock_.now())));
+  round.keeping.spawn(keep_result(turn, result_message(call, *std::move(answer), clock_.now())));
 }
 
 Task<void> Runtime::keep_result(Turn& turn, session::Message result) {
@@ -220,10 +284,10 @@ Task<void> Runtime::keep_result(Turn& turn, session::Message result) {
 
 Caller Runtime::caller_for(Turn& turn, const session::ToolCallBlock& call) {
   const auto run = turn.run.shared_from_this();
-  Caller caller{run->agent_, run->message_.sender, turn.session->id(), run->message_.cwd, call.id};
+  Caller caller{run->agent_, run->message_.sender, turn.id, run->message_.cwd, call.id};
   // A tool may keep these longer than its call lasts.
   caller.progress = [run, id = call.id](std::string text) {
-    if (!text.empty() && !run->events_.closed())
+    if (!text.empty() && !run->events_.closed() && !run->cancelled_)
       run->events_.push(ToolProgress{id, std::move(text)});
   };
   caller.key = turn.key.text();
@@ -232,8 +296,7 @@ Caller Runtime::caller_for(Turn& turn, const session::ToolCallBlock& call) {
     caller.ask = run->message_.ask;
     return caller;
   }
-  Questions::Origin origin{turn.key, run->agent_.name, run->message_.sender, turn.session->id(),
-                           call.id};
+  Questions::Origin origin{turn.key, run->agent_.name, run->message_.sender, turn.id, call.id};
   caller.ask = [this, run, origin = std::move(origin)](Ask ask) {
     return ask_user(run, origin, std::move(ask));
   };

@@ -75,6 +75,32 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
   co_return co_await sessions_.create(std::move(request));
 }
 
+Task<Words> Runtime::preprocess(std::shared_ptr<Run> run, std::string key, Words words) const {
+  co_return co_await hooks_.preprocess(run->agent_, key, std::move(words));
+}
+
+Task<Words> Runtime::preprocessed(Run& run, const session::Key& key, Words words) {
+  auto work = preprocess(run.shared_from_this(), key.text(), words);
+  auto out = co_await errands_.run(std::move(work), run.stop_);
+  co_return out ? *std::move(out) : words;
+}
+
+Task<void> Runtime::keep_unanswered(session::Key key, const Run& run) {
+  // What programs say to each other is nobody's words.
+  if (run.message_.hidden || run.message_.ephemeral || !run.message_.lineage.parent.empty())
+    co_return;
+  const auto rest = run.rest_after_reset();
+  if (rest && rest->empty()) co_return;
+  std::vector<Words> words = {{rest ? *rest : run.message_.content}};
+  const auto recorded = co_await record_user(key, run, std::move(words), false);
+  if (!recorded) {
+    log::error("conversation {}: the message could not be saved: {}", key.text(),
+               recorded.error().what);
+  } else if (on_words_) {
+    on_words_((*recorded)->id(), run.message_.content);
+  }
+}
+
 // `/new` alone: a new session, said in words of our own; no model is asked.
 Task<void> Runtime::start_over(session::Key key, Run& run) {
   auto& events = run.events_;
@@ -102,10 +128,11 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   auto& events = run.events_;
   const auto& agent = run.agent_;
   if (run.cancelled_) {
+    co_await keep_unanswered(key, run);
     events.fail(Error(Errc::cancelled, "the message was cancelled before its turn came"));
     co_return;
   }
-  const auto rest = run.rest_after_reset();
+  const auto rest = run.message_.ephemeral ? std::nullopt : run.rest_after_reset();
   if (rest && rest->empty()) {
     co_await start_over(key, run);
     co_return;
@@ -114,32 +141,43 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   for (const auto& joined : run.joined_)
     words.push_back({joined->message_.content, joined->message_.hidden});
   std::vector<Words> kept;
-  for (const auto& said : words)
-    kept.push_back(co_await hooks_.preprocess(agent, key.text(), said));
-  auto recorded = co_await record_user(key, run, std::move(kept), rest.has_value());
-  if (!recorded) {
-    log::error("conversation {}: the message could not be saved: {}", key.text(),
-               recorded.error().what);
-    events.fail(std::move(recorded).error().with("the message could not be saved"));
-    co_return;
+  for (const auto& said : words) kept.push_back(co_await preprocessed(run, key, said));
+  std::shared_ptr<session::Session> session;
+  if (!run.message_.ephemeral) {
+    auto recorded = co_await record_user(key, run, kept, rest.has_value());
+    if (!recorded) {
+      log::error("conversation {}: the message could not be saved: {}", key.text(),
+                 recorded.error().what);
+      events.fail(std::move(recorded).error().with("the message could not be saved"));
+      co_return;
+    }
+    session = *std::move(recorded);
   }
-  const auto session = *std::move(recorded);
+  const auto id = session ? session->id()
+                          : *session::SessionId::parse(fmt::format("ephemeral-{}", run.number_));
   bool hidden = true;
   for (const auto& one : words) {
     hidden = hidden && one.hidden;
-    if (on_words_ && !one.hidden) on_words_(session->id(), one.text);
+    if (on_words_ && session && !one.hidden) on_words_(id, one.text);
   }
-  observe(key, run, session->id().text());
+  observe(key, run, id.text());
   events.push(Start{agent.name});
 
-  Turn turn{run, key, conversation, session, {}, 0, {}, {}, {}};
+  Turn turn{run, key, conversation, session, id};
+  for (std::size_t i = 0; !session && i < kept.size(); ++i) {
+    session::UserMessage message;
+    message.content.push_back(session::TextBlock{kept[i].text});
+    message.time = clock_.now();
+    co_await save(turn, message, "message");
+    for (auto& beside : kept[i].beside) co_await save_draft(turn, std::move(beside), "message");
+  }
   auto& end = turn.end;
   end.agent = agent.name;
-  end.session_id = session->id().text();
+  if (session) end.session_id = id.text();
   end.hidden = hidden;
 
   // Chosen for the session's own agent; a guest brings its own.
-  const auto model = model_for(run.guest() ? nullptr : sessions_.find(session->id()), agent);
+  const auto model = model_for(run.guest() ? nullptr : sessions_.find(id), agent);
   // Who chose a model for a session chose that one.
   const auto fallback = model == agent.model ? agent.fallback : std::vector<std::string>();
   auto chain = candidates(run.setup_->providers, agent, model, fallback);
@@ -156,8 +194,8 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   co_await take_steps(turn);
   end.silent = turn.silent && end.error.empty();
   // Nobody was there to see it.
-  if (turn.said_something && !turn.silent && !events.has_readers())
-    sessions_.note(session->id(), {{"hasUnread", true}});
+  if (session && turn.said_something && !turn.silent && !events.has_readers())
+    sessions_.note(id, {{"hasUnread", true}});
   events.push(std::move(end));
   events.close();
 }
@@ -171,7 +209,7 @@ Task<void> Runtime::take_steps(Turn& turn) {
     auto step = co_await ask_model(turn);
     turn.said_something = turn.said_something || step.said_something;
     if (step.calls.empty()) break;
-    co_await call_tools(turn, std::move(step.calls));
+    co_await call_tools(turn, std::move(step));
     if (turn.run.cancelled_) {
       end.error = "cancelled";
       end.code = Errc::cancelled;
@@ -195,7 +233,7 @@ Task<void> Runtime::take_steers(Turn& turn) {
     forget(*steer);
     const auto& words = steer->message_.content;
     Words said{words, steer->message_.hidden};
-    auto kept = co_await hooks_.preprocess(turn.run.agent_, turn.key.text(), std::move(said));
+    auto kept = co_await preprocessed(turn.run, turn.key, std::move(said));
     session::UserMessage message;
     message.content.push_back(session::TextBlock{std::move(kept.text)});
     message.time = clock_.now();
@@ -207,7 +245,7 @@ Task<void> Runtime::take_steers(Turn& turn) {
       steer->events_.fail(Error(turn.end.code, turn.end.error));
       co_return;
     }
-    if (on_words_ && !message.hidden) on_words_(turn.session->id(), words);
+    if (on_words_ && !message.hidden) on_words_(turn.id, words);
     // Who sent it reads what happens from here on.
     const auto place = events.end();
     if (!message.hidden) events.push(UserSteered{words});

@@ -18,18 +18,25 @@ struct Runtime::Turn {
   Run& run;
   session::Key key;
   Conversation& conversation;
+  // None of an ephemeral turn: what is said there stands in `scratch`, and is gone with the turn.
   std::shared_ptr<session::Session> session;
-  std::vector<Candidate> chain;  // the models to ask, in turn
-  std::size_t asked = 0;         // which of them speaks
-  std::shared_ptr<const Offer> offer;
-  model::Request request;  // but for what is new in a step
-  End end;
+  session::SessionId id;
+  session::Context scratch = {};
+  std::vector<Candidate> chain = {};  // the models to ask, in turn
+  std::size_t asked = 0;              // which of them speaks
+  std::shared_ptr<const Offer> offer = {};
+  std::shared_ptr<const Toolbox> toolbox = {};  // the offer's, and what the client brought along
+  // But for what is new in a step; shared with calls that were left, which only read it.
+  std::shared_ptr<model::Request> request = std::make_shared<model::Request>();
+  End end = {};
   int steps = 0;
   bool said_something = false;
   bool silent = false;          // the last reply
   double standing = 0;          // what its prompt and tools weigh
   int rooms_made = 0;           // compactions of a context that was too long
   std::string room_error = {};  // why no room could be made for a context that is too long
+
+  const session::Context& context() const { return session ? session->context() : scratch; }
 };
 
 }  // namespace reef::runtime

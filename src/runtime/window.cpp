@@ -3,10 +3,6 @@
 
 #include "runtime/window.h"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
 #include <fmt/format.h>
 
 #include "base/log.h"
@@ -17,28 +13,9 @@
 #include "runtime/turn.h"
 
 namespace reef::runtime {
-namespace asio = boost::asio;
 namespace {
 
 constexpr int kRoomsMax = 2;  // for one turn
-
-Task<std::optional<Result<Compacted>>> compact_soon(Compactions& compactions,
-                                                    Compactions::Request request) {
-  co_await yield_to_loop();
-  co_return co_await compactions.compact(std::move(request));
-}
-
-// A task of its own, so that a kill ends the waiting and not the turn.
-Task<Result<Compacted>> compact(Executor loop, Compactions& compactions,
-                                Compactions::Request request, asio::cancellation_slot slot) {
-  try {
-    auto outcome = co_await asio::co_spawn(loop, compact_soon(compactions, std::move(request)),
-                                           asio::bind_cancellation_slot(slot, asio::use_awaitable));
-    co_return *std::move(outcome);
-  } catch (const boost::system::system_error&) {
-    co_return Error(Errc::cancelled, "cancelled");
-  }
-}
 
 // The weights of one kind of thing in a context.
 struct Weights {
@@ -127,14 +104,14 @@ void Prunings::keep(const session::SessionId& id, const session::EntryId& begin,
 }
 
 std::vector<session::MessagePtr> Runtime::messages_for(Turn& turn) {
-  const auto& context = turn.session->context();
+  const auto& context = turn.context();
   auto messages = session::for_model(context);
   const auto window = turn.chain[turn.asked].route.facts.context_window;
   if (context.items.empty()) return messages;
   const auto& begin = context.items.front().id;
-  const auto& id = turn.session->id();
+  const auto& id = turn.id;
   // A guest asks once: nothing of what it is given is worth keeping.
-  const bool guest = turn.run.guest();
+  const bool guest = turn.run.guest() || !turn.session;
   auto pruned = context::prune(std::move(messages), window, turn.run.setup_->pruning,
                                guest ? context::PruneState() : prunings_.find(id, begin));
   if (!guest) prunings_.keep(id, begin, pruned.state);
@@ -144,7 +121,7 @@ std::vector<session::MessagePtr> Runtime::messages_for(Turn& turn) {
 void Runtime::tell_usage(Turn& turn, const session::Usage& usage) {
   const auto& asked = turn.chain[turn.asked];
   const auto window = asked.route.facts.context_window;
-  auto now = gauge_.measure(asked.model, turn.session->context(), turn.standing,
+  auto now = gauge_.measure(asked.model, turn.context(), turn.standing,
                             {window, reserve_of(turn.run.setup_->compaction, window)});
   now.usage = usage;
   turn.run.events_.push(now);
@@ -170,7 +147,7 @@ void Runtime::use_compactions(Compactions& compactions) {
 
 Task<bool> Runtime::make_room(Turn& turn) {
   auto& run = turn.run;
-  const auto& id = turn.session->id();
+  const auto& id = turn.id;
   const auto* row = sessions_.find(id);
   const auto allowed =
       row ? json::find_bool(row->meta, "compactOnOverflow") : std::optional<bool>();
@@ -178,7 +155,7 @@ Task<bool> Runtime::make_room(Turn& turn) {
   const bool may =
       allowed.value_or(agent.compact_on_overflow.value_or(run.setup_->compaction.on_overflow));
   // A guest's window is not what the conversation is made for.
-  if (!compactions_ || !may || run.guest() || run.cancelled_) co_return false;
+  if (!compactions_ || !may || !turn.session || run.guest() || run.cancelled_) co_return false;
   // A model whose window shrinks with every step would be asked for summaries without end.
   if (turn.rooms_made >= kRoomsMax) {
     turn.room_error = fmt::format("it was compacted {} times in this turn already", kRoomsMax);
@@ -187,7 +164,7 @@ Task<bool> Runtime::make_room(Turn& turn) {
   ++turn.rooms_made;
   const auto& asked = turn.chain[turn.asked];
   const auto window = asked.route.facts.context_window;
-  const auto before = gauge_.measure(asked.model, turn.session->context(), turn.standing, {});
+  const auto before = gauge_.measure(asked.model, turn.context(), turn.standing, {});
   log::info("session {}: about {} tokens are too many for {}; compacting", id.text(), before.tokens,
             asked.model);
   Compactions::Request request{id, agent, run.setup_};
@@ -195,9 +172,9 @@ Task<bool> Runtime::make_room(Turn& turn) {
   // What was too long is longer than the window, whatever is said of it.
   request.window_max = std::max<std::int64_t>(1, before.tokens);
   if (window > 0) request.window_max = std::min(request.window_max, window);
-  const auto done =
-      co_await compact(loop_, *compactions_, std::move(request), run.stop_provider_.slot());
-  if (!done && run.cancelled_) co_return false;
+  const auto tried = co_await errands_.run(compactions_->compact(std::move(request)), run.stop_);
+  if (!tried || run.cancelled_) co_return false;
+  const auto& done = *tried;
   if (!done) {
     log::warn("session {}: the context is too long and could not be compacted: {}", id.text(),
               done.error().what);
@@ -205,7 +182,7 @@ Task<bool> Runtime::make_room(Turn& turn) {
     co_return false;
   }
   turn.end.compacted = true;
-  co_return !run.cancelled_;
+  co_return true;
 }
 
 Task<Result<WindowReport>> Runtime::window_of(session::SessionId id) {

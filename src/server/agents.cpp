@@ -14,6 +14,8 @@ constexpr std::size_t kListBytesMax = 12U << 20;
 
 void fill(protocol::AgentInfo& out, const runtime::Agent& agent) {
   out.set_name(agent.name);
+  out.set_id(agent.id);
+  out.set_compact_tool_max_len(static_cast<std::uint32_t>(agent.compact_tool_max_len));
   out.set_description(agent.description);
   out.set_config(json::write(agent.config.value_or(json::object())));
   out.set_model(agent.model);

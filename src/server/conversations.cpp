@@ -55,6 +55,8 @@ Task<protocol::ServerMessage> history(Node& node, session::SessionId id) {
   if (row) {
     out.set_title(std::string(row->name()));
     out.set_agent(host);
+    out.set_agent_id(agent_id(node, row->agent()));
+    out.set_agent_name(out.agent());
   }
   co_return message;
 }
@@ -82,6 +84,8 @@ protocol::Answer answer_list_conversations(Node& node, const protocol::ListConve
     info.set_message_count(row->message_count);
     info.set_alive_secs(seconds_between(row->created, row->updated));
     info.set_date(shown_date(row->updated));
+    info.set_agent_id(agent_id(node, row->agent()));
+    info.set_agent_name(info.agent());
     infos.push_back(std::move(info));
   }
   std::stable_sort(infos.begin(), infos.end(), [](const auto& a, const auto& b) {
@@ -106,6 +110,9 @@ protocol::Answer answer_active_conversations(Node& node) {
     info.set_message_count(row->message_count);
     info.set_alive_secs(seconds_between(row->created, SystemClock().now()));
     info.set_title(std::string(row->name()));
+    info.set_agent_id(agent_id(node, row->agent()));
+    info.set_agent_name(info.agent());
+    info.set_session_handle(handle_of(*row));
   }
   return protocol::answer_with(std::move(message));
 }

@@ -7,13 +7,27 @@ namespace reef::server {
 protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::ClientMessage message) {
   using M = protocol::ClientMessage;
   if (auto why = objection_to(peer, message)) return protocol::answer_with(*std::move(why));
+  if (const auto known = translate(node, peer, message); !known)
+    return protocol::answer_with(known.error());
+  // What it was said as, and what it means, are both asked about.
+  if (auto why = objection_to(peer, message)) return protocol::answer_with(*std::move(why));
   switch (message.msg_case()) {
     case M::MSG_NOT_SET:
-      return protocol::answer_with(Error(Errc::invalid, "empty client message"));
+      return answer_unknown(message);
     case M::kSend:
       return answer_send(node, message.send());
+    case M::kReplyToTool:
+      return answer_reply_to_tool(node, message.reply_to_tool());
+    case M::kReconnectMcp:
+      return answer_reconnect_mcp(node, message.reconnect_mcp());
+    case M::kGetSkill:
+      return answer_get_skill(node, message.get_skill());
+    case M::kFindSessions:
+      return answer_find_sessions(node, message.find_sessions());
+    case M::kCreateSession:
+      return answer_create_session(node, message.create_session());
     case M::kStream:
-      return answer_stream(node, message.stream());
+      return answer_stream(node, message.stream(), peer);
     case M::kKill:
       return answer_kill(node, message.kill());
     case M::kSteerSession:

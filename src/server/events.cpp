@@ -141,6 +141,7 @@ class EventStream final : public protocol::MessageStream {
     out.set_session_id(happening.scene.session);
     out.set_key(happening.scene.key);
     out.set_guest(happening.scene.guest);
+    out.set_ephemeral(happening.scene.ephemeral);
     out.set_missed(happening.missed);
     fill(out, happening.event);
     co_return message;

@@ -211,6 +211,16 @@ protocol::Answer answer_delete_mcp(Node& node, const protocol::DeleteMcp& reques
   return protocol::answer_with(pong_when_done(node.mcps.remove(request.agent(), request.name())));
 }
 
+protocol::Answer answer_reconnect_mcp(Node& node, const protocol::ReconnectMcp& request) {
+  if (!node.mcps.pool) return protocol::answer_with(not_here());
+  const auto spec = find_mcp(node, request.agent(), request.name());
+  if (!spec) return protocol::answer_with(spec.error());
+  const auto agent = node.runtime.setup().find(request.agent());
+  return protocol::answer_with(info_when_done(*node.mcps.pool,
+                                              node.mcps.pool->reconnect(agent->name, spec->name),
+                                              agent->name, spec->name));
+}
+
 protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request) {
   if (!node.mcps.pool) return protocol::answer_with(not_here());
   if (!request.config().empty()) {

@@ -43,6 +43,16 @@ protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request) {
   return protocol::answer_with(protocol::make_pong());
 }
 
+// A question that was put as a forwarded tool call is answered as one.
+protocol::Answer answer_reply_to_tool(Node& node, const protocol::ReplyToTool& request) {
+  auto answered = node.runtime.questions().answer(request.call_id(), request.output());
+  if (!answered && answered.error().code == Errc::not_found)
+    answered = node.runtime.forwards().answer(request.conversation_id(), request.call_id(),
+                                              request.output(), request.is_error());
+  if (!answered) return protocol::answer_with(answered.error());
+  return protocol::answer_with(protocol::make_pong());
+}
+
 protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request) {
   protocol::ServerMessage message;
   auto& list = *message.mutable_question_list();

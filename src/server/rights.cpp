@@ -61,6 +61,8 @@ Right right_for(const protocol::ClientMessage& message) {
     case M::kAttachRun:
     case M::kDescribeContext:
     case M::kDescribeSession:
+    case M::kGetSkill:
+    case M::kFindSessions:
       return Right::read;
 
     case M::kSend:
@@ -68,6 +70,9 @@ Right right_for(const protocol::ClientMessage& message) {
     case M::kKill:
     case M::kSteerSession:
     case M::kReplyToAsk:
+    case M::kReplyToTool:
+    case M::kCancelStream:
+    case M::kCreateSession:
     case M::kPublishEvent:
     case M::kCancelTask:
     case M::kAttachFile:

@@ -27,6 +27,7 @@
 //   skills.cpp           skills: list, read
 //   subscriptions.cpp    which events start which agents: subscribe, list, publish
 //   tasks.cpp            everything that runs: list, cancel, subscribe
+//   crabtalk.cpp         how CrabTalk's generations differ
 //   mcps.cpp             MCP servers: list, add, remove, test, events
 //
 // Loop thread only.
@@ -125,7 +126,8 @@ std::optional<Error> objection_to(const protocol::Peer& peer,
 
 // The groups; each is given a message of one of its variants.
 protocol::Answer answer_send(Node& node, const protocol::Send& request);
-protocol::Answer answer_stream(Node& node, const protocol::Stream& request);
+protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
+                               const protocol::Peer& peer = {});
 protocol::Answer answer_kill(Node& node, const protocol::Kill& request);
 protocol::Answer answer_steer(Node& node, const protocol::SteerSession& request);
 protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& request);
@@ -134,6 +136,12 @@ protocol::Answer answer_generate_title(Node& node, const protocol::GenerateTitle
 protocol::Answer answer_describe_context(Node& node, const protocol::DescribeContext& request);
 protocol::Answer answer_describe_session(Node& node, const protocol::DescribeSession& request);
 protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request);
+protocol::Answer answer_reply_to_tool(Node& node, const protocol::ReplyToTool& request);
+protocol::Answer answer_create_session(Node& node, const protocol::CreateSession& request);
+protocol::Answer answer_find_sessions(Node& node, const protocol::FindSessions& request);
+protocol::Answer answer_reconnect_mcp(Node& node, const protocol::ReconnectMcp& request);
+protocol::Answer answer_get_skill(Node& node, const protocol::GetSkill& request);
+protocol::Answer answer_unknown(const protocol::ClientMessage& message);
 protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request);
 protocol::Answer answer_list_permissions(Node& node, const protocol::ListPermissions& request);
 protocol::Answer answer_revoke_permission(Node& node, const protocol::RevokePermission& request);
@@ -221,6 +229,14 @@ protocol::Answer answer_subscribe_mcp_events(Node& node);
 protocol::Answer answer_login_mcp(Node& node, const protocol::LoginMcp& request);
 protocol::Answer answer_finish_mcp_login(Node& node, const protocol::FinishMcpLogin& request);
 protocol::Answer answer_logout_mcp(Node& node, const protocol::LogoutMcp& request);
+
+// What CrabTalk's generations say in different ways becomes what the groups understand: an agent's
+// id and the alias `crab` its name, a handle the key of a conversation.
+Status translate(const Node& node, const protocol::Peer& peer, protocol::ClientMessage& message);
+// The handle a session is known by to clients that speak of handles.
+std::string handle_of(const session::Row& row);
+// What CrabTalk 0.0.24 calls an agent; empty when it is gone.
+std::string agent_id(const Node& node, std::string_view name);
 
 // What the groups share.
 // Bytes of a file in one message.

@@ -12,6 +12,7 @@ namespace {
 void fill(protocol::SkillInfo& out, const Node& node, const skills::Found& found) {
   out.set_name(found.skill.name);
   out.set_description(found.skill.description);
+  out.set_purpose(found.skill.description);
   out.set_source(utf8::sanitize(found.root));
   out.set_source_kind(found.root.starts_with(node.home + "/") ? protocol::SOURCE_KIND_LOCAL
                                                               : protocol::SOURCE_KIND_EXTERNAL);

@@ -1,3 +1,4 @@
+#include <deque>
 #include <limits>
 #include <sys/stat.h>
 
@@ -89,6 +90,13 @@ protocol::ServerMessage to_message(runtime::Event event) {
             out.mutable_user_steered()->set_content(std::move(e.content));
           },
           [&](runtime::ContextUsage& e) { server::fill(*out.mutable_context_usage(), e); },
+          [&](runtime::ToolForward& e) {
+            auto& forward = *out.mutable_tool_call_forward();
+            forward.set_call_id(std::move(e.call_id));
+            forward.set_name(std::move(e.name));
+            forward.set_arguments(std::move(e.arguments));
+            forward.set_conversation_id(e.run);
+          },
           [&](runtime::End& e) {
             auto& end = *out.mutable_end();
             end.set_agent(e.agent);
@@ -105,29 +113,113 @@ protocol::ServerMessage to_message(runtime::Event event) {
   return message;
 }
 
-// Reads along with a run. Going away early changes nothing for the run.
+// What a client can take: its decoder fails on an event it does not know, and nothing says which
+// generation it is but what it has asked with (docs/protocol.md).
+enum class Dialect : std::uint8_t {
+  ours,
+  first,    // 0.0.21, and whoever does not show more: up to context_usage
+  tools,    // 0.0.22 and 0.0.23 that brought tools: tool_call_forward instead of ask_user
+  handles,  // 0.0.24: neither, and no user_steered
+};
+
+json::object as_json(const runtime::Ask& ask) {
+  json::array questions;
+  for (const auto& question : ask.questions) {
+    json::array options;
+    for (const auto& option : question.options)
+      options.push_back(json::object{{"label", option.label}, {"description", option.description}});
+    questions.push_back(json::object{{"question", question.text},
+                                     {"header", question.header},
+                                     {"options", std::move(options)},
+                                     {"multi_select", question.multi_select}});
+  }
+  return json::object{{"questions", std::move(questions)}};
+}
+
+// A question for whom nothing but words can be shown.
+std::string in_words(const runtime::AskUser& asked) {
+  std::string out;
+  for (const auto& question : asked.ask.questions) {
+    out += fmt::format("\n[{}]", question.text);
+    for (const auto& option : question.options) out += fmt::format("\n- {}", option.label);
+  }
+  return out + fmt::format("\n(Answer with: reef answer {} TEXT)\n", asked.id);
+}
+
+// The events a dialect has for an event; none where it has no word for it. `run`: whose tools the
+// client brought; 0: it brought none.
+std::vector<runtime::Event> said_in(Dialect dialect, std::uint64_t run, runtime::Event event) {
+  std::vector<runtime::Event> out;
+  const auto* forward = std::get_if<runtime::ToolForward>(&event);
+  const auto* asked = std::get_if<runtime::AskUser>(&event);
+  if (forward) {
+    if (forward->run == run) out.push_back(std::move(event));
+  } else if (dialect == Dialect::ours) {
+    out.push_back(std::move(event));
+  } else if (std::holds_alternative<runtime::ToolProgress>(event)) {
+    return out;
+  } else if (asked && dialect == Dialect::tools) {
+    out.push_back(
+        runtime::ToolForward{asked->id, "ask_user", json::write(as_json(asked->ask)), run});
+  } else if (asked && dialect == Dialect::handles) {
+    out.push_back(runtime::TextStart{});
+    out.push_back(runtime::Chunk{in_words(*asked)});
+    out.push_back(runtime::TextEnd{});
+  } else if (!(dialect == Dialect::handles &&
+               std::holds_alternative<runtime::UserSteered>(event))) {
+    out.push_back(std::move(event));
+  }
+  return out;
+}
+
+// Reads along with a run. Going away early changes nothing for the run, unless it is its owner's:
+// a client of CrabTalk's that leaves means its turn to end.
 class TurnStream final : public protocol::MessageStream {
  public:
-  explicit TurnStream(std::shared_ptr<runtime::Run> run) : run_(std::move(run)) {
+  // `forwards`: where the calls of tools wait that the client brought; none: it brought none.
+  explicit TurnStream(std::shared_ptr<runtime::Run> run, Dialect dialect = Dialect::ours,
+                      runtime::Forwards* forwards = nullptr)
+      : run_(std::move(run)), dialect_(dialect), forwards_(forwards) {
     run_->events().attach();
   }
-  ~TurnStream() override { run_->events().detach(); }
+  ~TurnStream() override {
+    auto& events = run_->events();
+    events.detach();
+    if (ended_) return;
+    if (forwards_) forwards_->give_up(run_->number());
+    if (dialect_ == Dialect::ours) return;
+    // What others read, or wait for, is not this client's alone.
+    if (!place_.elsewhere && !events.has_readers() && !run_->shared()) run_->cancel();
+  }
 
   Task<std::optional<protocol::ServerMessage>> next() override {
-    if (failed_) co_return std::nullopt;
-    auto event = co_await run_->events().next(place_);
-    if (!event) {
-      failed_ = true;
-      co_return protocol::make_error(event.error());
+    while (ready_.empty() && !ended_) {
+      auto event = co_await run_->events().next(place_);
+      if (!event) {
+        ended_ = true;
+        co_return protocol::make_error(event.error());
+      }
+      if (!*event) {
+        ended_ = true;
+        break;
+      }
+      for (auto& said : said_in(dialect_, forwards_ ? run_->number() : 0, std::move(**event)))
+        ready_.push_back(std::move(said));
     }
-    if (!*event) co_return std::nullopt;
-    co_return to_message(std::move(**event));
+    if (ready_.empty()) co_return std::nullopt;
+    auto event = std::move(ready_.front());
+    ready_.pop_front();
+    if (std::holds_alternative<runtime::End>(event)) ended_ = true;
+    co_return to_message(std::move(event));
   }
 
  private:
   std::shared_ptr<runtime::Run> run_;
+  Dialect dialect_;
+  runtime::Forwards* forwards_;
   runtime::EventLog::Place place_;
-  bool failed_ = false;
+  std::deque<runtime::Event> ready_;
+  bool ended_ = false;
 };
 
 struct Attached {
@@ -177,6 +269,23 @@ std::optional<std::string> key_in(const auto& request) {
   return request.has_key() ? std::optional<std::string>(request.key()) : std::nullopt;
 }
 
+constexpr std::size_t kClientToolsMax = 128;
+
+bool is_tool_name(std::string_view name) {
+  return !name.empty() && name.size() <= 64 &&
+         name.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
+             std::string_view::npos;
+}
+
+Dialect dialect_of(const protocol::Peer& peer, const protocol::Stream& request) {
+  if (!peer.legacy) return Dialect::ours;
+  if (request.tools_size() > 0) return Dialect::tools;
+  // All that know ephemeral turns know what the last one knows.
+  return request.session_handle().empty() && !request.ephemeral() ? Dialect::first
+                                                                  : Dialect::handles;
+}
+
 template <class Request>
 Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request) {
   REEF_CHECK(check_folder(request.cwd()));
@@ -186,6 +295,26 @@ Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request)
   message.tool_choice = tool_choice_from(request.tool_choice());
   message.hidden = request.hidden();
   message.context = request.context();
+  // Only who reads a stream can be asked to run them.
+  constexpr bool kStreams = std::is_same_v<Request, protocol::Stream>;
+  for (const auto& tool : request.tools()) {
+    if (!kStreams) break;
+    auto schema = json::parse(tool.parameters_schema().empty() ? "{}" : tool.parameters_schema());
+    if (!schema || !schema->is_object() || !is_tool_name(tool.name()))
+      return Error(Errc::invalid, fmt::format("tools: '{}' needs a name of letters, digits, '_' "
+                                              "and '-', and a JSON schema",
+                                              utf8::excerpt(tool.name())));
+    if (message.client_tools.size() >= kClientToolsMax)
+      return Error(Errc::too_large, fmt::format("tools: at most {}", kClientToolsMax));
+    auto& parameters = schema->as_object();
+    if (!parameters.contains("type")) parameters["type"] = "object";
+    message.client_tools.push_back(
+        {tool.name(), utf8::sanitize(tool.description()), std::move(parameters)});
+  }
+  if constexpr (requires { request.ephemeral(); }) {
+    message.ephemeral = request.ephemeral();
+    message.correlation_id = request.correlation_id();
+  }
   if (!request.queue().empty()) {
     message.queue = runtime::queue_mode_from(request.queue());
     if (!message.queue)
@@ -204,14 +333,18 @@ protocol::Answer answer_send(Node& node, const protocol::Send& request) {
   return protocol::answer_with(whole_turn(*std::move(run)));
 }
 
-protocol::Answer answer_stream(Node& node, const protocol::Stream& request) {
+protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
+                               const protocol::Peer& peer) {
   auto run = submit(node, request);
   if (!run) return protocol::answer_with(run.error());
-  return std::make_unique<TurnStream>(*std::move(run));
+  return std::make_unique<TurnStream>(
+      *std::move(run), dialect_of(peer, request),
+      request.tools_size() > 0 ? &node.runtime.forwards() : nullptr);
 }
 
 protocol::Answer answer_kill(Node& node, const protocol::Kill& request) {
-  const auto killed = node.runtime.kill(request.agent(), request.sender(), key_in(request));
+  const auto killed =
+      node.runtime.kill(request.agent(), request.sender(), key_in(request), request.all());
   if (!killed) return protocol::answer_with(killed.error());
   return protocol::answer_with(protocol::make_pong());
 }

@@ -126,6 +126,22 @@ MessagePtr tagged(const AssistantMessage& reply) {
   return std::make_shared<const Message>(std::move(out));
 }
 
+// What was seen of a reply before it was cancelled; nothing when nothing was. The transcript keeps
+// the reply as pi writes it, so the mark is made here.
+MessagePtr interrupted(const AssistantMessage& reply) {
+  constexpr std::string_view kMark = "[This answer was interrupted here.]";
+  const auto seen = text_of(reply.content);
+  if (reply.hidden || seen.find_first_not_of(" \t\r\n") == std::string::npos) return nullptr;
+  AssistantMessage out;
+  out.content.push_back(TextBlock{fmt::format("{}\n\n{}", seen, kMark)});
+  out.api = reply.api;
+  out.provider = reply.provider;
+  out.model = reply.model;
+  out.time = reply.time;
+  out.agent = reply.agent;
+  return out.agent.empty() ? std::make_shared<const Message>(std::move(out)) : tagged(out);
+}
+
 std::string bash_text(const BashMessage& bash) {
   auto text = fmt::format("I ran `{}`.\n", bash.command);
   text += bash.output.empty() ? std::string("It printed nothing.")
@@ -202,9 +218,8 @@ MessagePtr for_model(const MessagePtr& message) {
                         [&](const UserMessage&) { return message; },
                         [&](const ToolResultMessage&) { return message; },
                         [&](const AssistantMessage& m) {
-                          const bool cut = m.stop_reason == StopReason::error ||
-                                           m.stop_reason == StopReason::aborted;
-                          if (cut) return MessagePtr();
+                          if (m.stop_reason == StopReason::error) return MessagePtr();
+                          if (m.stop_reason == StopReason::aborted) return interrupted(m);
                           return m.agent.empty() ? message : tagged(m);
                         },
                         [](const BashMessage& m) {

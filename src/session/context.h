@@ -38,9 +38,9 @@ std::size_t unneeded_prefix(std::span<const Entry* const> branch);
 // The entry a compaction keeps first; its own id when it keeps nothing.
 std::string_view first_kept(const Entry& compaction);
 
-// As providers take it: user, assistant and toolResult messages only. Failed and aborted replies
-// are left out; notes, commands and summaries become the user's words; what a guest said stands
-// in <from agent="NAME">.
+// As providers take it: user, assistant and toolResult messages only. Failed replies are left out;
+// of a cancelled one the text its reader saw is given, marked as interrupted; notes, commands and
+// summaries become the user's words; what a guest said stands in <from agent="NAME">.
 std::vector<MessagePtr> for_model(const Context& context);
 // The same for one message; null when it is not given.
 MessagePtr for_model(const MessagePtr& message);

@@ -159,6 +159,9 @@ class Sessions {
   // Every entry; parsed on demand, for views of the tree.
   Task<Result<Transcript>> read(SessionId id);
 
+  // Lets go of sessions nobody holds, when they are many or large together.
+  void trim_cache();
+
   struct New {
     std::optional<Key> key;  // bound to the session when given
     std::string agent, sender, cwd;
@@ -254,7 +257,6 @@ class Sessions {
   Task<Ok> flush();
   // For the catalog.
   Task<std::string> records_of(std::vector<SessionId> ids);
-  void trim_cache();
   Session::OnAppend append_hook();
 
   Executor loop_;

@@ -25,6 +25,22 @@ constexpr std::chrono::seconds kHelloMax{5};
 // How long an error that ends a connection may take to be delivered.
 constexpr std::chrono::milliseconds kFarewell{2'000};
 
+// What is about a turn that runs has to come through behind it on one connection, as with CrabTalk.
+bool must_not_wait(const protocol::ClientMessage& message) {
+  using M = protocol::ClientMessage;
+  switch (message.msg_case()) {
+    case M::kPing:
+    case M::kKill:
+    case M::kCancelStream:
+    case M::kReplyToAsk:
+    case M::kReplyToTool:
+    case M::kSteerSession:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool same_token(const std::string& a, const std::string& b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
@@ -53,6 +69,7 @@ Connection::Connection(Socket socket, Handler handler, Options options)
       options_(std::move(options)),
       authorized_(options_.token.empty()),
       accepted_(std::chrono::steady_clock::now()),
+      share_(options_.budget),
       changed_(socket_.get_executor()),
       tasks_(socket_.get_executor(), options_.name) {}
 
@@ -101,7 +118,15 @@ Task<void> Connection::read_requests() {
     co_await socket_.async_wait(Socket::wait_read,
                                 asio::redirect_error(asio::use_awaitable, failed));
     if (failed) co_return;
-    const auto got = socket_.read_some(asio::buffer(buffer), failed);
+    // In the middle of a large frame it waits for its turn; a small one is read to its end.
+    while (!broken_ && share_.holds() && !share_.may_grow()) {
+      held_back_ = true;
+      co_await share_.wait();
+    }
+    held_back_ = false;
+    if (broken_) co_return;
+    const auto room = share_.may_grow() ? buffer.size() : FrameBudget::kSmall;
+    const auto got = socket_.read_some(asio::buffer(buffer.data(), room), failed);
     if (failed == asio::error::would_block || failed == asio::error::try_again) continue;
     if (failed == asio::error::eof) {
       if (reader_.unfinished() > 0)
@@ -109,6 +134,7 @@ Task<void> Connection::read_requests() {
       co_return;
     }
     if (failed) co_return;
+    came_ = std::chrono::steady_clock::now();
     reader_.feed(std::string_view(buffer).substr(0, got));
     for (;;) {
       auto payload = reader_.next();
@@ -120,6 +146,7 @@ Task<void> Connection::read_requests() {
       const bool go_on = co_await take(**payload);
       if (!go_on) co_return;
     }
+    share_.hold(reader_.unfinished());
   }
 }
 
@@ -140,7 +167,10 @@ Task<bool> Connection::take(std::string_view payload) {
   }
   if (const auto identify = std::exchange(options_.identify, nullptr))
     options_.peer = co_await identify();
-  if (!message.has_request_id()) {
+  if (message.has_request_id() || message.has_hello()) legacy_ = false;
+  const bool aside =
+      answering_ && must_not_wait(message) && numbered_ < options_.limits.requests_in_flight_max;
+  if (!message.has_request_id() && !aside) {
     in_order_bytes_ += payload.size();
     in_order_.push_back(Request{std::move(message), payload.size()});
     if (!answering_) {
@@ -157,7 +187,7 @@ Task<bool> Connection::take(std::string_view payload) {
     co_return true;
   }
   ++numbered_;
-  tasks_.spawn(answer_numbered(std::move(message)));
+  tasks_.spawn(answer_aside(std::move(message)));
   co_return true;
 }
 
@@ -173,7 +203,7 @@ Task<void> Connection::answer_in_order() {
   changed_.notify_all();
 }
 
-Task<void> Connection::answer_numbered(protocol::ClientMessage message) {
+Task<void> Connection::answer_aside(protocol::ClientMessage message) {
   co_await answer(std::move(message));
   --numbered_;
   changed_.notify_all();
@@ -184,6 +214,7 @@ Task<void> Connection::answer(protocol::ClientMessage message) {
   if (message.has_request_id()) envelope.set_request_id(message.request_id());
   std::optional<Error> failure;
   try {
+    options_.peer.legacy = legacy_;
     const auto stream = handler_(options_.peer, std::move(message));
     while (!broken_) {
       auto next = co_await stream->next();
@@ -268,6 +299,7 @@ void Connection::close() {
   boost::system::error_code ignored;
   socket_.shutdown(Socket::shutdown_both, ignored);
   changed_.notify_all();
+  share_.nudge();
 }
 
 void Connection::check_progress(std::chrono::steady_clock::time_point now) {
@@ -279,6 +311,12 @@ void Connection::check_progress(std::chrono::steady_clock::time_point now) {
   }
   // While nothing is read, only this notices that the peer has left.
   if (peer_is_gone()) {
+    close();
+    return;
+  }
+  if (share_.holds() && !held_back_ && now - came_ >= options_.limits.stall_max) {
+    log::warn("{}: disconnected: a frame that was begun did not go on for {} ms", options_.name,
+              options_.limits.stall_max.count());
     close();
     return;
   }

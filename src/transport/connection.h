@@ -15,6 +15,7 @@
 #include "protocol/peer.h"
 #include "protocol/protocol.h"
 #include "transport/frame.h"
+#include "transport/frame_budget.h"
 
 namespace reef::transport {
 
@@ -27,6 +28,8 @@ struct Limits {
   std::size_t send_queue_messages_max = 256;
   std::chrono::milliseconds stall_max{30'000};  // a reader that takes nothing for so long is cut
   std::size_t requests_in_flight_max = 64;      // per connection
+  // Of a listener that asks for a token: those that have not shown it. The oldest makes room.
+  std::size_t strangers_max = 32;
 };
 
 class Connection {
@@ -35,6 +38,7 @@ class Connection {
     std::string name;   // for the log
     std::string token;  // when not empty, Hello must bring it before anything else
     Limits limits;
+    std::shared_ptr<FrameBudget> budget = {};  // what unfinished frames may hold together
     protocol::Peer peer = {};
     // Where it takes longer to find out: asked before the first request is handled.
     std::function<Task<protocol::Peer>()> identify = {};
@@ -45,8 +49,11 @@ class Connection {
   // Serves until the peer is done or breaks a rule, or close() is called. Must not be cancelled.
   Task<void> serve();
   void close();
+  bool closed() const { return broken_; }
   // Nothing asked for and nothing waiting to be sent.
   bool settled() const;
+  // It has shown its token, or needs none.
+  bool authorized() const { return authorized_; }
   // Cuts a peer that has taken nothing for longer than allowed; called from time to time.
   void check_progress(std::chrono::steady_clock::time_point now);
 
@@ -61,7 +68,8 @@ class Connection {
   // The payload is not looked at after the first suspension.
   Task<bool> take(std::string_view payload);
   Task<void> answer_in_order();
-  Task<void> answer_numbered(protocol::ClientMessage message);
+  // Beside all others: it has a request_id, or must not wait.
+  Task<void> answer_aside(protocol::ClientMessage message);
   Task<void> answer(protocol::ClientMessage message);
   // Waits while the send queue is full.
   Task<void> send(protocol::ServerMessage message, const protocol::ClientMessage& request);
@@ -75,9 +83,13 @@ class Connection {
   Handler handler_;
   Options options_;
   bool authorized_;
+  bool legacy_ = true;  // until the peer shows that it is not
   std::chrono::steady_clock::time_point accepted_;
 
   FrameReader reader_;
+  FrameBudget::Share share_;
+  bool held_back_ = false;                           // waits for others' frames
+  std::chrono::steady_clock::time_point came_ = {};  // the last bytes
   std::deque<Request> in_order_;
   std::size_t in_order_bytes_ = 0;
   std::size_t numbered_ = 0;

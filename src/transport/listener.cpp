@@ -1,5 +1,6 @@
 #include "transport/listener.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sys/socket.h>
@@ -135,13 +136,14 @@ Task<void> Listener::accept_all() {
     }
     refusing = false;
     const auto name = fmt::format("{}#{}", name_, ++accepted_);
+    if (!token_.empty()) make_room_among_strangers();
     if (connections_.size() >= limits_.connections_max) {
       log::warn("{}: turned away: {} connections are open", name, connections_.size());
       turn_away(socket, Error(Errc::unavailable,
                               fmt::format("{} connections are open already", connections_.size())));
       continue;
     }
-    Connection::Options options{name, token_, limits_};
+    Connection::Options options{name, token_, limits_, budget_};
     if (name_ == "uds") {
       const auto who = peer_of(socket.native_handle());
       if (!who || (who->uid != ::geteuid() && who->uid != 0)) {
@@ -177,6 +179,16 @@ Task<void> Listener::serve(Socket socket, Connection::Options options) {
     ~Entered() { list.erase(place); }
   } entered{connections_, connections_.insert(connections_.end(), &connection)};
   co_await connection.serve();
+}
+
+void Listener::make_room_among_strangers() {
+  const auto strange = [](const Connection* one) { return !one->authorized() && !one->closed(); };
+  const auto count =
+      static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), strange));
+  if (count < limits_.strangers_max) return;
+  const auto oldest = std::find_if(connections_.begin(), connections_.end(), strange);
+  log::debug("{}: {} connections have not shown the token; the oldest leaves", name_, count);
+  (*oldest)->close();
 }
 
 // One for all connections, and none while there are none: an idle daemon does not wake up.

@@ -30,6 +30,8 @@ class Listener {
   // Finds out who a TCP peer is (tcp_peer); without it, whoever brings the token is the user.
   using Identify = std::function<Task<protocol::Peer>(std::uint16_t port, std::uint16_t peer_port)>;
   void set_identify(Identify identify) { identify_ = std::move(identify); }
+  // What unfinished frames of its connections share with those of others.
+  void set_budget(std::shared_ptr<FrameBudget> budget) { budget_ = std::move(budget); }
 
   // Takes no more connections; those that are there go on, and are watched as before.
   void stop_accepting();
@@ -45,6 +47,8 @@ class Listener {
   Task<void> accept_all();
   Task<void> serve(Socket socket, Connection::Options options);
   Task<void> watch_progress();
+  // Of those that have not shown the token, the oldest leaves when there are too many.
+  void make_room_among_strangers();
 
   Executor loop_;
   Handler handler_;
@@ -54,6 +58,7 @@ class Listener {
   std::string name_;
   std::uint16_t port_ = 0;
   std::unique_ptr<Acceptor> acceptor_;
+  std::shared_ptr<FrameBudget> budget_;
   std::list<Connection*> connections_;  // each lives in its serve() task
   std::uint64_t accepted_ = 0;
   bool watching_ = false;

@@ -503,8 +503,12 @@ class Home:
 
     # clients
 
-    def connect(self):
-        return Connection.unix(self.file("run/reefd.sock"))
+    def connect(self, hello=True):
+        """A client that knows Reef; without Hello it is one of CrabTalk's."""
+        link = Connection.unix(self.file("run/reefd.sock"))
+        if hello:
+            link.hello()
+        return link
 
     def say(self, content="hello", agent="reef", sender=None):
         """One Send on a connection of its own; its Reply."""

@@ -310,12 +310,12 @@ class Envelope(WireCase):
                              f"stream {number}")
 
     def test_unnumbered_requests_are_answered_in_order(self):
-        self.link.send(request(PING))
+        self.link.send(request(RELOAD))
         self.link.send(request(STREAM, turn(sender="in order")))
         self.link.send(request(GET_STATS))
         self.link.send(request(SEND, turn(sender="in order")))
         self.link.send(request(45))  # an UpsertMcp that names nobody
-        self.link.send(request(PING))
+        self.link.send(request(RELOAD))
         self.assertEqual(self.link.recv().tag, PONG)
         self.assertEqual(self.link.events()[-1].event, "end")
         self.assertEqual([self.link.recv().tag for _ in range(4)], [STATS, RESPONSE, ERROR, PONG])

@@ -49,9 +49,7 @@ class Comparison {
       EXPECT_FALSE(theirs->IsReservedNumber(field->number()))
           << path << ": " << field->name() << " uses a reserved number";
       const bool request_id = field->name() == "request_id" && field->number() == 101;
-      // CrabTalk itself gave 5 to the version later.
-      const bool version = field->full_name() == "reef.protocol.Stats.version";
-      EXPECT_TRUE(field->number() >= 200 || request_id || version) << field->full_name();
+      EXPECT_TRUE(field->number() >= 200 || request_id) << field->full_name();
     }
   }
 

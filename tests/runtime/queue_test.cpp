@@ -154,9 +154,9 @@ TEST_F(QueueTest, C1_KillStopsTheRun) {
   const auto waiting = send("waits", QueueMode::followup);
   const auto steering = send("left", QueueMode::steer);
   const auto began = std::chrono::steady_clock::now();
-  ASSERT_TRUE(runtime.kill("", "", "agent:reef:user"));
+  ASSERT_TRUE(runtime.kill("", "", "agent:reef:user", true));
   EXPECT_EQ(told(run),
-            "start tools(wait,echo,ask) result(a) ask(Which?) error(interrupted) "
+            "start tools(wait,echo,ask) ask(Which?) result(a) error(interrupted) "
             "error(interrupted) done end(cancelled)");
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(100));
   EXPECT_TRUE(told(waiting).starts_with("end(refused: the message was cancelled"));
@@ -165,10 +165,25 @@ TEST_F(QueueTest, C1_KillStopsTheRun) {
   EXPECT_EQ(runtime.active(), 0U);
   EXPECT_TRUE(runtime.questions().list().empty());
   EXPECT_EQ(stored(),
-            "user:go;assistant:;toolResult:a;toolResult:interrupted;toolResult:interrupted;");
+            "user:go;assistant:;toolResult:a;toolResult:interrupted;toolResult:interrupted;"
+            "user:left;user:waits;")
+      << "what waited is kept, unanswered";
   hook->release();
   EXPECT_TRUE(told(say("more")).ends_with("end"));
   EXPECT_EQ(sessions.size(), 1U) << "the same session goes on";
+}
+
+TEST_F(QueueTest, AKillLeavesWhatWaitsItsTurn) {
+  const auto run = waiting_turn();
+  const auto waiting = send("waits", QueueMode::followup);
+  const auto steering = send("left", QueueMode::steer);
+  ASSERT_TRUE(runtime.kill("", "", "agent:reef:user"));
+  EXPECT_EQ(told(run), "start tools(wait) error(interrupted) done end(cancelled)");
+  EXPECT_EQ(told(steering), "start 'next' end");
+  EXPECT_EQ(told(waiting), "start 'third' end");
+  EXPECT_EQ(stored(),
+            "user:go;assistant:;toolResult:interrupted;user:left;assistant:next;user:waits;"
+            "assistant:third;");
 }
 
 TEST_F(QueueTest, KillByKeyOfNothing) {

@@ -31,6 +31,7 @@ std::string name_of(const Event& event) {
           [](const ToolProgress&) { return std::string("tool_progress"); },
           [](const AskUser&) { return std::string("ask_user"); },
           [](const UserSteered&) { return std::string("user_steered"); },
+          [](const ToolForward&) { return std::string("tool_forward"); },
           [](const End& e) { return "end" + (e.error.empty() ? "" : "(" + e.error + ")"); },
       },
       event);
@@ -185,17 +186,17 @@ TEST_F(RuntimeTest, KillEndsTheRunAndKeepsWhatWasSaid) {
   EXPECT_EQ(stored(), "user:hi;assistant:so far;user:again;assistant:fine;");
 }
 
-TEST_F(RuntimeTest, KillAlsoEndsWhatWaits) {
+TEST_F(RuntimeTest, KillOfAllKeepsWhatWaitsUnanswered) {
   configure(R"({"replies":[{"text":"a","hang":true}]})");
   const auto first = submit("one");
   const auto second = submit("two");
   test::run_ready(io);
-  ASSERT_TRUE(runtime.kill("", ""));
+  ASSERT_TRUE(runtime.kill("", "", std::nullopt, true));
   test::run(io, read_all(first));
   const auto seen = test::run(io, read_all(second));
   ASSERT_TRUE(seen.error);
   EXPECT_EQ(seen.error->code, Errc::cancelled);
-  EXPECT_EQ(stored(), "user:one;assistant:a;");
+  EXPECT_EQ(stored(), "user:one;assistant:a;user:two;");
 }
 
 TEST_F(RuntimeTest, KillOfAnUnknownConversationIsNotFound) {

@@ -245,6 +245,12 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "publish_event",
                                        "list_tasks",
                                        "cancel_task",
+                                       "reply_to_tool",
+                                       "reconnect_mcp",
+                                       "get_skill",
+                                       "find_sessions",
+                                       "cancel_stream",
+                                       "create_session",
                                        "backup"};
   const std::set<std::string> gone = {"install_plugin", "uninstall_plugin", "list_plugins",
                                       "search_plugins", "start_service",    "stop_service",

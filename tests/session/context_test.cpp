@@ -81,7 +81,26 @@ TEST(Context, WhatAGuestSaidIsTaggedOnceAndItsThoughtsAreItsOwn) {
   }
   EXPECT_EQ(given,
             "one|host|<from agent=\"critic\">\nno\n</from>|"
-            "<from agent=\"a&lt;b\">\nyes\n</from>|");
+            "<from agent=\"a&lt;b\">\nyes\n</from>|"
+            "<from agent=\"critic\">\ncut\n\n[This answer was interrupted here.]\n</from>|");
+}
+
+TEST(Context, OfACancelledReplyTheModelIsToldWhatWasSeen) {
+  const auto given = [](AssistantMessage reply) {
+    reply.stop_reason = StopReason::aborted;
+    const auto message = for_model(std::make_shared<const Message>(std::move(reply)));
+    return message ? text_of(*message) : std::string("nothing");
+  };
+  AssistantMessage half;
+  half.content.push_back(ThinkingBlock{"hm"});
+  half.content.push_back(TextBlock{"The first half"});
+  half.content.push_back(ToolCallBlock{"c", "bash", {}});
+  EXPECT_EQ(given(half), "The first half\n\n[This answer was interrupted here.]");
+  half.hidden = true;
+  EXPECT_EQ(given(half), "nothing") << "nobody saw it";
+  AssistantMessage thought;
+  thought.content.push_back(ThinkingBlock{"hm"});
+  EXPECT_EQ(given(thought), "nothing");
 }
 
 TEST(Context, AnEditedReplyOfAGuestIsStillTheGuests) {

@@ -160,7 +160,7 @@ TEST(Reader, UnknownTypesAndFieldsAreKeptAndCarryTheBranch) {
   EXPECT_EQ(entry_line(transcript.entries()[1]), odd + "\n");
 }
 
-TEST(Reader, FailedAndAbortedRepliesAreNotPartOfTheContext) {
+TEST(Reader, OfFailedRepliesNothingAndOfCancelledOnesWhatWasSeenIsPartOfTheContext) {
   const auto reply = [](const char* id, const char* parent, const char* reason) {
     return fmt::format(
         R"({{"type":"message","id":"{}","parentId":"{}","timestamp":"2026-01-02T03:04:06.000Z",)"
@@ -171,7 +171,7 @@ TEST(Reader, FailedAndAbortedRepliesAreNotPartOfTheContext) {
   const Transcript transcript(read_transcript(kHeader + line("a", "", "one") +
                                               reply("b", "a", "aborted") +
                                               reply("c", "b", "error") + reply("d", "c", "stop")));
-  EXPECT_EQ(words(transcript), "one stop ");
+  EXPECT_EQ(words(transcript), "one aborted\n\n[This answer was interrupted here.] stop ");
 }
 
 TEST(Reader, FeedingInPiecesGivesTheSameAsWhole) {

@@ -95,21 +95,39 @@ void ChatDecoder::take_content(const json::value& content, const DeltaSink& sink
 }
 
 std::int64_t ChatDecoder::place(std::optional<std::int64_t> index, std::string_view id) {
-  // From the newest: a server that repeats an index means the call it opened last.
-  for (std::size_t i = calls_.size(); i-- > 0;) {
-    auto& call = calls_[i];
-    if (index && call.index >= 0 && call.index != *index) continue;
+  // The newest that it may be: a server that repeats an index means the call it opened last.
+  std::optional<std::size_t> found;
+  if (index) {
+    found = without_index_;
+    if (const auto same = by_index_.find(*index); same != by_index_.end())
+      found = std::max(found.value_or(0), same->second);
     // An id of its own makes it another call, whatever the index says.
-    if (!id.empty() && !call.id.empty() && call.id != id) {
-      if (index) break;
-      continue;
-    }
-    if (!index && id.empty() && i + 1 != calls_.size()) continue;
-    if (call.id.empty()) call.id = id;
-    return static_cast<std::int64_t>(i);
+    if (found && !id.empty() && !calls_[*found].id.empty() && calls_[*found].id != id)
+      found = std::nullopt;
+  } else if (!id.empty()) {
+    if (!without_id_.empty()) found = *without_id_.rbegin();
+    if (const auto same = by_id_.find(id); same != by_id_.end())
+      found = std::max(found.value_or(0), same->second);
+  } else if (!calls_.empty()) {
+    found = calls_.size() - 1;
   }
-  calls_.push_back(Call{index.value_or(-1), std::string(id)});
-  return static_cast<std::int64_t>(calls_.size()) - 1;
+  if (!found) {
+    found = calls_.size();
+    calls_.push_back(Call{index.value_or(-1), {}});
+    without_id_.insert(*found);
+    if (index && *index >= 0) {
+      by_index_[*index] = *found;
+    } else {
+      without_index_ = found;
+    }
+  }
+  if (auto& call = calls_[*found]; call.id.empty() && !id.empty()) {
+    call.id = id;
+    without_id_.erase(*found);
+    auto& newest = by_id_[call.id];
+    newest = std::max(newest, *found);
+  }
+  return static_cast<std::int64_t>(*found);
 }
 
 void ChatDecoder::take_call(const json::object& call, const DeltaSink& sink) {
@@ -119,7 +137,7 @@ void ChatDecoder::take_call(const json::object& call, const DeltaSink& sink) {
   const auto number = place(json::find_int(call, "index"), id);
   const auto name = function ? json::find_string(*function, "name").value_or("") : "";
   if (calls_.size() > before && id.empty()) {
-    builder_.add_call(number, made_up_call_id(request_, calls_.size()), name, sink);
+    builder_.add_call(number, ids_.next(calls_.size()), name, sink);
   } else {
     builder_.add_call(number, id, name, sink);
   }

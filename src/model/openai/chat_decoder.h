@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,11 @@ class ChatDecoder final : public EventDecoder {
 
   bool finished_ = false;  // a finish_reason came
   std::vector<Call> calls_;
+  // The newest of each kind, by its place in calls_: thousands of calls are found as fast as one.
+  std::map<std::int64_t, std::size_t> by_index_;
+  std::optional<std::size_t> without_index_;
+  std::map<std::string, std::size_t, std::less<>> by_id_;
+  std::set<std::size_t> without_id_;
   // A new block begins where text and thinking change places.
   enum class Said : std::uint8_t { nothing, text, thinking };
   Said last_ = Said::nothing;

@@ -98,14 +98,16 @@ std::vector<ModelFacts> models_from(std::string_view body) {
   return out;
 }
 
-std::string made_up_call_id(const Request& request, std::size_t number) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  const auto mix = [&](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  };
-  mix(std::to_string(request.messages.size()));
-  if (!request.messages.empty()) mix(session::text_of(*request.messages.back()));
-  return fmt::format("call_{:016x}_{}", hash, number);
+std::string MadeUpIds::next(std::size_t number) {
+  if (!mark_) {
+    auto& hash = mark_.emplace(14695981039346656037ULL);
+    const auto mix = [&](std::string_view text) {
+      for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    };
+    mix(std::to_string(request_.messages.size()));
+    if (!request_.messages.empty()) mix(session::text_of(*request_.messages.back()));
+  }
+  return fmt::format("call_{:016x}_{}", *mark_, number);
 }
 
 session::Usage estimated_usage(const Request& request, const std::vector<session::Block>& content) {

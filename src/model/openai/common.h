@@ -19,8 +19,16 @@ HttpRequest get_json(const std::string& url, const Headers& headers);
 std::vector<ModelFacts> models_from(std::string_view body);
 
 // For backends that give no ids: different in every step of a conversation, the same for the same
-// request.
-std::string made_up_call_id(const Request& request, std::size_t number);
+// request, which outlives them.
+class MadeUpIds {
+ public:
+  explicit MadeUpIds(const Request& request) : request_(request) {}
+  std::string next(std::size_t number);
+
+ private:
+  const Request& request_;
+  std::optional<std::uint64_t> mark_;  // of the request, which may be long
+};
 
 // Tokens where the backend reports none.
 session::Usage estimated_usage(const Request& request, const std::vector<session::Block>& content);

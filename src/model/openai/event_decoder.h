@@ -6,6 +6,7 @@
 
 #include "http/sse.h"
 #include "model/codec.h"
+#include "model/openai/common.h"
 #include "model/reply_builder.h"
 
 namespace reef::model::openai {
@@ -13,7 +14,7 @@ namespace reef::model::openai {
 class EventDecoder : public Decoder {
  public:
   EventDecoder(const Request& request, ToolNames names)
-      : request_(request), builder_(std::move(names)) {}
+      : request_(request), ids_(request), builder_(std::move(names)) {}
 
   std::optional<Failure> take(std::string_view bytes, const DeltaSink& sink) override;
   bool done() const override { return done_; }
@@ -28,6 +29,7 @@ class EventDecoder : public Decoder {
   virtual bool complete() const = 0;
 
   const Request& request_;
+  MadeUpIds ids_;
   ReplyBuilder builder_;
   session::StopReason reason_ = session::StopReason::stop;
   bool has_usage_ = false;

@@ -85,7 +85,7 @@ void ResponsesDecoder::open_item(std::int64_t number, const json::object& item,
   if (id.empty()) id = json::find_string(item, "id").value_or("");
   const auto name = json::find_string(item, "name").value_or("");
   if (id.empty()) {
-    builder_.add_call(number, made_up_call_id(request_, items_.size()), name, sink);
+    builder_.add_call(number, ids_.next(items_.size()), name, sink);
   } else {
     builder_.add_call(number, id, name, sink);
   }

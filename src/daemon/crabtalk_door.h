@@ -1,0 +1,43 @@
+// CrabTalk's own address, for its clients that know no other: the socket and the port file under
+// ~/.crabtalk/run. Only on the user's request, and never in the place of a daemon that lives there:
+// the one thing that is written outside of the home. Loop thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <sys/types.h>
+
+#include "base/files.h"
+#include "base/result.h"
+
+namespace reef::daemon {
+
+class CrabtalkDoor {
+ public:
+  CrabtalkDoor(Files& files, const std::string& user_home)
+      : files_(files), folder_(user_home + "/.crabtalk/run") {}
+  ~CrabtalkDoor() { leave(); }
+
+  const std::string& folder() const { return folder_; }
+  std::string socket() const { return folder_ + "/crabtalk.sock"; }
+  std::string port_file() const { return folder_ + "/crabtalk.port"; }
+
+  // Whether the socket's place is free: conflict when somebody listens there, or when it is no
+  // socket.
+  Status check() const;
+  // We listen there now.
+  void took_place();
+  // 0: nobody is to come that way.
+  Status tell_port(std::uint16_t port);
+  // Takes away what is still ours.
+  void leave();
+
+ private:
+  Files& files_;
+  const std::string folder_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;  // of our socket
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace reef::daemon

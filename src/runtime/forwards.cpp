@@ -1,0 +1,99 @@
+#include "runtime/forwards.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "runtime/runtime.h"
+#include "runtime/scope.h"
+
+namespace reef::runtime {
+namespace {
+
+// What a question is put with: ours reaches the same client, and everybody else.
+constexpr std::string_view kAskTool = "ask_user";
+constexpr std::size_t kForwardedBytesMax = 1U << 20;
+constexpr std::size_t kShownArgumentsMax = 2000;
+
+class ClientTools final : public Hook {
+ public:
+  ClientTools(std::shared_ptr<const Toolbox> others, std::shared_ptr<Run> run, Forwards& forwards)
+      : others_(std::move(others)), run_(std::move(run)), forwards_(forwards) {}
+
+  Intent intent(const std::string& tool, const json::object& arguments,
+                const Caller& caller) const override {
+    if (auto known =
+            others_->intent(session::ToolCallBlock{caller.call_id, tool, arguments}, caller))
+      return *std::move(known);
+    Intent out{Intent::Effect::changes, tool, tool, "it is run by the client"};
+    out.shown += " " + utf8::excerpt(json::write(arguments), kShownArgumentsMax);
+    return out;
+  }
+
+  Task<ToolAnswer> call(std::string tool, json::object arguments, Caller caller) override {
+    auto text = json::write(arguments);
+    if (text.size() > kForwardedBytesMax)
+      co_return ToolAnswer{fmt::format("the arguments have more than {} bytes", kForwardedBytesMax),
+                           true};
+    run_->events().push(
+        ToolForward{caller.call_id, std::move(tool), std::move(text), run_->number()});
+    co_return co_await forwards_.wait(run_->number(), caller.call_id);
+  }
+
+ private:
+  std::shared_ptr<const Toolbox> others_;
+  std::shared_ptr<Run> run_;
+  Forwards& forwards_;
+};
+
+}  // namespace
+
+Task<ToolAnswer> Forwards::wait(std::uint64_t conversation, std::string call_id) {
+  const Name name{conversation, std::move(call_id)};
+  const auto [place, fresh] = waiting_.try_emplace(name);
+  if (!fresh) co_return ToolAnswer{"two calls of one step have the same id", true};
+  struct Leave {
+    Forwards& all;
+    const Name& name;
+    ~Leave() { all.waiting_.erase(name); }
+  } const leave{*this, name};
+  while (!place->second) co_await changed_.wait();
+  co_return *std::move(place->second);
+}
+
+Status Forwards::answer(std::uint64_t conversation, const std::string& call_id,
+                        std::string_view output, bool is_error) {
+  const auto found = waiting_.find({conversation, call_id});
+  if (found == waiting_.end() || found->second)
+    return Error(Errc::not_found, fmt::format("no tool call '{}' waits in conversation {}",
+                                              utf8::excerpt(call_id), conversation));
+  auto text = utf8::sanitize(utf8::prefix(output, kOutputBytesMax));
+  if (output.size() > kOutputBytesMax)
+    text += fmt::format("\n[cut here: the output has {} bytes]", output.size());
+  found->second = ToolAnswer{std::move(text), is_error};
+  changed_.notify_all();
+  return Ok{};
+}
+
+void Forwards::give_up(std::uint64_t conversation) {
+  for (auto it = waiting_.lower_bound({conversation, ""});
+       it != waiting_.end() && it->first.first == conversation; ++it)
+    if (!it->second) it->second = ToolAnswer{"the client that runs this tool has left", true};
+  changed_.notify_all();
+}
+
+std::shared_ptr<const Toolbox> with_client_tools(std::shared_ptr<const Toolbox> toolbox,
+                                                 const Agent& agent, std::vector<model::Tool> tools,
+                                                 std::shared_ptr<Run> run, Forwards& forwards) {
+  std::erase_if(tools, [&](const model::Tool& tool) {
+    return !may_call(agent, tool.name) || (tool.name == kAskTool && toolbox->has(kAskTool));
+  });
+  if (tools.empty()) return toolbox;
+  auto out = std::make_shared<Toolbox>(*toolbox);
+  out->add(std::make_shared<ClientTools>(std::move(toolbox), std::move(run), forwards),
+           std::move(tools));
+  return out;
+}
+
+}  // namespace reef::runtime

@@ -1,0 +1,318 @@
+// How CrabTalk's generations differ from each other, and what is done about it: requests are put
+// into one form before anybody sees them, and what only one generation asks for is answered here.
+// docs/protocol.md lists the generations.
+
+#include <cctype>
+#include <sys/stat.h>
+
+#include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/unknown_field_set.h>
+
+#include "base/utf8.h"
+#include "runtime/permission.h"
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using protocol::ServerMessage;
+using runtime::kHandlePrefix;
+
+constexpr std::size_t kHandleBytesMax = 300;
+
+bool is_plain(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+}
+
+// Any opaque string is a handle; a key may not hold all of them, so they are written as in URLs.
+Result<std::string> key_of_handle(std::string_view handle) {
+  if (handle.size() > kHandleBytesMax)
+    return Error(Errc::invalid, fmt::format("a session_handle has at most {} bytes, this one {}",
+                                            kHandleBytesMax, handle.size()));
+  std::string key(kHandlePrefix);
+  for (const char c : handle) {
+    if (is_plain(c)) {
+      key += c;
+    } else {
+      key += fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    }
+  }
+  return key;
+}
+
+std::string handle_in(std::string_view key) {
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'A' + 10; };
+  std::string out;
+  for (std::size_t i = kHandlePrefix.size(); i < key.size(); ++i) {
+    if (key[i] == '%' && i + 2 < key.size()) {
+      out += static_cast<char>(digit(key[i + 1]) * 16 + digit(key[i + 2]));
+      i += 2;
+    } else {
+      out += key[i];
+    }
+  }
+  return out;
+}
+
+// The conversation a handle names: one that was begun with it, or any other by its session's id.
+struct Place {
+  std::string key;
+  const session::Row* row = nullptr;  // none: it was never seen
+};
+Result<Place> place_of(const Node& node, std::string_view handle) {
+  Place out;
+  REEF_TRY(out.key, key_of_handle(handle));
+  REEF_TRY(const auto key, session::Key::parse(out.key));
+  if (const auto id = node.sessions.current(key)) {
+    out.row = node.sessions.find(*id);
+    return out;
+  }
+  const auto id = session::SessionId::parse(handle);
+  const auto* row = id ? node.sessions.find(*id) : nullptr;
+  if (!row) return out;
+  const auto bound = session::Key::parse(row->key());
+  if (!bound || node.sessions.current(*bound) != row->id)
+    return Error(Errc::conflict, fmt::format("session {} is not the current one of its "
+                                             "conversation; resume it first",
+                                             row->id.text()));
+  out.key = bound->text();
+  out.row = row;
+  return out;
+}
+
+// A name stays, an id and the alias become names, what names nobody stays for the error.
+std::string canonical(const Node& node, const std::string& agent) {
+  const auto& setup = node.runtime.setup();
+  if (agent.empty() || setup.agents.contains(agent)) return agent;
+  const auto found = setup.find(agent);
+  return found ? found->name : agent;
+}
+
+void name_agents(const Node& node, google::protobuf::Message& request) {
+  const auto* reflection = request.GetReflection();
+  const auto* type = request.GetDescriptor();
+  for (const auto* word : {"agent", "target_agent", "guest"}) {
+    const auto* field = type->FindFieldByName(word);
+    if (!field || field->type() != FieldDescriptor::TYPE_STRING || field->is_repeated()) continue;
+    const auto given = reflection->GetString(request, field);
+    const auto name = canonical(node, given);
+    if (name != given) reflection->SetString(&request, field, name);
+  }
+}
+
+template <class Request>
+Status place_turn(const Node& node, Request& request) {
+  if (request.session_handle().empty() || request.has_key()) return Ok{};
+  if constexpr (requires { request.ephemeral(); })
+    if (request.ephemeral()) return Ok{};
+  REEF_TRY(const auto place, place_of(node, request.session_handle()));
+  request.set_key(place.key);
+  if (place.row) {
+    // Who it belongs to was said the first time.
+    request.set_agent(canonical(node, std::string(place.row->agent())));
+    request.set_sender(std::string(place.row->sender()));
+  } else if (request.sender().empty()) {
+    request.set_sender(std::string(runtime::kDefaultSender));
+  }
+  return Ok{};
+}
+
+template <class Request>
+Status place_request(const Node& node, Request& request) {
+  if (request.session_handle().empty() || request.has_key()) return Ok{};
+  REEF_TRY(const auto place, place_of(node, request.session_handle()));
+  request.set_key(place.key);
+  if (place.row) request.set_agent(canonical(node, std::string(place.row->agent())));
+  return Ok{};
+}
+
+// A path of a list may be a handle.
+template <class Request>
+void place_path(const Node& node, Request& request) {
+  const auto id = session::SessionId::parse(request.file_path());
+  if (request.file_path().empty() || (id && node.sessions.find(*id))) return;
+  const auto place = place_of(node, request.file_path());
+  if (place && place->row) request.set_file_path(place->row->id.text());
+}
+
+Task<ServerMessage> create(Node& node, session::Sessions::New request) {
+  const auto made = co_await node.sessions.create(std::move(request));
+  co_return made ? protocol::make_pong() : protocol::make_error(made.error());
+}
+
+Result<session::Sessions::New> session_from(const Node& node,
+                                            const protocol::CreateSession& request) {
+  if (request.session_handle().empty())
+    return Error(Errc::invalid, "session_handle: a new session needs one");
+  REEF_TRY(const auto place, place_of(node, request.session_handle()));
+  if (place.row)
+    return Error(Errc::conflict, fmt::format("session '{}' exists already",
+                                             utf8::excerpt(request.session_handle())));
+  if (struct ::stat info = {};
+      !request.root().empty() &&
+      (!request.root().starts_with('/') || ::stat(request.root().c_str(), &info) != 0 ||
+       !S_ISDIR(info.st_mode)))
+    return Error(Errc::invalid,
+                 fmt::format("root: '{}' is no folder", utf8::excerpt(request.root())));
+  REEF_TRY(auto address, node.runtime.resolve(request.agent(), request.sender(), place.key));
+  auto sender = request.sender().empty() ? std::string(runtime::kDefaultSender) : address.sender;
+  return session::Sessions::New{
+      address.key, address.agent.name, std::move(sender), request.root(), {}};
+}
+
+Task<ServerMessage> find(Node& node, recall::Ask ask) {
+  auto found = co_await node.recall.search(std::move(ask));
+  if (!found) co_return protocol::make_error(found.error());
+  ServerMessage message;
+  auto& out = *message.mutable_session_hits();
+  for (auto& hit : found->hits) {
+    const auto* row = node.sessions.find(hit.session);
+    if (!row) continue;
+    auto& one = *out.add_hits();
+    one.set_session_handle(handle_of(*row));
+    one.set_score(hit.score);
+    one.set_title(std::string(row->name()));
+    one.set_sender(std::string(row->sender()));
+    one.set_created_at(format_iso(row->created));
+    one.set_updated_at(format_iso(row->updated));
+    one.set_agent_id(agent_id(node, row->agent()));
+    one.set_agent_name(std::string(row->agent()));
+    for (std::size_t i = 0; i < hit.items.size(); ++i) {
+      auto& item = hit.items[i];
+      if (i == hit.hit) one.set_msg_idx(item.index);
+      auto& line = *one.add_window();
+      line.set_role(std::string(name_of(item.role)));
+      line.set_msg_idx(item.index);
+      line.set_snippet(std::move(item.snippet));
+      line.set_truncated(item.truncated);
+      line.set_tool_name(std::move(item.tool));
+    }
+  }
+  co_return message;
+}
+
+Task<ServerMessage> body_of(Node& node, std::string name) {
+  const auto opened = co_await node.skills->open(name, {});
+  if (!opened) co_return protocol::make_error(opened.error());
+  ServerMessage message;
+  message.mutable_skill_body()->set_name(opened->found.skill.name);
+  message.mutable_skill_body()->set_body(opened->found.skill.body);
+  co_return message;
+}
+
+}  // namespace
+
+std::string handle_of(const session::Row& row) {
+  return row.key().starts_with(kHandlePrefix) ? utf8::sanitize(handle_in(row.key()))
+                                              : row.id.text();
+}
+
+std::string agent_id(const Node& node, std::string_view name) {
+  const auto found = node.runtime.setup().agents.find(name);
+  return found == node.runtime.setup().agents.end() ? std::string() : found->second.id;
+}
+
+Status translate(const Node& node, const protocol::Peer& peer, protocol::ClientMessage& message) {
+  using M = protocol::ClientMessage;
+  const auto* field = message.GetDescriptor()->FindFieldByNumber(message.msg_case());
+  if (field && field->message_type())
+    name_agents(node, *message.GetReflection()->MutableMessage(&message, field));
+  switch (message.msg_case()) {
+    case M::kSend:
+      return place_turn(node, *message.mutable_send());
+    case M::kStream:
+      return place_turn(node, *message.mutable_stream());
+    case M::kKill:
+      return place_request(node, *message.mutable_kill());
+    case M::kCompact: {
+      auto& request = *message.mutable_compact();
+      if (request.instructions().empty()) request.set_instructions(request.prompt());
+      return place_request(node, request);
+    }
+    case M::kCancelStream: {
+      protocol::Kill kill;
+      kill.set_session_handle(message.cancel_stream().session_handle());
+      if (kill.session_handle().empty())
+        return Error(Errc::invalid, "session_handle: which session?");
+      REEF_CHECK(place_request(node, kill));
+      *message.mutable_kill() = std::move(kill);
+      return Ok{};
+    }
+    case M::kGetConversationHistory:
+      place_path(node, *message.mutable_get_conversation_history());
+      return Ok{};
+    case M::kDeleteConversation:
+      place_path(node, *message.mutable_delete_conversation());
+      return Ok{};
+    case M::kCreateAgent: {
+      auto& request = *message.mutable_create_agent();
+      // 0.0.24 has no prompt beside the description, which is what its model is told.
+      if (!peer.legacy || !request.prompt().empty()) return Ok{};
+      const auto config = json::parse(request.config());
+      const auto* fields = config ? config->if_object() : nullptr;
+      if (fields && !fields->contains("prompt") && !fields->contains("system_prompt"))
+        request.set_prompt(std::string(json::find_string(*fields, "description").value_or("")));
+      return Ok{};
+    }
+    case M::kUpdateAgent: {
+      auto& request = *message.mutable_update_agent();
+      // A name nobody has makes an agent; an id does not.
+      if (!request.agent().empty() && !node.runtime.setup().agents.contains(request.agent()))
+        return Error(Errc::not_found,
+                     fmt::format("agent '{}' not found", utf8::excerpt(request.agent())));
+      request.set_name(canonical(node, request.agent().empty() ? request.name() : request.agent()));
+      return Ok{};
+    }
+    case M::kDeleteAgent: {
+      auto& request = *message.mutable_delete_agent();
+      request.set_name(canonical(node, request.agent().empty() ? request.name() : request.agent()));
+      return Ok{};
+    }
+    case M::kRenameAgent: {
+      auto& request = *message.mutable_rename_agent();
+      request.set_old_name(
+          canonical(node, request.agent().empty() ? request.old_name() : request.agent()));
+      return Ok{};
+    }
+    default:
+      return Ok{};
+  }
+}
+
+protocol::Answer answer_create_session(Node& node, const protocol::CreateSession& request) {
+  auto wanted = session_from(node, request);
+  if (!wanted) return protocol::answer_with(wanted.error());
+  return protocol::answer_with(create(node, *std::move(wanted)));
+}
+
+protocol::Answer answer_find_sessions(Node& node, const protocol::FindSessions& request) {
+  recall::Ask ask;
+  ask.query = request.query();
+  if (request.has_limit() && request.limit() > 0) ask.limit = request.limit();
+  if (request.has_context_before()) ask.before = request.context_before();
+  if (request.has_context_after()) ask.after = request.context_after();
+  ask.filter = [defined = node.definitions.known()](const std::string& text) {
+    return organise::row_test(text, defined, SystemClock().now());
+  };
+  if (!request.agent().empty() || !request.sender().empty())
+    ask.allowed = [agent = request.agent(), sender = request.sender()](const session::Row& row) {
+      return (agent.empty() || row.agent() == agent) && (sender.empty() || row.sender() == sender);
+    };
+  return protocol::answer_with(find(node, std::move(ask)));
+}
+
+protocol::Answer answer_get_skill(Node& node, const protocol::GetSkill& request) {
+  if (request.name().empty()) return protocol::answer_with(Error(Errc::invalid, "which skill?"));
+  return protocol::answer_with(body_of(node, request.name()));
+}
+
+protocol::Answer answer_unknown(const protocol::ClientMessage& message) {
+  const auto& unknown = message.GetReflection()->GetUnknownFields(message);
+  if (unknown.empty()) return protocol::answer_with(Error(Errc::invalid, "empty client message"));
+  return protocol::answer_with(
+      Error(Errc::invalid, fmt::format("unknown operation {}", unknown.field(0).number())));
+}
+
+}  // namespace reef::server

@@ -1,0 +1,72 @@
+// What unfinished frames of all connections hold together. Each may be as large as a frame is; when
+// they are too much in sum, all but the oldest wait, unread, so that one after the other comes to
+// its end. Small frames always come through. Loop thread only.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+
+#include "base/notify.h"
+
+namespace reef::transport {
+
+class FrameBudget {
+ public:
+  // Frames of so many bytes are nobody's concern.
+  static constexpr std::size_t kSmall = 4096;
+  static constexpr std::size_t kBytesMax = 64U << 20;
+
+  explicit FrameBudget(Executor loop, std::size_t bytes_max = kBytesMax)
+      : bytes_max_(bytes_max), changed_(std::move(loop)) {}
+
+  // The share of one connection.
+  class Share {
+   public:
+    explicit Share(std::shared_ptr<FrameBudget> budget) : budget_(std::move(budget)) {}
+    ~Share() { hold(0); }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+    // So much of an unfinished frame is held now.
+    void hold(std::size_t bytes);
+    bool holds() const { return bytes_ > 0; }
+    // Whether it may read more than a small frame now.
+    bool may_grow() const {
+      return !budget_ || budget_->bytes_ < budget_->bytes_max_ ||
+             (bytes_ > 0 && budget_->holders_.front() == this);
+    }
+    // Returns when that may have changed.
+    Task<void> wait() { return budget_->changed_.wait(); }
+    // For who waits and has to be told something else.
+    void nudge() {
+      if (budget_) budget_->changed_.notify_all();
+    }
+
+   private:
+    std::shared_ptr<FrameBudget> budget_;  // none: no limit
+    std::size_t bytes_ = 0;
+    std::list<const Share*>::iterator place_;
+  };
+
+ private:
+  const std::size_t bytes_max_;
+  std::size_t bytes_ = 0;
+  std::list<const Share*> holders_;  // the oldest first
+  Notify changed_;
+};
+
+inline void FrameBudget::Share::hold(std::size_t bytes) {
+  if (!budget_) return;
+  if (bytes <= kSmall) bytes = 0;
+  if (bytes == bytes_) return;
+  if (bytes_ == 0) place_ = budget_->holders_.insert(budget_->holders_.end(), this);
+  budget_->bytes_ += bytes;
+  budget_->bytes_ -= bytes_;
+  const bool less = bytes < bytes_;
+  bytes_ = bytes;
+  if (bytes_ == 0) budget_->holders_.erase(place_);
+  if (less) budget_->changed_.notify_all();
+}
+
+}  // namespace reef::transport

@@ -1,0 +1,70 @@
+"""A backend that speaks Chat Completions, told by a test what to say; what it was asked is kept."""
+
+import json
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+def piece(delta, reason=None):
+    return {"id": "c", "object": "chat.completion.chunk", "model": "big",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+
+
+class FakeModel:
+    """`answers`: one for each request, the last one again and again: a list of deltas; "hang" among them waits
+    until the client leaves."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), []
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                data = b'{"data": [{"id": "big"}]}'
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def do_POST(self):
+                fake.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                answer = fake.answers[min(len(fake.asked), len(fake.answers)) - 1]
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+
+                def say(text):
+                    data = f"data: {text}\n\n".encode()
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+                for delta in answer:
+                    if delta == "hang":
+                        while self.connection.recv(1, socket.MSG_PEEK):
+                            time.sleep(0.001)
+                        self.close_connection = True
+                        return
+                    say(json.dumps(piece(delta)))
+                say(json.dumps(piece({}, "stop")))
+                say("[DONE]")
+                self.wfile.write(b"0\r\n\r\n")
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def config(self):
+        return (f'[providers.fake]\nkind = "openai"\nbase_url = "http://127.0.0.1:{self.server.server_port}/v1"\n'
+                'key = "k"\nmodels = ["big"]\n')
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()

@@ -1,0 +1,427 @@
+"""CrabTalk's own clients of three generations: read strictly, as their decoders do, which fail a whole stream on an
+event they do not know."""
+
+import json
+import os
+import socket
+import time
+import unittest
+
+from reefbox import *
+
+REPLY_TO_TOOL, RECONNECT_MCP, GET_SKILL, FIND_SESSIONS, CANCEL_STREAM, CREATE_SESSION = range(53, 59)
+LIST_AGENTS, GET_AGENT, CREATE_AGENT, UPDATE_AGENT, DELETE_AGENT, RENAME_AGENT = 15, 16, 17, 18, 19, 51
+AGENT_INFO, AGENT_LIST, SKILL_BODY, SESSION_HITS, MCP_INFO = 11, 12, 31, 32, 29
+
+S, N, M = "text", "number", "message"
+EVENT_BODIES = {
+    1: {1: S}, 2: {1: S}, 3: {1: S}, 4: {1: M}, 5: {1: S, 2: S, 3: N, 4: N}, 6: {}, 7: {1: S, 2: S, 4: S, 5: M},
+    8: {1: M}, 9: {1: S}, 10: {1: S}, 11: {1: S}, 12: {1: S}, 13: {1: S}, 14: {1: M}, 15: {1: S, 2: S, 3: S, 4: N}}
+UP_TO_PLUGINS = set(range(1, 8)) | set(range(10, 17)) | set(range(19, 27)) | {29, 30, 100}
+WITHOUT_PLUGINS = UP_TO_PLUGINS - {13, 14, 16, 23}
+GENERATIONS = {  # answers, events
+    "0.0.21": (UP_TO_PLUGINS, set(range(1, 15))),
+    "0.0.22": (WITHOUT_PLUGINS, set(range(1, 16))),
+    "0.0.23": (WITHOUT_PLUGINS, set(range(1, 16))),
+    "0.0.24": (WITHOUT_PLUGINS | {31, 32}, set(range(1, 8)) | set(range(10, 15))),
+}
+
+
+class Strict(Connection):
+    """A client of one generation: no Hello, no request_id, and nothing unknown."""
+
+    generation = "0.0.21"
+
+    @classmethod
+    def of(cls, home, generation, path=None):
+        link = cls.unix(path or home.file("run/reefd.sock"))
+        link.generation = generation
+        return link
+
+    def recv(self):
+        payload = self.recv_payload()
+        if payload is None:
+            return None
+        answers, events = GENERATIONS[self.generation]
+        known = [n for n in Message(payload).fields if n in answers]
+        if len(known) != 1:
+            raise AssertionError(f"{self.generation}: empty server message: {list(Message(payload).fields)}")
+        reply = Reply(payload)
+        if reply.tag == STREAM_EVENT:
+            known = [n for n in reply.body.fields if n in events]
+            if len(known) != 1:
+                raise AssertionError(f"{self.generation}: empty stream event: {list(reply.body.fields)}")
+            for number, values in reply.detail.fields.items():
+                kind = EVENT_BODIES[known[0]].get(number)
+                for value in values:
+                    if kind and (kind == N) != isinstance(value, int):
+                        raise AssertionError(f"{self.generation}: event {known[0]}, field {number}: not a {kind}")
+                    if kind == S:
+                        value.decode()
+        return reply
+
+
+EVENTS[15] = "tool_call_forward"
+ASK = {"questions": [{"question": "Which colour?", "header": "Colour", "options": [{"label": "red"}, {"label": "blue"}]}]}
+BUSY = {"calls": [{"name": "bash", "arguments": {"command": "echo one; echo two; sleep 0.2; echo three"}}]}
+ALLOWED = {"agents/scripted.toml": 'model = "s/x"\npermission_mode = "allow-all"\n'}
+HANG = {"text": "so far", "hang": True}
+
+
+def tool(name, description="of the client"):
+    return message({1: name, 2: description, 3: '{"type": "object", "properties": {"command": {"type": "string"}}}'})
+
+
+def stream_of(content, agent="scripted", tools=(), **more):
+    body = message({1: agent, 2: content} | {int(k[1:]): v for k, v in more.items()})
+    return request(STREAM, body + b"".join(field(8, one) for one in tools))
+
+
+class Case(unittest.TestCase):
+    def home(self, *replies, **options):
+        home = Home(script=script(*replies), **options)
+        self.addCleanup(home.cleanup)
+        home.start()
+        return home
+
+    def client(self, home, generation):
+        link = Strict.of(home, generation)
+        self.addCleanup(link.close)
+        return link
+
+    def until(self, link, name):
+        seen = [link.recv()]
+        while seen[-1].event != name:
+            self.assertEqual(seen[-1].tag, STREAM_EVENT, seen)
+            self.assertNotEqual(seen[-1].event, "end", seen)
+            seen.append(link.recv())
+        return seen
+
+    def said(self, home):
+        return [t for e in read_lines(home.transcript()) if e.get("type") == "message"
+                for t in [e["message"]["role"]]]
+
+
+class Events(Case):
+    def test_nothing_unknown_reaches_a_client_that_has_not_asked(self):
+        home = self.home(BUSY, {"text": "done"}, files=ALLOWED)
+        for generation, more in (("0.0.21", {}), ("0.0.22", {"tools": [tool("other")]}), ("0.0.24", {"_11": "h"})):
+            with self.subTest(generation):
+                link = self.client(home, generation)
+                link.send(stream_of("go", _4=generation, **more))
+                events = link.events()
+                self.assertEqual(spoken(events), "done")
+                self.assertIn("tool_result", [e.event for e in events])
+
+    def test_who_says_hello_or_a_request_id_gets_all(self):
+        home = self.home(BUSY, {"text": "done"}, files=ALLOWED)
+        with home.connect(hello=False) as link:
+            self.assertIn("tool_progress", [e.event for e in link.stream(turn("scripted", "go", "a"), request_id=1)])
+            self.assertIn("tool_progress", [e.event for e in link.stream(turn("scripted", "go", "b"))], "it knows us")
+        with home.connect() as link:
+            self.assertIn("tool_progress", [e.event for e in link.stream(turn("scripted", "go", "c"))])
+
+    def test_an_unknown_operation_is_named(self):
+        home = self.home({"text": "x"})
+        for tag in (60, 99, 199, 4000):
+            reply = self.client(home, "0.0.24").call(tag)
+            self.assertEqual((reply.code, reply.text), (400, f"unknown operation {tag}"))
+        link = self.client(home, "0.0.24")
+        link.send(b"")
+        self.assertEqual(link.recv().text, "empty client message")
+
+
+class Leaving(Case):
+    def test_a_client_that_leaves_cancels_its_turn(self):
+        home = self.home(HANG, {"text": "next"})
+        link = self.client(home, "0.0.21")
+        link.send(stream_of("go"))
+        self.until(link, "chunk")
+        link.close()
+        wait_for(lambda: home.ask(GET_STATS).body.int(2) == 0, "the turn's end")
+        self.assertEqual([e["message"]["stopReason"] for e in read_lines(home.transcript())
+                          if e.get("type") == "message" and e["message"]["role"] == "assistant"], ["aborted"])
+        self.assertEqual(home.say("again", "scripted").body.str(2), "next")
+
+    def test_not_when_others_read_along_or_it_knows_us(self):
+        home = self.home(HANG)
+        link = self.client(home, "0.0.21")
+        link.send(stream_of("go"))
+        self.until(link, "chunk")
+        other = home.connect()
+        self.addCleanup(other.close)
+        other.send(request(280, {1: "scripted"}, request_id=1))
+        while other.recv().event != "chunk":
+            pass
+        link.close()
+        home.ping()
+        self.assertEqual(home.ask(GET_STATS).body.int(2), 1, "somebody reads it")
+        self.assertEqual(home.reef("kill", "-a", "scripted").code, 0)
+        self.assertEqual(other.events(1)[-1].detail.str(2), "cancelled")
+
+
+class Tools(Case):
+    """0.0.22 and 0.0.23: tools of the client."""
+
+    def forward(self, link, name):
+        got = self.until(link, "tool_call_forward")[-1].detail
+        self.assertEqual(got.str(2), name)
+        return got
+
+    def reply(self, home, forward, output, is_error=False, call=None):
+        with Strict.of(home, "0.0.23") as link:
+            return link.call(REPLY_TO_TOOL, {1: call or forward.str(1), 2: output, 3: is_error, 4: forward.int(4)})
+
+    def test_calls_are_forwarded_and_their_outcome_is_the_result(self):
+        calls = {"calls": [{"name": "bash", "arguments": {"command": "make"}}, {"name": "lens", "arguments": {"at": 1}}]}
+        home = self.home(calls, {"text": "done"}, files=ALLOWED)
+        link = self.client(home, "0.0.23")
+        link.send(stream_of("go", tools=[tool("bash"), tool("lens")]))
+        for _ in range(2):
+            got = self.until(link, "tool_call_forward")[-1].detail
+            self.assertEqual(json.loads(got.str(3)), {"command": "make"} if got.str(2) == "bash" else {"at": 1})
+            self.assertEqual(self.reply(home, got, "no such call", call="x").code, 404)
+            self.assertEqual(self.reply(home, got, f"{got.str(2)} says so", got.str(2) == "lens").tag, PONG)
+        events = link.events()
+        self.assertEqual(spoken(events), "done")
+        results = [(e.detail.str(2), e.detail.int(4)) for e in events if e.event == "tool_result"]
+        self.assertIn(("lens says so", 1), results)
+        entries = [e["message"] for e in read_lines(home.transcript()) if e.get("type") == "message"]
+        self.assertEqual(sorted(e["content"][0]["text"] for e in entries if e["role"] == "toolResult"),
+                         ["bash says so", "lens says so"])
+
+    def test_a_permission_is_asked_through_the_client(self):
+        home = self.home({"calls": [{"name": "bash", "arguments": {"command": "touch /tmp/x"}}]}, {"text": "done"})
+        link = self.client(home, "0.0.22")
+        link.send(stream_of("go", tools=[tool("bash")]))
+        ask = self.forward(link, "ask_user")
+        (question,) = json.loads(ask.str(3))["questions"]
+        self.assertIn("touch /tmp/x", question["question"])
+        self.assertEqual([o["label"] for o in question["options"]][0], "Allow once")
+        self.assertEqual(self.reply(home, ask, "Allow once").tag, PONG)
+        self.assertEqual(self.reply(home, self.forward(link, "bash"), "touched").tag, PONG)
+        self.assertEqual(spoken(link.events()), "done")
+
+    def test_a_question_comes_as_a_forward_and_is_answered_by_one(self):
+        home = self.home({"calls": [{"name": "ask_user", "arguments": ASK}]}, {"text": "done"})
+        link = self.client(home, "0.0.23")
+        link.send(stream_of("go", tools=[tool("bash"), tool("ask_user")]))
+        ask = self.forward(link, "ask_user")
+        self.assertEqual(json.loads(ask.str(3))["questions"][0]["question"], "Which colour?")
+        self.assertEqual(self.reply(home, ask, '{"Colour": "blue"}').tag, PONG)
+        events = link.events()
+        self.assertEqual([e.detail.str(2) for e in events if e.event == "tool_result"], ["blue"])
+
+    def test_a_tool_outside_the_agents_scope_is_not_offered(self):
+        home = self.home({"calls": [{"name": "bash", "arguments": {"command": "id"}}]}, {"text": "done"},
+                         files={"agents/scripted.toml": 'model = "s/x"\ntools = ["recall"]\n'})
+        link = self.client(home, "0.0.23")
+        link.send(stream_of("go", tools=[tool("bash")]))
+        results = [e.detail for e in link.events() if e.event == "tool_result"]
+        self.assertEqual([(r.str(2), r.int(4)) for r in results], [("tool not available: bash", 1)])
+
+    def test_the_first_generation_gets_questions_as_ever(self):
+        home = self.home({"calls": [{"name": "ask_user", "arguments": ASK}]}, {"text": "done"})
+        link = self.client(home, "0.0.21")
+        link.send(stream_of("go"))
+        self.until(link, "ask_user")
+        with Strict.of(home, "0.0.21") as other:
+            self.assertEqual(other.call(3, {1: "scripted", 2: "user", 3: "red"}).tag, PONG)
+        self.assertEqual(spoken(link.events()), "done")
+
+    def test_an_ephemeral_turn_is_never_stored(self):
+        home = self.home(BUSY, {"text": "done"}, files=ALLOWED)
+        before = home.listing()
+        link = self.client(home, "0.0.23")
+        link.send(stream_of("a secret", _9=True, _10=7))
+        events = link.events()
+        self.assertEqual(spoken(events), "done")
+        self.assertFalse(events[-1].detail.str(2), events[-1].detail)
+        self.assertEqual(home.transcripts(), [])
+        self.assertEqual(home.listing() - before, set())
+        self.assertEqual(home.say("next", "scripted").tag, RESPONSE)
+        self.assertEqual(texts(read_lines(home.transcript()), "user"), ["next"])
+
+
+class Handles(Case):
+    """0.0.24: agents by id, sessions by handle."""
+
+    def agents(self, home):
+        reply = self.client(home, "0.0.24").call(LIST_AGENTS)
+        return {a.str(1): a for a in map(Message, reply.body.fields[1])}
+
+    def test_a_handle_names_one_conversation(self):
+        home = self.home({"text": "first"}, {"text": "second"}, files={"agents/other.toml": 'model = "s/x"\n'})
+        ids = {name: agent.str(12) for name, agent in self.agents(home).items()}
+        link = self.client(home, "0.0.24")
+        odd = "a/b ../ü:1"
+        for handle in ("one", "two", odd):
+            link.send(stream_of("hi", ids["scripted"], _11=handle))
+            self.assertEqual(spoken(link.events()), "first", handle)
+        self.assertEqual(len(home.transcripts()), 3)
+        link.send(stream_of("again", ids["other"], _11=odd, _4="somebody"))
+        events = link.events()
+        self.assertEqual(spoken(events), "second")
+        self.assertEqual(events[0].detail.str(1), "scripted", "who it belongs to was said the first time")
+        reply = link.call(SEND, {1: ids["scripted"], 2: "hi", 9: "two"})
+        self.assertEqual(reply.body.str(2), "second")
+        reply = link.call(6, {3: "keep the numbers", 4: "never seen"})
+        self.assertEqual(reply.code, 404, reply)
+
+    def test_kill_and_cancel_reach_the_handle_and_no_other(self):
+        home = self.home(HANG)
+        links = {}
+        for handle in ("one", "two"):
+            links[handle] = self.client(home, "0.0.24")
+            links[handle].send(stream_of("hi", _11=handle))
+            self.until(links[handle], "chunk")
+        asked = self.client(home, "0.0.24")
+        self.assertEqual(asked.call(CANCEL_STREAM, {3: "never seen"}).code, 404)
+        active = [Message(raw) for raw in asked.call(LIST_ACTIVE).body.fields[1]]
+        self.assertEqual(sorted(a.str(8) for a in active), ["one", "two"])
+        self.assertEqual({a.str(7) for a in active}, {"scripted"})
+        self.assertEqual({a.str(6) for a in active}, {self.agents(home)["scripted"].str(12)})
+        self.assertEqual(asked.call(CANCEL_STREAM, {3: "two"}).tag, PONG)
+        self.assertEqual(links["two"].events()[-1].detail.str(2), "cancelled")
+        self.assertEqual(home.ask(GET_STATS).body.int(2), 1)
+        self.assertEqual(asked.call(KILL, {3: "one"}).tag, PONG)
+        self.assertEqual(links["one"].events()[-1].detail.str(2), "cancelled")
+
+    def test_a_session_is_made_with_its_root_and_found_again(self):
+        home = self.home({"text": "about marmalade"})
+        link = self.client(home, "0.0.24")
+        agent = self.agents(home)["scripted"].str(12)
+        self.assertEqual(link.call(CREATE_SESSION, {1: "made", 2: agent, 4: "/usr"}).tag, PONG)
+        self.assertEqual(link.call(CREATE_SESSION, {1: "made", 2: agent}).code, 409)
+        self.assertEqual(link.call(CREATE_SESSION, {1: "bad", 2: agent, 4: "/nowhere"}).code, 400)
+        link.send(stream_of("hello", agent, _11="made"))
+        self.assertEqual(spoken(link.events()), "about marmalade")
+        self.assertEqual(read_lines(home.transcript())[0]["cwd"], "/usr")
+        hits = wait_for(lambda: link.call(FIND_SESSIONS, {1: "marmalade"}).body.fields.get(1), "the index")
+        hit = Message(hits[0])
+        self.assertEqual((hit.str(1), hit.str(10), hit.str(11)), ("made", agent, "scripted"))
+        self.assertIn("marmalade", "".join(Message(raw).str(3) for raw in hit.fields[9]))
+        self.assertEqual(len(link.call(GET_HISTORY, {1: "made"}).body.fields[1]), 2)
+        self.assertEqual(link.call(FIND_SESSIONS, {1: "marmalade", 5: "nobody"}).body.fields, {})
+
+    def test_agents_keep_their_ids(self):
+        home = self.home({"text": "hi"})
+        link = self.client(home, "0.0.24")
+        made = link.call(CREATE_AGENT, {1: "scout", 2: '{"description": "You look around."}'})
+        self.assertEqual(made.tag, AGENT_INFO, made)
+        id_ = made.body.str(12)
+        self.assertRegex(id_, "^[0-7][0-9A-HJKMNP-TV-Z]{25}$")
+        self.assertEqual(made.body.str(200), "You look around.", "there is no other prompt")
+        self.assertEqual(link.call(UPDATE_AGENT, {4: id_, 2: '{"compact_tool_max_len": 2048}'}).body.int(11), 2048)
+        renamed = link.call(RENAME_AGENT, {3: id_, 2: "ranger"})
+        self.assertEqual((renamed.body.str(1), renamed.body.str(12)), ("ranger", id_))
+        self.assertEqual(link.call(UPDATE_AGENT, {4: "0" * 26, 2: '{"model": "s/x"}'}).code, 404)
+        again = link.call(CREATE_AGENT, {1: "scout", 2: '{"description": "Another."}'})
+        self.assertNotEqual(again.body.str(12), id_)
+        home.stop()
+        home.start()
+        ids = {name: agent.str(12) for name, agent in self.agents(home).items()}
+        self.assertEqual(ids["ranger"], id_)
+        self.assertEqual(len(set(ids.values())), len(ids))
+        link = self.client(home, "0.0.24")
+        self.assertEqual(link.call(DELETE_AGENT, {2: id_}).tag, PONG)
+        self.assertEqual(link.call(GET_AGENT, {1: "ranger"}).code, 404)
+
+    def test_a_question_is_told_in_words(self):
+        home = self.home({"calls": [{"name": "ask_user", "arguments": ASK}]}, {"text": "done"})
+        link = self.client(home, "0.0.24")
+        link.send(stream_of("go", _11="h"))
+        words = self.until(link, "chunk")[-1].detail.str(1)
+        self.assertIn("Which colour?", words)
+        id_ = words.split("reef answer ")[1].split()[0]
+        self.assertEqual(home.reef("answer", id_, "red").code, 0)
+        self.assertEqual(spoken(link.events()), "done")
+
+    def test_skills_and_servers(self):
+        home = self.home({"text": "hi"}, files={
+            "skills/knots/SKILL.md": "---\nname: knots\ndescription: Ties knots.\n---\nOver, under.\n",
+            "agents/served.toml": 'model = "s/x"\n[[mcps]]\nname = "none"\ncommand = "false"\n'})
+        link = self.client(home, "0.0.24")
+        body = link.call(GET_SKILL, {1: "knots"})
+        self.assertEqual((body.tag, body.body.str(1)), (SKILL_BODY, "knots"))
+        self.assertIn("Over, under.", body.body.str(2))
+        self.assertEqual(link.call(GET_SKILL, {1: "none"}).code, 404)
+        (skill,) = [Message(raw) for raw in link.call(23).body.fields[1]]
+        self.assertEqual(skill.str(5), "Ties knots.")
+        self.assertEqual(link.call(RECONNECT_MCP, {1: "other", 2: "served"}).code, 404)
+        self.assertEqual(link.call(RECONNECT_MCP, {1: "none", 2: "served"}).tag, ERROR, "it cannot be had")
+
+
+class Alias(Case):
+    def test_crab_is_the_default_agent_in_every_operation(self):
+        home = self.home({"text": "hi"}, config='default_agent = "scripted"\n')
+        link = self.client(home, "0.0.21")
+        link.send(stream_of("hello", "crab"))
+        self.assertEqual(spoken(link.events()), "hi")
+        self.assertEqual(link.call(GET_AGENT, {1: "crab"}).body.str(1), "scripted")
+        self.assertEqual(link.call(UPDATE_AGENT, {1: "crab", 2: '{"description": "x"}'}).body.str(1), "scripted")
+        self.assertEqual(link.call(13, {1: "crab"}).tag, 10, "ListMcps")
+        added = link.call(45, {1: '{"name": "far", "url": "http://127.0.0.1:9/mcp"}', 2: "crab"})
+        self.assertEqual((added.tag, added.body.str(7)), (MCP_INFO, "scripted"))
+        self.assertEqual(link.call(46, {1: "far", 2: "crab"}).tag, PONG)
+        subscribed = link.call(40, {1: "morning", 2: "crab"})
+        self.assertEqual(subscribed.body.str(3), "scripted")
+        self.assertEqual(len(link.call(LIST_CONVERSATIONS, {1: "crab"}).body.fields[1]), 1)
+        self.assertEqual(link.call(KILL, {1: "crab", 2: "user"}).tag, PONG)
+        self.assertEqual(link.call(DELETE_AGENT, {1: "crab"}).code, 409, "the default agent")
+
+
+class Door(Case):
+    """[crabtalk] listen = true: Reef at CrabTalk's own address."""
+
+    CONFIG = '[crabtalk]\nlisten = true\n[tcp]\nenabled = true\nport = 0\ntrust_loopback = true\n'
+
+    def home_of_user(self, config=CONFIG):
+        home = Home(script=script({"text": "hi"}), config=config)
+        self.addCleanup(home.cleanup)
+        user = os.path.join(home.base, "user")
+        os.makedirs(user)
+        before = os.environ["HOME"] if "HOME" in os.environ else None
+        os.environ["HOME"] = user
+        self.addCleanup(lambda: os.environ.__setitem__("HOME", before) if before else os.environ.pop("HOME"))
+        return home, os.path.join(user, ".crabtalk/run/crabtalk.sock"), os.path.join(user, ".crabtalk/run/crabtalk.port")
+
+    def test_its_clients_find_us_and_we_leave_nothing(self):
+        home, sock, port = self.home_of_user()
+        home.start()
+        with Strict.of(home, "0.0.21", sock) as link:
+            link.send(stream_of("hello", "scripted"))
+            self.assertEqual(spoken(link.events()), "hi")
+        with open(port, encoding="ascii") as text:
+            number = text.read()
+        with Strict.tcp(f"127.0.0.1:{number}") as link:
+            self.assertEqual(link.call(PING).tag, PONG, "without a token")
+        self.assertEqual(home.stop(), 0)
+        self.assertEqual(os.listdir(os.path.dirname(sock)), [])
+
+    def test_not_unless_asked(self):
+        home, sock, _ = self.home_of_user(config="")
+        home.start()
+        self.assertTrue(home.ping())
+        self.assertFalse(os.path.exists(os.path.dirname(os.path.dirname(sock))))
+
+    def test_a_living_daemon_is_left_alone(self):
+        home, sock, port = self.home_of_user()
+        os.makedirs(os.path.dirname(sock))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as crab:
+            crab.bind(sock)
+            crab.listen()
+            inode = os.stat(sock).st_ino
+            home.start()
+            self.assertTrue(home.ping())
+            self.assertIn("another daemon listens", home.read("logs/reefd.log"))
+            self.assertFalse(os.path.exists(port))
+            home.stop()
+            self.assertEqual(os.stat(sock).st_ino, inode)
+        home.start()  # nobody is there any more: its socket is abandoned
+        with Strict.of(home, "0.0.21", sock) as link:
+            self.assertEqual(link.call(PING).tag, PONG)
+
+
+if __name__ == "__main__":
+    unittest.main()

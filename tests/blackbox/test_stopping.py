@@ -1,0 +1,259 @@
+"""Kill and stop, from the outside: prompt whatever is waited for, and nothing that was said is lost."""
+
+import os
+import threading
+import time
+import unittest
+
+from fake_model import FakeModel
+from reefbox import *
+
+KEY, ALL, QUEUE = 200, 201, 201
+# A cancelled wait ends in a moment; the figure leaves room for a machine that does other things, too.
+PROMPT = 0.1 * max(1.0, TIMEOUT / 10)
+
+
+class Case(unittest.TestCase):
+    def home(self, **options):
+        home = Home(**options)
+        self.addCleanup(home.cleanup)
+        home.start()
+        return home
+
+    def connect(self, home):
+        link = home.connect()
+        self.addCleanup(link.close)
+        return link
+
+    def begin(self, home, agent, content="go", until="start", sender=None, **more):
+        link = self.connect(home)
+        link.send(request(STREAM, turn(agent, content, sender) | {int(k[1:]): v for k, v in more.items()}))
+        seen = link.recv()
+        while seen.event != until:
+            self.assertNotEqual(seen.event, "end", seen.detail)
+            self.assertEqual(seen.tag, STREAM_EVENT, seen)
+            seen = link.recv()
+        return link
+
+    def model(self, *answers):
+        fake = FakeModel(*answers)
+        self.addCleanup(fake.close)
+        return fake
+
+    def kill(self, home, link, agent, **more):
+        """Seconds from the Kill to the end of the turn."""
+        killer = self.connect(home)
+        began = time.monotonic()
+        self.assertEqual(killer.call(KILL, {1: agent} | more).tag, PONG)
+        end = link.events()[-1]
+        self.assertEqual(end.detail.str(2), "cancelled")
+        return time.monotonic() - began
+
+    def users(self, home):
+        return texts(read_lines(home.transcript()), "user")
+
+
+SILENT_SERVER = '[[mcps]]\nname = "silent"\ncommand = "sleep"\nargs = ["600"]\n'
+SLOW_KEY = '[providers.slow]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nkey = "cmd:sleep 61"\nmodels = ["big"]\n'
+
+
+class Prompt(Case):
+    def test_kill_while_an_mcp_server_connects(self):
+        home = self.home(script=script({"text": "hi"}),
+                         files={"agents/waits.toml": 'model = "s/x"\n' + SILENT_SERVER})
+        self.assertLess(self.kill(home, self.begin(home, "waits"), "waits"), PROMPT)
+
+    def test_kill_while_a_command_looks_for_the_key(self):
+        home = self.home(config=SLOW_KEY, files={"agents/keyless.toml": 'model = "slow/big"\n'})
+        link = self.begin(home, "keyless")
+        wait_for(lambda: sleeping("61"), "the key's command")
+        self.assertLess(self.kill(home, link, "keyless"), PROMPT)
+        wait_for(lambda: not sleeping("61"), "its end")
+
+    def test_stop_while_a_command_looks_for_the_key(self):
+        home = self.home(config=SLOW_KEY, files={"agents/keyless.toml": 'model = "slow/big"\n'})
+        self.begin(home, "keyless")
+        wait_for(lambda: sleeping("61"), "the key's command")
+        self.stop(home)
+        wait_for(lambda: not sleeping("61"), "its end")
+        self.assertEqual(self.users(home), ["go"])
+
+    def test_stop_while_a_servers_key_is_looked_for(self):
+        server = '[[mcps]]\nname = "far"\nurl = "http://127.0.0.1:9/mcp"\nauth = "cmd:sleep 62"\n'
+        home = self.home(script=script({"text": "hi"}), files={"agents/waits.toml": 'model = "s/x"\n' + server})
+        self.begin(home, "waits")
+        wait_for(lambda: sleeping("62"), "the key's command")
+        self.stop(home)
+
+    def stop(self, home):
+        began = time.monotonic()
+        self.assertEqual(home.stop(), 0)
+        self.assertLess(time.monotonic() - began, 5 * max(1.0, TIMEOUT / 10))
+
+
+def sleeping(seconds):
+    """Whether there is a `sleep SECONDS` of ours."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if file.read().split(b"\0")[:2] == [b"sleep", seconds.encode()]:
+                    return True
+        except OSError:
+            pass
+    return False
+
+
+HANG = {"text": "so far", "hang": True}
+
+
+class Words(Case):
+    def test_a_kill_cancels_what_runs_and_what_waits_comes_next(self):
+        home = self.home(script=script(HANG, {"text": "second"}, {"text": "third"}))
+        first = self.begin(home, "scripted", "one", until="chunk")
+        others = [self.connect(home) for _ in range(2)]
+        for link, words in zip(others, ("two", "three")):
+            link.send(request(STREAM, turn("scripted", words)))
+            self.connect(home).call(PING)
+        self.kill(home, first, "scripted")
+        self.assertEqual([spoken(link.events()) for link in others], ["second", "third"])
+        self.assertEqual(self.users(home), ["one", "two", "three"])
+
+    def test_what_came_to_steer_a_killed_turn_is_the_next_one(self):
+        home = self.home(script=script(HANG, {"text": "second"}))
+        first = self.begin(home, "scripted", "one", until="chunk")
+        other = self.connect(home)
+        other.send(request(STREAM, turn("scripted", "two") | {QUEUE: "steer"}))
+        self.connect(home).call(PING)
+        self.kill(home, first, "scripted")
+        self.assertEqual(spoken(other.events()), "second")
+
+    def test_all_are_kept_as_unanswered_words(self):
+        home = self.home(script=script(HANG, {"text": "no"}, {"text": "no"}, {"text": "fourth"}))
+        first = self.begin(home, "scripted", "one", until="chunk")
+        others = [self.connect(home) for _ in range(2)]
+        for link, words in zip(others, ("two", "three")):
+            link.send(request(STREAM, turn("scripted", words)))
+            self.connect(home).call(PING)
+        self.assertEqual(home.reef("kill", "--all", "-a", "scripted").out, "cancelled\n")
+        for link in others:
+            (refused,) = link.events()
+            self.assertEqual((refused.tag, refused.code), (ERROR, 499), refused)
+        self.assertEqual(first.events()[-1].detail.str(2), "cancelled")
+        self.assertEqual(self.users(home), ["one", "two", "three"])
+        self.assertEqual(home.say("four", "scripted").body.str(2), "fourth")
+
+    def test_a_stop_keeps_what_waited(self):
+        home = self.home(script=script(HANG))
+        self.begin(home, "scripted", "one", until="chunk")
+        waiting = self.connect(home)
+        waiting.send(request(STREAM, turn("scripted", "two")))
+        self.connect(home).call(PING)
+        home.stop()
+        self.assertEqual(self.users(home), ["one", "two"])
+
+    def test_what_was_seen_of_a_cancelled_answer_is_told_to_the_model(self):
+        fake = self.model([{"content": "The first half"}, "hang"], [{"content": "ok"}])
+        home = self.home(config=fake.config, files={"agents/fake.toml": 'model = "fake/big"\n'})
+        self.kill(home, self.begin(home, "fake", "tell me", until="chunk"), "fake")
+        home.say("go on", "fake")
+        said = [(m["role"], m["content"]) for m in fake.asked[-1]["messages"] if m["role"] != "system"]
+        self.assertEqual(said, [("user", "tell me"),
+                                ("assistant", "The first half\n\n[This answer was interrupted here.]"),
+                                ("user", "go on")])
+        # The file is as pi writes it.
+        cut = [e["message"] for e in read_lines(home.transcript()) if e.get("type") == "message"][1]
+        self.assertEqual((cut["stopReason"], cut["content"]), ("aborted", [{"type": "text", "text": "The first half"}]))
+
+
+class OneConnection(Case):
+    def test_kill_and_ping_come_through_behind_ones_own_stream(self):
+        home = self.home(script=script(HANG))
+        link = self.begin(home, "scripted", until="chunk")
+        link.send(request(PING))
+        link.send(request(GET_STATS))
+        got = link.recv()
+        while got.event == "chunk":
+            got = link.recv()
+        self.assertEqual(got.tag, PONG, "at once, the stream still hangs")
+        link.send(request(KILL, {1: "scripted"}))
+        rest = [link.recv()]
+        while rest[-1].tag != STATS:
+            rest.append(link.recv())
+        self.assertIn(PONG, [r.tag for r in rest])
+        (end,) = [r for r in rest if r.event == "end"]
+        self.assertEqual(end.detail.str(2), "cancelled")
+        self.assertLess(rest.index(end), len(rest) - 1, "what waits its turn is answered behind the stream")
+
+    def test_an_answer_and_a_hint_come_through(self):
+        ask = {"calls": [{"name": "ask_user", "arguments": {"questions": [
+            {"question": "Which colour?", "header": "Colour", "options": [{"label": "red"}, {"label": "blue"}]}]}}]}
+        home = self.home(script=script(ask, {"text": "done"}, {"text": "done"}))
+        link = self.begin(home, "scripted", until="ask_user")
+        link.send(request(44, {1: "scripted", 3: "be quick"}))
+        self.assertEqual(link.recv().tag, PONG)
+        link.send(request(3, {1: "scripted", 3: "red"}))
+        tags, names = [], []
+        while "end" not in names:
+            got = link.recv()
+            tags.append(got.tag)
+            names.append(got.event)
+        self.assertIn(PONG, tags)
+        self.assertIn("user_steered", names)
+
+
+class ManyCalls(Case):
+    def test_thousands_of_calls_in_one_step_block_nobody(self):
+        count = 5000
+        calls = [{"tool_calls": [{"index": i, "id": f"c{i}", "type": "function",
+                                  "function": {"name": "recall", "arguments": '{"query": "x"}'}}]} for i in range(count)]
+        fake = self.model(calls, [{"content": "done"}])
+        home = self.home(config=fake.config, files={"agents/fake.toml": 'model = "fake/big"\n'})
+        link = self.connect(home)
+        link.send(request(STREAM, turn("fake")))
+        events, slowest, stop = [], [0.0], threading.Event()
+
+        def ping():
+            with home.connect() as other:
+                while not stop.wait(0.005):
+                    began = time.monotonic()
+                    other.call(PING)
+                    slowest[0] = max(slowest[0], time.monotonic() - began)
+
+        pinging = threading.Thread(target=ping)
+        pinging.start()
+        try:
+            link.sock.settimeout(60)
+            events = link.events()
+        finally:
+            stop.set()
+            pinging.join()
+        results = [e.detail for e in events if e.event == "tool_result"]
+        self.assertEqual(len(results), 128)
+        self.assertIn(f"{count - 128} more calls of this step were left out", "".join(r.str(2) for r in results))
+        self.assertEqual(spoken(events), "done")
+        self.assertLess(slowest[0], 1.0 * max(1.0, TIMEOUT / 10), "a ping meanwhile")
+
+    def test_some_run_at_once_and_the_others_wait(self):
+        calls = [{"name": "bash", "arguments": {"command": "sleep 63"}} for _ in range(40)]
+        home = self.home(script=script({"calls": calls}, {"text": "done"}),
+                         files={"agents/scripted.toml": 'model = "s/x"\npermission_mode = "allow-all"\n'})
+        link = self.begin(home, "scripted", until="tool_start")
+
+        def count():
+            return sum(1 for pid in filter(str.isdigit, os.listdir("/proc")) if words(pid)[:2] == [b"sleep", b"63"])
+
+        wait_for(lambda: count() == 16, "sixteen of them")
+        self.kill(home, link, "scripted")
+        wait_for(lambda: count() == 0, "their end")
+
+
+def words(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().split(b"\0")
+    except OSError:
+        return []
+
+
+if __name__ == "__main__":
+    unittest.main()
