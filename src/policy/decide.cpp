@@ -39,7 +39,6 @@ Verdict on_flush(const Rules& rules, const Facts& facts, const Limits& at) {
     return {false, fmt::format("{}, not above {}", of_window(facts), at.flush)};
   if (facts.flushed_at == facts.compactions)
     return {false, fmt::format("done already since compaction {}", facts.compactions)};
-  if (facts.permission_mode == "safe") return {false, "the session is in safe mode"};
   if (!facts.may_remember) return {false, "the agent cannot use remember"};
   if (!facts.sends) return {false, "its send policy is deny"};
   if (facts.model == "local" || facts.model.starts_with("local/"))

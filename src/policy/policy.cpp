@@ -172,6 +172,9 @@ Task<Status> Policy::flush(const Survey& survey, std::string why) {
   send.set_content(survey.rules.flush_prompt.empty() ? std::string(kFlushPrompt)
                                                      : survey.rules.flush_prompt);
   send.set_hidden(true);
+  send.set_context(survey.rules.flush_system_prompt);
+  // So it may run whatever mode the conversation is in: it writes notes and nothing else.
+  for (const auto* tool : {"recall", "remember", "forget"}) send.add_only_tools(tool);
   const auto answer =
       co_await client_.request(std::move(message), Client::Repeat::never, kWorkPatience);
   // Not tried again before the next compaction, whatever came of it: what fails now would fail

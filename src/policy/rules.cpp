@@ -35,13 +35,19 @@ constexpr Number kNumbers[] = {
     {"archive_days", &Rules::archive_days, 0, kDaysMax},
 };
 constexpr std::string_view kPrompt = "flush_prompt";
+struct Words {
+  std::string_view name;
+  std::string Rules::*member;
+};
+constexpr Words kWords[] = {{kPrompt, &Rules::flush_prompt},
+                            {"flush_system_prompt", &Rules::flush_system_prompt}};
 
 Error refuse(std::string_view name, std::string_view why) {
   return Error(Errc::invalid, fmt::format("policy.{}: {}", utf8::excerpt(name), why));
 }
 
 Error unknown(std::string_view name) {
-  std::string known(kPrompt);
+  std::string known = fmt::format("{}, {}", kWords[0].name, kWords[1].name);
   for (const auto& flag : kFlags) known += fmt::format(", {}", flag.name);
   for (const auto& number : kNumbers) known += fmt::format(", {}", number.name);
   return refuse(name, fmt::format("there is no such rule; there are: {}", known));
@@ -62,11 +68,14 @@ Status set(Rules& rules, std::string_view name, const json::value& value) {
     rules.*number.member = value.get_int64();
     return Ok{};
   }
-  if (name != kPrompt) return unknown(name);
-  if (!value.is_string() || value.get_string().size() > kPromptBytesMax)
-    return refuse(name, fmt::format("must be a text of at most {} bytes", kPromptBytesMax));
-  rules.flush_prompt = value.get_string();
-  return Ok{};
+  for (const auto& words : kWords) {
+    if (words.name != name) continue;
+    if (!value.is_string() || value.get_string().size() > kPromptBytesMax)
+      return refuse(name, fmt::format("must be a text of at most {} bytes", kPromptBytesMax));
+    rules.*words.member = value.get_string();
+    return Ok{};
+  }
+  return unknown(name);
 }
 
 json::value value_of(std::string_view text) {
@@ -108,6 +117,7 @@ json::object to_json(const Rules& rules) {
   json::object out;
   for (const auto& flag : kFlags) out[flag.name] = rules.*flag.member;
   for (const auto& number : kNumbers) out[number.name] = rules.*number.member;
+  out["flush_system_prompt"] = rules.flush_system_prompt;
   out[kPrompt] = rules.flush_prompt.empty() ? kFlushPrompt : std::string_view(rules.flush_prompt);
   return out;
 }

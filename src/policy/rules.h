@@ -20,6 +20,7 @@ struct Rules {
   bool flush = true;
   std::int64_t flush_margin = 4'000;  // tokens below the compaction
   std::string flush_prompt;           // empty: kFlushPrompt
+  std::string flush_system_prompt;    // told beside it, as part of the system prompt
   bool title = true;
   bool recall = false;  // before a turn, what is remembered of its words is told to the model
   std::int64_t archive_days = 0;  // 0: never

@@ -136,8 +136,14 @@ void Runtime::observe(const session::Key& key, Run& run, const std::string& sess
               run.guest(),     run.message_.ephemeral, run.message_.lineage};
   // As CrabTalk's observers know it.
   if (scene.ephemeral) scene.sender = std::to_string(run.message_.correlation_id);
-  run.events_.observe([this, scene = std::move(scene)](const Event& event) {
+  const bool hidden = run.message_.hidden;
+  run.events_.observe([this, hidden, scene = std::move(scene)](const Event& event) {
     hooks_.on_event(scene, event);
+    // What a program's turn does on its way to an answer is told to nobody.
+    const bool work = std::holds_alternative<ToolStart>(event) ||
+                      std::holds_alternative<ToolResult>(event) ||
+                      std::holds_alternative<ToolsComplete>(event);
+    if (hidden && work) return;
     if (broadcast_.subscribers() > 0) broadcast_.publish(scene, event, clock_.now());
   });
 }

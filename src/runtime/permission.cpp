@@ -140,9 +140,18 @@ bool is_local(std::string_view sender, std::string_view key) {
   return sender.find(':') == std::string_view::npos && key.find(':') == std::string_view::npos;
 }
 
+// The owner lets the senders of this session run commands as he may himself.
+bool is_elevated(const session::Row& row) {
+  const auto level = row.text("elevatedLevel");
+  return level == "on" || level == "ask" || level == "full";
+}
+
 PermissionMode mode_of(const Agent& agent, bool local, const session::Row& row) {
   if (const auto set = mode_from(row.text("permissionMode"))) return *set;
-  return local ? agent.permission_mode : agent.remote_permission_mode;
+  if (local) return agent.permission_mode;
+  const auto elevated = row.text("elevatedLevel");
+  if (elevated == "full") return PermissionMode::allow_all;
+  return is_elevated(row) ? agent.permission_mode : agent.remote_permission_mode;
 }
 
 std::vector<Grant> grants_of(const session::Row& row) {
@@ -167,6 +176,7 @@ void Permissions::look_up(Caller& caller) const {
   const auto* row = sessions_.find(caller.session);
   caller.local = is_local(caller.sender, row ? row->key() : std::string_view());
   caller.mode = row ? mode_of(caller.agent, caller.local, *row) : PermissionMode::safe;
+  if (row && is_elevated(*row)) caller.agent.remote_bash = true;
 }
 
 Task<std::optional<ToolAnswer>> Permissions::refusal(const Toolbox& toolbox,

@@ -24,6 +24,7 @@ bool is_local(std::string_view sender, std::string_view key);
 // Of keys that are handles clients chose (server/crabtalk.cpp).
 inline constexpr std::string_view kHandlePrefix = "handle:";
 
+bool is_elevated(const session::Row& row);
 PermissionMode mode_of(const Agent& agent, bool local, const session::Row& row);
 
 // What the user allowed for good in a session.

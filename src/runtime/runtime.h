@@ -41,6 +41,7 @@
 #include "runtime/hook.h"
 #include "runtime/permission.h"
 #include "runtime/questions.h"
+#include "runtime/scope.h"
 #include "runtime/segments.h"
 #include "runtime/window.h"
 #include "session/session.h"
@@ -73,6 +74,7 @@ struct Message {
   // A turn of its own, of which nothing is kept: no session is opened or made. Tools look only.
   bool ephemeral = false;
   std::uint64_t correlation_id = 0;  // what observers of an ephemeral turn know it by
+  std::vector<std::string> only_tools = {};  // of those the agent has; empty: all of them
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -83,7 +85,7 @@ class Run : public std::enable_shared_from_this<Run> {
   Run(Executor loop, Message message, Agent agent, std::shared_ptr<const Setup> setup,
       std::optional<Agent> host = std::nullopt)
       : message_(std::move(message)),
-        agent_(std::move(agent)),
+        agent_(with_only(std::move(agent), message_.only_tools)),
         host_(std::move(host)),
         setup_(std::move(setup)),
         stop_(std::make_shared<StopSign>(loop)),
@@ -266,6 +268,7 @@ class Runtime {
     std::vector<session::ToolCallBlock> calls;
     std::size_t left_out = 0;  // calls beyond what one step makes
   };
+  void tell_compaction(Turn& turn);
   Task<void> take_steps(Turn& turn);
   // The messages of the next request, old tool results pruned for the model that is asked.
   std::vector<session::MessagePtr> messages_for(Turn& turn);

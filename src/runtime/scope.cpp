@@ -89,6 +89,11 @@ bool may_use_skill(const Agent& agent, std::string_view skill) {
                      [&](const Scope& bound) { return allows(bound.skills, skill); });
 }
 
+Agent with_only(Agent agent, const std::vector<std::string>& tools) {
+  if (!tools.empty()) agent.within.push_back({tools, {}});
+  return agent;
+}
+
 std::vector<std::string> tools_that_mean_nothing(const Agent& agent,
                                                  const std::vector<std::string>& known) {
   std::vector<std::string> out;

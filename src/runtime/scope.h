@@ -34,6 +34,7 @@ bool may_use_skill(const Agent& agent, std::string_view skill);
 // conversations it sees, the variables its commands get, bash for senders behind a gateway. MCP
 // servers are its own, as far as their tools are in the scope. Modes are of sessions
 // (permission.h).
+Agent with_only(Agent agent, const std::vector<std::string>& tools);  // empty: all it has
 Agent narrowed(Agent agent, const Agent& by);
 // Entries of its whitelist of tools that mean none of `known`: most likely typing errors. What a
 // server of its own may have is not known before it is connected.

@@ -1,5 +1,7 @@
 #include "runtime/segments.h"
 
+#include <utility>
+
 namespace reef::runtime {
 
 void Segments::take(model::Delta delta) {
@@ -13,7 +15,7 @@ void Segments::take(model::Delta delta) {
     if (delta.kind == Kind::text) {
       content_.push_back(session::TextBlock{});
     } else {
-      events_.push(ThinkingStart{agent_});
+      if (shown_.thinking) events_.push(ThinkingStart{agent_});
       content_.push_back(session::ThinkingBlock{});
     }
     open_ = delta.kind;
@@ -23,12 +25,16 @@ void Segments::take(model::Delta delta) {
     show_text(gate_.take(delta.text));
   } else {
     std::get<session::ThinkingBlock>(content_.back()).thinking += delta.text;
-    events_.push(Thinking{std::move(delta.text)});
+    if (shown_.thinking) events_.push(Thinking{std::move(delta.text)});
   }
 }
 
 void Segments::show_text(std::string text) {
   if (text.empty()) return;
+  if (!shown_.text) {
+    held_ += text;
+    return;
+  }
   if (!text_shown_) events_.push(TextStart{agent_});
   text_shown_ = true;
   events_.push(Chunk{std::move(text)});
@@ -41,8 +47,15 @@ void Segments::close() {
     if (text_shown_) events_.push(TextEnd{agent_});
     text_shown_ = false;
   }
-  if (open_ == model::Delta::Kind::thinking) events_.push(ThinkingEnd{agent_});
+  if (open_ == model::Delta::Kind::thinking && shown_.thinking) events_.push(ThinkingEnd{agent_});
   open_.reset();
+}
+
+void Segments::release() {
+  if (held_.empty()) return;
+  events_.push(TextStart{agent_});
+  events_.push(Chunk{std::exchange(held_, {})});
+  events_.push(TextEnd{agent_});
 }
 
 }  // namespace reef::runtime

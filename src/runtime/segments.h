@@ -18,11 +18,19 @@ inline constexpr std::size_t kReplyBytesMax = 15U << 20;
 
 class Segments {
  public:
+  // What is told while it is said.
+  struct Shown {
+    bool text = true;  // else only what release() gives
+    bool thinking = true;
+  };
   // Both outlive it.
-  Segments(EventLog& events, const std::string& agent) : events_(events), agent_(agent) {}
+  Segments(EventLog& events, const std::string& agent, Shown shown)
+      : events_(events), agent_(agent), shown_(shown) {}
 
   void take(model::Delta delta);
   void close();
+  // Tells the text that was held back; once closed.
+  void release();
 
   bool started() const { return started_; }
   bool overflown() const { return said_bytes_ > kReplyBytesMax; }
@@ -35,6 +43,8 @@ class Segments {
 
   EventLog& events_;
   const std::string& agent_;
+  const Shown shown_;
+  std::string held_;
   std::optional<model::Delta::Kind> open_;
   bool text_shown_ = false;  // of the segment that is open
   context::SilentGate gate_;

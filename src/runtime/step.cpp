@@ -1,6 +1,8 @@
 // One step: the model is asked, its reply durable, its tool calls run side by side, their results
 // durable as they come.
 
+#include <algorithm>
+
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 #include <fmt/format.h>
@@ -146,7 +148,15 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   auto& request = *turn.request;
   request.tool_choice = choice_for(turn.steps, run.message_.tool_choice, request.tools);
 
-  const auto segments_kept = std::make_shared<Segments>(run.events_, agent.name);
+  // What a program asks for is nobody's to see before it is known to be an answer: words before a
+  // tool call never are. Where nothing may be sent, nothing is.
+  const auto* row = sessions_.find(turn.id);
+  const bool muted = row && row->text("sendPolicy") == "deny";
+  const bool thoughts = !row || row->text("reasoningLevel") != "off";
+  const bool program = turn.end.hidden;
+  const auto segments_kept = std::make_shared<Segments>(
+      run.events_, agent.name,
+      Segments::Shown{!program && !muted, thoughts && !program && !muted});
   auto& segments = *segments_kept;
   auto outcome = co_await ask_chain(turn, segments_kept);
   if (const auto* failure = std::get_if<model::Failure>(&outcome);
@@ -164,7 +174,9 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   const bool whole = std::holds_alternative<model::Reply>(outcome);
   if (whole) {
     reply = std::move(std::get<model::Reply>(outcome).message);
-    if (asked.route.provider->api() != model::LocalProvider::kApi)
+    // With fewer tools than usual it would teach of another context.
+    if (asked.route.provider->api() != model::LocalProvider::kApi &&
+        run.message_.only_tools.empty())
       gauge_.learn(asked.model, turn.standing, request.messages, reply.usage);
   } else {
     auto& failure = std::get<model::Failure>(outcome);
@@ -183,8 +195,12 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
     turn.end.code =
         failure.kind == model::Failure::Kind::cancelled ? Errc::cancelled : Errc::provider;
   }
-  turn.silent = segments.silent();
-  reply.hidden = turn.silent;
+  const bool calls = std::any_of(reply.content.begin(), reply.content.end(), [](const auto& block) {
+    return std::holds_alternative<session::ToolCallBlock>(block);
+  });
+  turn.silent = segments.silent() || muted;
+  reply.hidden = segments.silent() || (program && calls);
+  if (program && !calls && !turn.silent) segments.release();
   reply.api = asked.route.provider->api();
   reply.provider = asked.route.provider_name;
   if (reply.model.empty()) reply.model = asked.route.model;

@@ -160,6 +160,9 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
     hidden = hidden && one.hidden;
     if (on_words_ && session && !one.hidden) on_words_(id, one.text);
   }
+  // Who is spoken to is there again.
+  if (const auto* row = sessions_.find(id); session && row && row->flag("isArchived") && !hidden)
+    sessions_.note(id, {{"isArchived", false}, {"archivedAt", nullptr}});
   observe(key, run, id.text());
   events.push(Start{agent.name});
 
@@ -193,11 +196,25 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
 
   co_await take_steps(turn);
   end.silent = turn.silent && end.error.empty();
+  tell_compaction(turn);
   // Nobody was there to see it.
   if (session && turn.said_something && !turn.silent && !events.has_readers())
     sessions_.note(id, {{"hasUnread", true}});
   events.push(std::move(end));
   events.close();
+}
+
+// Where a session is verbose, that its context was compacted is said behind the answer.
+void Runtime::tell_compaction(Turn& turn) {
+  const auto* row = sessions_.find(turn.session->id());
+  const auto level = row ? row->text("verboseLevel") : std::string_view();
+  if (!turn.end.compacted || turn.end.hidden || turn.end.silent) return;
+  if (level != "on" && level != "full") return;
+  auto& events = turn.run.events_;
+  events.push(TextStart{turn.end.agent});
+  events.push(
+      Chunk{fmt::format("\n🧹 Auto-compaction complete (compactions: {})", row->compaction_count)});
+  events.push(TextEnd{turn.end.agent});
 }
 
 Task<void> Runtime::take_steps(Turn& turn) {

@@ -315,6 +315,8 @@ Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request)
     message.ephemeral = request.ephemeral();
     message.correlation_id = request.correlation_id();
   }
+  if constexpr (requires { request.only_tools(); })
+    message.only_tools.assign(request.only_tools().begin(), request.only_tools().end());
   if (!request.queue().empty()) {
     message.queue = runtime::queue_mode_from(request.queue());
     if (!message.queue)

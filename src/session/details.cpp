@@ -37,6 +37,7 @@ std::string details_of(const Row& row, std::string_view status) {
   };
   text("id", row.id.text());
   for (const auto* name : {"key", "agent", "sender", "name"}) text(name, row.text(name));
+  if (const auto type = row.chat_type(); !type.empty()) text("chatType", type);
   text("preview", row.preview);
   number("messageCount", row.message_count);
   text("createdAt", format_iso(row.created));

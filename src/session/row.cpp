@@ -124,6 +124,20 @@ TimePoint Row::archived_at() const {
   return noted ? from_millis(*noted) : last_used();
 }
 
+std::string_view Row::chat_type() const {
+  if (const auto set = text("chatType"); !set.empty()) return set;
+  auto rest = key();
+  if (rest.empty()) return {};
+  while (!rest.empty()) {
+    const auto end = rest.find(':');
+    const auto part = rest.substr(0, end);
+    for (const std::string_view type : {"group", "room", "channel"})
+      if (part == type && end != std::string_view::npos) return type;
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return "direct";
+}
+
 std::int64_t Row::uptime_secs() const {
   const auto counted = std::chrono::duration_cast<std::chrono::seconds>(active).count();
   return std::max(std::int64_t{counted}, json::find_int(meta, "uptimeSecs").value_or(0));

@@ -128,7 +128,7 @@ class Compactions(Case):
         self.assertRegex(home.reef("show", row["id"]).out, r"hidden\)\nNO_REPLY\n")
 
     def test_no_flush_where_nothing_may_be_written(self):
-        for config in ('permission_mode = "safe"\n', 'tools = ["recall"]\n', "[policy]\nflush = false\n"):
+        for config in ('tools = ["recall"]\n', "[policy]\nflush = false\n"):
             with self.subTest(config):
                 home = self.home(SMALL, script=script({"text": "noted"}))
                 home.write("agents/scripted.toml", 'model = "s/x"\n' + config)
@@ -136,6 +136,39 @@ class Compactions(Case):
                 self.fill(home, "scripted")
                 self.row(home, compactionCount=1)
                 self.assertNotIn("about to be shortened", json.dumps(self.entries(home)))
+
+    def test_a_flush_comes_in_every_conversation_and_writes_notes_only(self):
+        """Groups, gateways, crons and hooks are in safe mode; the turn has no tools but those of the memory."""
+        calls = [{"name": "remember", "arguments": {"name": "tides", "content": "twice a day"}},
+                 {"name": "write", "arguments": {"path": "/tmp/reef-flush-wrote", "content": "x"}}]
+        for key in ("agent:scripted:telegram:group:-7", "agent:scripted:cron:daily"):
+            with self.subTest(key):
+                home = self.home(SMALL + 'flush_system_prompt = "Mind the tides."\n', script=script(
+                    *[{"text": "noted"}] * 3, {"text": "SECRET HOUSEKEEPING", "calls": calls}, {"text": "NO_REPLY"},
+                    {"text": "more"}))
+                home.write("agents/scripted.toml", 'model = "s/x"\npermission_mode = "allow-all"\n'
+                                                   'remote_permission_mode = "safe"\n')
+                home.reef("reload")
+                with home.connect() as listener:
+                    listener.send(request(34, {}))
+                    for words in (LONG, LONG, LONG * 2):
+                        with home.connect() as link:
+                            link.send(request(1, {2: words, 200: key, 4: "telegram:7"}))
+                            self.assertEqual(link.recv().tag, RESPONSE)
+                    row = self.row(home, compactionCount=1)
+                    seen, done = [], 0
+                    while done < 4:
+                        event = listener.recv().body
+                        done += event.int(3) == 5
+                        seen.append(event)
+                self.assertEqual(row["memoryFlushCompactionCount"], 0)
+                self.assertIn("twice a day", home.reef("memory", "show", "tides", "-a", "scripted").out)
+                self.assertFalse(os.path.exists("/tmp/reef-flush-wrote"))
+                # Nothing of it is seen: not in events, not in searches, not in what is exported.
+                self.assertNotIn("HOUSEKEEPING", "".join(e.str(4) for e in seen))
+                self.assertNotIn("tides", "".join(e.str(4) for e in seen))
+                self.assertNotIn("HOUSEKEEPING", home.reef("search", "HOUSEKEEPING").out)
+                self.assertNotIn("HOUSEKEEPING", home.reef("export", row["id"], "--to", "markdown").out)
 
     def test_a_session_may_have_rules_of_its_own(self):
         home = self.home(SMALL)
