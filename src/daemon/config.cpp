@@ -128,6 +128,12 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file) 
     REEF_CHECK(table.finish(none));
     REEF_CHECK(read_policy(*section, file, config.policy, "enabled"));
   }
+  if (const auto* section = root.sub("system"))
+    for (const auto& [name, node] : *section) {
+      const auto* table = node.as_table();
+      const auto limit = table ? (*table)["compact_threshold"].value<std::int64_t>() : std::nullopt;
+      if (limit && *limit >= 1'000) config.compact_thresholds[std::string(name.str())] = *limit;
+    }
   if (const auto* section = root.sub("session")) {
     Table table(*section, file, "session.");
     table.read("attachment_bytes_max", 1, std::int64_t{1} << 40, config.attachment_bytes_max);
@@ -260,6 +266,9 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   read_mode("remote_permission_mode", agent.remote_permission_mode);
   root.read("remote_bash", agent.remote_bash);
   root.read("pass_env", agent.pass_env);
+  // Where CrabTalk has it; the policy reads it from the agent's configuration.
+  std::int64_t threshold = 100'000;
+  root.read("compact_threshold", 1'000, 1'000'000'000, threshold);
   if (const auto* own = root.sub("policy")) {
     policy::Rules rules;
     REEF_CHECK(read_policy(*own, file, rules));

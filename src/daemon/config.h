@@ -52,6 +52,8 @@ struct Config {
 
   runtime::Compaction compaction;
   policy::Rules policy;
+  // [system.AGENT] compact_threshold, as CrabTalk has it.
+  std::map<std::string, std::int64_t> compact_thresholds;
   bool policy_enabled = true;
   context::PruneRules pruning;
   runtime::Expiry expiry;

@@ -611,6 +611,19 @@ class Daemon {
   }
 
   // Only agents/: nothing else is read again, and nothing else can be in the way.
+  // Of [system.AGENT]; an agent's own file counts before it. `crab` is the default agent, unless
+  // there is one of that name.
+  static void set_thresholds(std::map<std::string, runtime::Agent, std::less<>>& agents,
+                             const Config& config) {
+    for (const auto& [name, limit] : config.compact_thresholds) {
+      auto found = agents.find(name);
+      if (found == agents.end() && name == "crab") found = agents.find(config.default_agent);
+      if (found == agents.end()) continue;
+      auto& own = found->second.config;
+      if (!own) own.emplace();
+      if (!own->contains("compact_threshold")) (*own)["compact_threshold"] = limit;
+    }
+  }
   Task<Status> reload_agents() {
     auto work = [this, model = config_.default_model] {
       return load_agents(files_, home_.agents(), model);
@@ -620,6 +633,7 @@ class Daemon {
     auto setup = std::make_shared<runtime::Setup>(runtime_.setup());
     resolve_mcps(loaded.agents, config_.mcps, loaded.warnings);
     agent_warnings_ = std::move(loaded.warnings);
+    set_thresholds(loaded.agents, config_);
     setup->agents = std::move(loaded.agents);
     if (!setup->agents.contains(setup->default_agent))
       co_return Error(Errc::conflict,
@@ -672,6 +686,7 @@ class Daemon {
     for (const auto& warning : agents.warnings) log::warn("{}", warning);
     for (auto& [name, agent] : agents.agents) agent.id = agent_changes_.id_of(name);
     agent_warnings_ = std::move(agents.warnings);
+    set_thresholds(agents.agents, config);
     setup->agents = std::move(agents.agents);
     setup->worker = hooks::worker(config.default_model);
     for (const auto& [name, agent] : setup->agents)
@@ -692,7 +707,7 @@ class Daemon {
     }
     REEF_TRY(auto listener,
              transport::Listener::listen_tcp(io_.get_executor(), config.tcp_port, handler(),
-                                              share_of(config.limits, false), std::move(token)));
+                                             share_of(config.limits, false), std::move(token)));
     listener->set_budget(frames_);
     listener->set_identify([this](std::uint16_t port, std::uint16_t peer_port) {
       return identify_tcp(port, peer_port);

@@ -45,6 +45,9 @@ Task<void> take_agent(Client& client, Survey& into) {
   if (agent.config().empty()) co_return;
   const auto config = json::parse(agent.config());
   if (!config || !config->is_object()) co_return;
+  // As CrabTalk's files have it, beside our own.
+  if (const auto limit = json::find_int(config->get_object(), "compact_threshold"))
+    note(into, override_with(into.rules, json::object{{"compact_threshold", *limit}}));
   if (const auto* own = json::find_object(config->get_object(), "policy"))
     note(into, override_with(into.rules, *own));
 }

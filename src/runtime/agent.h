@@ -101,8 +101,9 @@ struct Setup {
 
   Expiry expiry_for(const Agent& agent, std::string_view key) const;
 
-  // By its name, or else its id. An empty name means the default agent, `worker` the built-in one. So does `crab`, CrabTalk's
-  // default, unless there is an agent of that name: its clients ask for it without being told to.
+  // By its name, or else its id. An empty name means the default agent, `worker` the built-in one.
+  // So does `crab`, CrabTalk's default, unless there is an agent of that name: its clients ask for
+  // it without being told to.
   Result<Agent> find(std::string_view name) const;
 };
 

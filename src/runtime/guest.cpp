@@ -92,7 +92,8 @@ Task<void> Runtime::prepare(Turn& turn) {
         with_client_tools(turn.toolbox, agent, run.message_.client_tools, run_kept, forwards_);
   auto& request = *turn.request;
   request.system = turn.offer->prompt;
-  auto instructions = co_await errands_.run(instructions_for(run_kept, std::move(place)), run.stop_);
+  auto instructions =
+      co_await errands_.run(instructions_for(run_kept, std::move(place)), run.stop_);
   add_part(request.system, instructions.value_or(std::string()));
   add_part(request.system,
            run.guest() ? guest_framing(run.host().name) : host_framing(turn.context()));

@@ -73,7 +73,7 @@ struct Message {
   std::vector<model::Tool> client_tools = {};
   // A turn of its own, of which nothing is kept: no session is opened or made. Tools look only.
   bool ephemeral = false;
-  std::uint64_t correlation_id = 0;  // what observers of an ephemeral turn know it by
+  std::uint64_t correlation_id = 0;          // what observers of an ephemeral turn know it by
   std::vector<std::string> only_tools = {};  // of those the agent has; empty: all of them
 };
 

@@ -155,8 +155,7 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   const bool thoughts = !row || row->text("reasoningLevel") != "off";
   const bool program = turn.end.hidden;
   const auto segments_kept = std::make_shared<Segments>(
-      run.events_, agent.name,
-      Segments::Shown{!program && !muted, thoughts && !program && !muted});
+      run.events_, agent.name, Segments::Shown{!program && !muted, thoughts && !program && !muted});
   auto& segments = *segments_kept;
   auto outcome = co_await ask_chain(turn, segments_kept);
   if (const auto* failure = std::get_if<model::Failure>(&outcome);

@@ -170,6 +170,16 @@ class Compactions(Case):
                 self.assertNotIn("HOUSEKEEPING", home.reef("search", "HOUSEKEEPING").out)
                 self.assertNotIn("HOUSEKEEPING", home.reef("export", row["id"], "--to", "markdown").out)
 
+    def test_the_threshold_is_taken_where_crabtalk_has_it(self):
+        home = self.home("[system.crab]\ncompact_threshold = 4321\n",
+                         files={"agents/own.toml": "compact_threshold = 5432\n"})
+        for agent, limit in (("reef", 4321), ("own", 5432)):
+            home.say("short", agent=agent)
+            id_ = next(i for i, r in self.rows(home).items() if r["agent"] == agent)
+            self.assertEqual(home.reef("policy", "explain", id_, "--json").json["compactAbove"], limit)
+        self.assertEqual(home.reef("reload").code, 0)
+        self.assertNotIn("unknown", home.read("logs/reefd.log"))
+
     def test_a_session_may_have_rules_of_its_own(self):
         home = self.home(SMALL)
         home.say("short")
