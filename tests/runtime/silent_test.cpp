@@ -23,7 +23,7 @@ Shown shown(const std::string& reply, unsigned cuts) {
     if (std::holds_alternative<TextStart>(event)) out.started = true;
   });
   const std::string agent = "reef";
-  Segments segments(events, agent);
+  Segments segments(events, agent, {});
   std::string piece;
   for (std::size_t i = 0; i < reply.size(); ++i) {
     piece += reply[i];
@@ -55,6 +55,27 @@ TEST(Silent, InEverySplitWhatOnlyLooksLikeItIsShownWhole) {
     }
 }
 
+TEST(Silent, WhatIsHeldIsToldOnlyWhenReleased) {
+  boost::asio::io_context io;
+  EventLog events(io.get_executor());
+  std::string told;
+  events.observe([&](const Event& event) {
+    if (const auto* chunk = std::get_if<Chunk>(&event)) told += chunk->text;
+    if (const auto* thought = std::get_if<Thinking>(&event)) told += thought->text;
+    if (std::holds_alternative<ThinkingStart>(event)) told += "<";
+  });
+  const std::string agent = "reef";
+  Segments segments(events, agent, {false, false});
+  segments.take({model::Delta::Kind::thinking, "a thought"});
+  segments.take({model::Delta::Kind::text, "an answer"});
+  segments.close();
+  EXPECT_EQ(told, "");
+  segments.release();
+  EXPECT_EQ(told, "an answer");
+  segments.release();
+  EXPECT_EQ(told, "an answer");
+}
+
 TEST(Silent, OnlyABeginningIsHeldBack) {
   boost::asio::io_context io;
   EventLog events(io.get_executor());
@@ -63,7 +84,7 @@ TEST(Silent, OnlyABeginningIsHeldBack) {
     if (const auto* chunk = std::get_if<Chunk>(&event)) text += chunk->text;
   });
   const std::string agent = "reef";
-  Segments segments(events, agent);
+  Segments segments(events, agent, {});
   segments.take({model::Delta::Kind::text, "NO"});
   EXPECT_EQ(text, "");
   segments.take({model::Delta::Kind::text, "W"});
