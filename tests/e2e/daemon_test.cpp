@@ -16,7 +16,7 @@ class DaemonTest : public testing::Test {
     return std::make_unique<client::Client>(io.get_executor(), daemon.endpoint());
   }
   std::string send(client::Client& client, const std::string& agent, const std::string& content) {
-    auto answer = test::run(io, client.send(client::Turn{agent, "user", content, "/x"}));
+    auto answer = test::run(io, client.send(client::Turn{agent, "user", content, "/"}));
     return answer ? answer->content() : "error: " + answer.error().what;
   }
   ~DaemonTest() override { test::run_ready(io); }

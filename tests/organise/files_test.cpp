@@ -195,19 +195,20 @@ TEST(Labels, ValuesAreOfTheirType) {
        {"code", "n", "n::2", "n::-3.5", "d::2026-01-31", "d::2026-01-31T18:30",
         "d::2026-01-31T18:30:00+02:00", "s::a::b", "s::x y, z"})
     EXPECT_TRUE(labels->check(good)) << good << error_of(labels->check(good));
-  for (const auto& [bad, words] : {std::pair<std::string_view, std::string_view>{
-                                       "nope", "unknown label 'nope'; there are: code, n"},
-                                   {"", "unknown label ''"},
-                                   {"code::1", "takes no value"},
-                                   {"n::high", "takes a number, not 'high'"},
-                                   {"n::", "takes a number"},
-                                   {"n::1e9", "takes a number"},
-                                   {"n::inf", "takes a number"},
-                                   {"n::.5", "takes a number"},
-                                   {"d::2026-02-30", "takes a date like"},
-                                   {"d::tomorrow", "takes a date like"},
-                                   {"s::", "takes a string"},
-                                   {"nope::1", "unknown label 'nope'"}})
+  for (const auto& [bad, words] :
+       {std::pair<std::string_view, std::string_view>{
+            "nope", "unknown label 'nope'; `reef labels add nope` makes it; there are: code, n"},
+        {"", "unknown label ''"},
+        {"code::1", "takes no value"},
+        {"n::high", "takes a number, not 'high'"},
+        {"n::", "takes a number"},
+        {"n::1e9", "takes a number"},
+        {"n::inf", "takes a number"},
+        {"n::.5", "takes a number"},
+        {"d::2026-02-30", "takes a date like"},
+        {"d::tomorrow", "takes a date like"},
+        {"s::", "takes a string"},
+        {"nope::1", "unknown label 'nope'"}})
     EXPECT_SAYS(labels->check(bad), words);
   const auto [id, value] = split_entry("s::a::b");
   EXPECT_EQ(id, "s");

@@ -55,11 +55,15 @@ class Comparison {
 
   static void compare(const EnumDescriptor* theirs, const EnumDescriptor* ours,
                       const std::string& path) {
-    ASSERT_EQ(theirs->value_count(), ours->value_count()) << path;
     for (int i = 0; i < theirs->value_count(); ++i) {
       const auto* match = ours->FindValueByNumber(theirs->value(i)->number());
       ASSERT_TRUE(match) << path << ": " << theirs->value(i)->name();
       EXPECT_EQ(theirs->value(i)->name(), match->name()) << path;
+    }
+    for (int i = 0; i < ours->value_count(); ++i) {
+      const auto* value = ours->value(i);
+      if (theirs->FindValueByNumber(value->number())) continue;
+      EXPECT_GE(value->number(), 200) << value->full_name();
     }
   }
 
