@@ -88,6 +88,7 @@ Task<void> Connection::serve() {
   changed_.notify_all();
 
   // The peer may only have closed its side: what it asked for is still answered.
+  reading_ = false;
   while (!broken_ && !settled() && !peer_is_gone()) co_await changed_.wait();
 
   close();
@@ -102,6 +103,10 @@ bool Connection::settled() const {
 }
 
 bool Connection::peer_is_gone() {
+  // Over TCP a client that has left and one that closed its side look the same. CrabTalk's never
+  // close a side alone, and mean their turn to end with them.
+  if (!reading_ && legacy_ && streaming_ && options_.peer.via == protocol::Peer::Via::tcp)
+    return true;
   struct pollfd state = {socket_.native_handle(), 0, 0};
   return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
@@ -196,7 +201,9 @@ Task<void> Connection::answer_in_order() {
     auto request = std::move(in_order_.front());
     in_order_.pop_front();
     in_order_bytes_ -= request.bytes;
+    streaming_ = request.message.has_stream();
     co_await answer(std::move(request.message));
+    streaming_ = false;
     changed_.notify_all();
   }
   answering_ = false;

@@ -84,6 +84,7 @@ class Connection {
   Options options_;
   bool authorized_;
   bool legacy_ = true;  // until the peer shows that it is not
+  bool reading_ = true;
   std::chrono::steady_clock::time_point accepted_;
 
   FrameReader reader_;
@@ -94,6 +95,7 @@ class Connection {
   std::size_t in_order_bytes_ = 0;
   std::size_t numbered_ = 0;
   bool answering_ = false;
+  bool streaming_ = false;  // what is answered in order now is a Stream
 
   std::deque<std::string> send_queue_;
   std::size_t send_bytes_ = 0;
