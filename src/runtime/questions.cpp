@@ -14,7 +14,7 @@ constexpr std::size_t kPendingMax = 4096;
 
 struct Questions::Entry {
   Pending pending;
-  std::optional<std::vector<Answer>> answers;
+  std::optional<Result<std::vector<Answer>>> answers;
   Notify changed;
 };
 
@@ -72,6 +72,19 @@ Status Questions::settle(Entry& entry, std::string_view content) {
 Status Questions::answer(const std::string& id, std::string_view content) {
   for (const auto& [number, entry] : entries_)
     if (entry->pending.id == id && !entry->answers) return settle(*entry, content);
+  return Error(Errc::not_found, fmt::format("no question '{}' is waiting", utf8::excerpt(id)));
+}
+
+Status Questions::decline(const std::string& id, std::string_view why) {
+  for (const auto& [number, entry] : entries_) {
+    if (entry->pending.id != id || entry->answers) continue;
+    const auto words = utf8::single_line(utf8::sanitize(why));
+    entry->answers =
+        Error(Errc::unavailable, words.empty() ? "the client could not put the question"
+                                               : "the client could not put the question: " + words);
+    entry->changed.notify_all();
+    return Ok{};
+  }
   return Error(Errc::not_found, fmt::format("no question '{}' is waiting", utf8::excerpt(id)));
 }
 

@@ -49,6 +49,8 @@ class Questions {
   // not_found when there is no such one, or none of the conversation; invalid when it is empty.
   Status answer(const std::string& id, std::string_view content);
   Status answer_oldest(const session::Key& key, std::string_view content);
+  // Who was to show it cannot; who asked is told why. not_found as above.
+  Status decline(const std::string& id, std::string_view why);
 
  private:
   struct Entry;

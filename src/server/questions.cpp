@@ -45,7 +45,9 @@ protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request) {
 
 // A question that was put as a forwarded tool call is answered as one.
 protocol::Answer answer_reply_to_tool(Node& node, const protocol::ReplyToTool& request) {
-  auto answered = node.runtime.questions().answer(request.call_id(), request.output());
+  auto& questions = node.runtime.questions();
+  auto answered = request.is_error() ? questions.decline(request.call_id(), request.output())
+                                     : questions.answer(request.call_id(), request.output());
   if (!answered && answered.error().code == Errc::not_found)
     answered = node.runtime.forwards().answer(request.conversation_id(), request.call_id(),
                                               request.output(), request.is_error());
