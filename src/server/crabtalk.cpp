@@ -102,6 +102,17 @@ void name_agents(const Node& node, google::protobuf::Message& request) {
   }
 }
 
+// agent:crab:done is the default agent's, agent:ID:done whose id it is.
+template <class Request>
+void name_source(const Node& node, Request& request) {
+  constexpr std::string_view kAgents = "agent:";
+  if (!request.source().starts_with(kAgents)) return;
+  const auto rest = request.source().substr(kAgents.size());
+  const auto agent = rest.substr(0, rest.find(':'));
+  request.set_source(
+      fmt::format("{}{}{}", kAgents, canonical(node, agent), rest.substr(agent.size())));
+}
+
 template <class Request>
 Status place_turn(const Node& node, Request& request) {
   if (request.session_handle().empty() || request.has_key()) return Ok{};
@@ -240,6 +251,12 @@ Status translate(const Node& node, const protocol::Peer& peer, protocol::ClientM
       *message.mutable_kill() = std::move(kill);
       return Ok{};
     }
+    case M::kSubscribeEvent:
+      name_source(node, *message.mutable_subscribe_event());
+      return Ok{};
+    case M::kPublishEvent:
+      name_source(node, *message.mutable_publish_event());
+      return Ok{};
     case M::kGetConversationHistory:
       place_path(node, *message.mutable_get_conversation_history());
       return Ok{};
