@@ -23,8 +23,12 @@ class ClientTools final : public Hook {
 
   Intent intent(const std::string& tool, const json::object& arguments,
                 const Caller& caller) const override {
+    // Whether its sender may use the daemon's machine is no question: it is the client's that is
+    // used, and what is done there is judged for everybody.
+    auto there = caller;
+    there.agent.remote_bash = true;
     if (auto known =
-            others_->intent(session::ToolCallBlock{caller.call_id, tool, arguments}, caller))
+            others_->intent(session::ToolCallBlock{caller.call_id, tool, arguments}, there))
       return *std::move(known);
     Intent out{Intent::Effect::changes, tool, tool, "it is run by the client"};
     out.shown += " " + utf8::excerpt(json::write(arguments), kShownArgumentsMax);
