@@ -25,6 +25,8 @@ void DoneHook::add(const runtime::Scene& scene, const std::string& text) {
 }
 
 void DoneHook::on_event(const runtime::Scene& scene, const runtime::Event& event) {
+  // Whoever is told keeps it, and of an ephemeral turn nothing is kept.
+  if (scene.ephemeral) return;
   std::visit(Overload{
                  [&](const runtime::Chunk& piece) { add(scene, piece.text); },
                  // What is said between tool calls is not the answer yet.

@@ -87,6 +87,11 @@ Task<void> Runtime::prepare(Turn& turn) {
   if (!run.guest()) co_await errands_.run(make_ready(run_kept), run.stop_);
   turn.offer = offer_for(agent, run.setup_, run.guest());
   turn.toolbox = {turn.offer, &turn.offer->toolbox};
+  if (run.message_.ephemeral) {
+    auto fewer = std::make_shared<Toolbox>(*turn.toolbox);
+    fewer->leave_out_what_keeps();
+    turn.toolbox = std::move(fewer);
+  }
   if (!run.guest() && !run.message_.client_tools.empty())
     turn.toolbox =
         with_client_tools(turn.toolbox, agent, run.message_.client_tools, run_kept, forwards_);

@@ -138,6 +138,15 @@ void Toolbox::add(std::shared_ptr<Hook> hook, std::vector<model::Tool> tools) {
             [](const auto& a, const auto& b) { return a.name < b.name; });
 }
 
+void Toolbox::leave_out_what_keeps() {
+  std::erase_if(tools_, [&](const model::Tool& tool) {
+    const auto owner = owners_.find(tool.name);
+    if (owner == owners_.end() || !owner->second->keeps(tool.name)) return false;
+    owners_.erase(owner);
+    return true;
+  });
+}
+
 std::optional<Violation> Toolbox::violation(const session::ToolCallBlock& call,
                                             const Caller& caller) const {
   if (outside_.contains(call.name))

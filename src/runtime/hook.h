@@ -132,6 +132,12 @@ class Hook {
     (void)arguments, (void)caller;
     return Intent{Intent::Effect::changes, tool, tool, {}};
   }
+  // Whether a call of this tool leaves something behind in the home: a note, a plan, a
+  // conversation. Turns of which nothing is kept do without it.
+  virtual bool keeps(const std::string& tool) const {
+    (void)tool;
+    return false;
+  }
   // Never fails otherwise: what is wrong is text for the model. `arguments` is an object.
   // Cancelling the task stops the work.
   virtual Task<ToolAnswer> call(std::string tool, json::object arguments, Caller caller);
@@ -146,6 +152,8 @@ class Toolbox {
   Task<ToolAnswer> call(session::ToolCallBlock call, Caller caller) const;
   // A hook's tools, in place of those that have their names.
   void add(std::shared_ptr<Hook> hook, std::vector<model::Tool> tools);
+  // For a turn of which nothing is kept.
+  void leave_out_what_keeps();
   // Nothing for a tool that is not there or outside the scope: calling it says so.
   std::optional<Intent> intent(const session::ToolCallBlock& call, const Caller& caller) const;
 

@@ -135,8 +135,8 @@ bool is_local(std::string_view sender, std::string_view key) {
     const auto colon = key.find(':');
     key = colon == std::string_view::npos ? std::string_view() : key.substr(colon + 1);
   }
-  // A handle is a client's own name for a conversation.
-  if (key.starts_with(kHandlePrefix)) key = {};
+  // A handle is a client's own name for a conversation; an ephemeral turn has none.
+  if (key.starts_with(kHandlePrefix) || key.starts_with(kEphemeralPrefix)) key = {};
   return sender.find(':') == std::string_view::npos && key.find(':') == std::string_view::npos;
 }
 

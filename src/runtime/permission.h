@@ -23,6 +23,8 @@ std::optional<PermissionMode> mode_from(std::string_view name);
 bool is_local(std::string_view sender, std::string_view key);
 // Of keys that are handles clients chose (server/crabtalk.cpp).
 inline constexpr std::string_view kHandlePrefix = "handle:";
+// Of turns of which nothing is kept.
+inline constexpr std::string_view kEphemeralPrefix = "ephemeral:";
 
 bool is_elevated(const session::Row& row);
 PermissionMode mode_of(const Agent& agent, bool local, const session::Row& row);

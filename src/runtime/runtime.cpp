@@ -118,7 +118,10 @@ Result<Runtime::Address> Runtime::address_of(const Message& message) const {
 
 Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
   if (draining_) return Error(Errc::unavailable, "the daemon is shutting down");
-  if (message.ephemeral) message.key = fmt::format("ephemeral:{}", runs_ + 1);
+  if (message.ephemeral) {
+    message.key = fmt::format("{}{}", kEphemeralPrefix, runs_ + 1);
+    if (message.sender.empty()) message.sender = kDefaultSender;
+  }
   REEF_TRY(auto address, address_of(message));
   message.sender = address.sender;
   if (held_.contains(address.agent.name))

@@ -20,6 +20,7 @@ class MemoryHook final : public runtime::Hook {
   // Notes are the agent's own, and the user can see and undo them: nobody need be asked.
   runtime::Intent intent(const std::string& tool, const json::object& arguments,
                          const runtime::Caller& caller) const override;
+  bool keeps(const std::string& tool) const override { return tool != "recall"; }
   Task<runtime::ToolAnswer> call(std::string tool, json::object arguments,
                                  runtime::Caller caller) override;
 

@@ -185,6 +185,10 @@ Intent OsHook::intent(const std::string& tool, const json::object& arguments,
   return {Effect::reads, text_of(arguments, "path"), {}, {}};
 }
 
+bool OsHook::keeps(const std::string& tool) const {
+  return tool == os::kWrite.name || tool == os::kEdit.name || tool == os::kSubmitPlan.name;
+}
+
 Task<ToolAnswer> OsHook::call(std::string tool, json::object arguments, Caller caller) {
   const auto desk = desk_for(caller);
   if (tool == os::kRead.name) co_return co_await os::read(desk, arguments);

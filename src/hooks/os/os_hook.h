@@ -41,6 +41,7 @@ class OsHook final : public runtime::Hook {
                                  const runtime::Place& place) const override;
   runtime::Intent intent(const std::string& tool, const json::object& arguments,
                          const runtime::Caller& caller) const override;
+  bool keeps(const std::string& tool) const override;
   Task<runtime::ToolAnswer> call(std::string tool, json::object arguments,
                                  runtime::Caller caller) override;
 

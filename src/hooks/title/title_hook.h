@@ -16,6 +16,7 @@ class TitleHook final : public runtime::Hook {
   std::string prompt(const runtime::Agent& agent) const override;
   runtime::Intent intent(const std::string& tool, const json::object& arguments,
                          const runtime::Caller& caller) const override;
+  bool keeps(const std::string&) const override { return true; }
   Task<runtime::ToolAnswer> call(std::string tool, json::object arguments,
                                  runtime::Caller caller) override;
 
