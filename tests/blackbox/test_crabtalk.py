@@ -1,5 +1,4 @@
-"""CrabTalk's own clients of three generations: read strictly, as their decoders do, which fail a whole stream on an
-event they do not know."""
+"""CrabTalk's own clients of four generations, each answer read as strictly as their decoders read it."""
 
 import json
 import os
@@ -7,61 +6,12 @@ import socket
 import time
 import unittest
 
-from reefbox import *
+from crabtalk_client import *
 
 REPLY_TO_TOOL, RECONNECT_MCP, GET_SKILL, FIND_SESSIONS, CANCEL_STREAM, CREATE_SESSION = range(53, 59)
 LIST_AGENTS, GET_AGENT, CREATE_AGENT, UPDATE_AGENT, DELETE_AGENT, RENAME_AGENT = 15, 16, 17, 18, 19, 51
 AGENT_INFO, AGENT_LIST, SKILL_BODY, SESSION_HITS, MCP_INFO = 11, 12, 31, 32, 29
 
-S, N, M = "text", "number", "message"
-EVENT_BODIES = {
-    1: {1: S}, 2: {1: S}, 3: {1: S}, 4: {1: M}, 5: {1: S, 2: S, 3: N, 4: N}, 6: {}, 7: {1: S, 2: S, 4: S, 5: M},
-    8: {1: M}, 9: {1: S}, 10: {1: S}, 11: {1: S}, 12: {1: S}, 13: {1: S}, 14: {1: M}, 15: {1: S, 2: S, 3: S, 4: N}}
-UP_TO_PLUGINS = set(range(1, 8)) | set(range(10, 17)) | set(range(19, 27)) | {29, 30, 100}
-WITHOUT_PLUGINS = UP_TO_PLUGINS - {13, 14, 16, 23}
-GENERATIONS = {  # answers, events
-    "0.0.21": (UP_TO_PLUGINS, set(range(1, 15))),
-    "0.0.22": (WITHOUT_PLUGINS, set(range(1, 16))),
-    "0.0.23": (WITHOUT_PLUGINS, set(range(1, 16))),
-    "0.0.24": (WITHOUT_PLUGINS | {31, 32}, set(range(1, 8)) | set(range(10, 15))),
-}
-
-
-class Strict(Connection):
-    """A client of one generation: no Hello, no request_id, and nothing unknown."""
-
-    generation = "0.0.21"
-
-    @classmethod
-    def of(cls, home, generation, path=None):
-        link = cls.unix(path or home.file("run/reefd.sock"))
-        link.generation = generation
-        return link
-
-    def recv(self):
-        payload = self.recv_payload()
-        if payload is None:
-            return None
-        answers, events = GENERATIONS[self.generation]
-        known = [n for n in Message(payload).fields if n in answers]
-        if len(known) != 1:
-            raise AssertionError(f"{self.generation}: empty server message: {list(Message(payload).fields)}")
-        reply = Reply(payload)
-        if reply.tag == STREAM_EVENT:
-            known = [n for n in reply.body.fields if n in events]
-            if len(known) != 1:
-                raise AssertionError(f"{self.generation}: empty stream event: {list(reply.body.fields)}")
-            for number, values in reply.detail.fields.items():
-                kind = EVENT_BODIES[known[0]].get(number)
-                for value in values:
-                    if kind and (kind == N) != isinstance(value, int):
-                        raise AssertionError(f"{self.generation}: event {known[0]}, field {number}: not a {kind}")
-                    if kind == S:
-                        value.decode()
-        return reply
-
-
-EVENTS[15] = "tool_call_forward"
 ASK = {"questions": [{"question": "Which colour?", "header": "Colour", "options": [{"label": "red"}, {"label": "blue"}]}]}
 BUSY = {"calls": [{"name": "bash", "arguments": {"command": "echo one; echo two; sleep 0.2; echo three"}}]}
 ALLOWED = {"agents/scripted.toml": 'model = "s/x"\npermission_mode = "allow-all"\n'}
@@ -85,7 +35,7 @@ class Case(unittest.TestCase):
         return home
 
     def client(self, home, generation):
-        link = Strict.of(home, generation)
+        link = Client.of(home, generation)
         self.addCleanup(link.close)
         return link
 
@@ -130,6 +80,34 @@ class Events(Case):
         link.send(b"")
         self.assertEqual(link.recv().text, "empty client message")
 
+    def test_every_answer_is_one_the_generation_knows(self):
+        home = self.home(BUSY, {"text": "done"}, {"text": "done"}, config='default_agent = "scripted"\n', files=ALLOWED | {
+            "skills/knots/SKILL.md": "---\nname: knots\ndescription: Ties knots.\n---\nOver, under.\n",
+            "agents/served.toml": 'model = "s/x"\n[[mcps]]\nname = "none"\ncommand = "false"\n'})
+        watching = {generation: self.client(home, generation) for generation in GENERATIONS}
+        for link in watching.values():
+            link.send(request(34))
+            link.send(request(PING))
+        self.assertEqual(home.say("hi", "scripted", "joe").tag, RESPONSE)
+        # The client reads strictly: that an answer came at all says that it was understood.
+        for generation in GENERATIONS:
+            link = self.client(home, generation)
+            session = Message(link.call(LIST_CONVERSATIONS).body.fields[1][0]).str(5)
+            pair = {1: "scripted", 2: "joe"}
+            asked = [(3, pair | {3: "x"}), (4, {}), (KILL, pair), (6, pair), (7, {1: "crab"}), (11, {1: "s/x"}), (13, {}),
+                     (13, {1: "served"}), (15, {}), (16, {1: "served"}), (19, {1: "nobody"}), (23, {}), (RELOAD, {}), (GET_STATS, {}),
+                     (GET_CONFIG, {}), (36, {}), (GET_HISTORY, {1: session}), (40, {1: "never", 2: "crab"}), (42, {}), (41, {1: 99}),
+                     (43, {1: "a", 2: "b"}), (44, pair | {3: "x"}), (46, {1: "none", 2: "nobody"}), (100, b"x")]
+            asked += {"0.0.21": [(n, {1: "x"}) for n in (20, 21, 22, 24, 25, 26, 37)],
+                      "0.0.24": [(55, {1: "knots"}), (56, {1: "hi"}), (57, {3: "x"})]}.get(generation, [])
+            for tag, fields in asked:
+                with self.subTest(generation, tag=tag):
+                    self.assertIsNotNone(link.call(tag, fields))
+            kinds = []
+            while 5 not in kinds:
+                kinds.append(watching[generation].recv().body.int(3))
+            self.assertIn(3, kinds)
+
 
 class Leaving(Case):
     def test_a_client_that_leaves_cancels_its_turn(self):
@@ -142,6 +120,55 @@ class Leaving(Case):
         self.assertEqual([e["message"]["stopReason"] for e in read_lines(home.transcript())
                           if e.get("type") == "message" and e["message"]["role"] == "assistant"], ["aborted"])
         self.assertEqual(home.say("again", "scripted").body.str(2), "next")
+
+    def test_whatever_its_turn_is_waiting_for(self):
+        sleep = {"calls": [{"name": "bash", "arguments": {"command": "sleep 600"}}]}
+        ask = {"calls": [{"name": "ask_user", "arguments": ASK}]}
+        tcp = '[tcp]\nenabled = true\nport = 0\ntrust_loopback = true\n'
+        for over_tcp in (False, True):
+            for name, reply, tools in (("chunk", HANG, ()), ("tool_start", sleep, ()), ("ask_user", ask, ()),
+                                       ("tool_call_forward", sleep, ["bash"]), ("tool_call_forward", ask, ["bash"])):
+                with self.subTest(name, tcp=over_tcp):
+                    home = self.home(reply, {"text": "went on"}, files=ALLOWED, config=tcp)
+                    link = Client.tcp(home.read("run/reefd.tcp").strip()) if over_tcp else self.client(home, "0.0.21")
+                    link.generation = "0.0.22" if tools else "0.0.21"
+                    link.send(stream_of("go", tools=[tool(one) for one in tools]))
+                    self.until(link, name)
+                    link.close()
+                    wait_for(lambda: home.ask(GET_STATS).body.int(2) == 0, "the turn's end")
+                    self.assertEqual(home.ask(LIST_QUESTIONS).body.fields, {})
+                    self.assertNotIn("went on", home.read(home.transcript()))
+
+    def test_one_whose_turn_has_not_begun_gets_none(self):
+        home = self.home(HANG, {"text": "for nobody"})
+        first = home.connect()
+        self.addCleanup(first.close)
+        first.send(request(STREAM, turn("scripted", "first"), request_id=1))
+        while first.recv().event != "chunk":
+            pass
+        link = self.client(home, "0.0.21")
+        link.send(stream_of("second"))
+        wait_for(lambda: home.ask(302, {2: "scripted"}).body.int(12) == 1, "the second to wait")
+        before = home.ask(GET_STATS).body.int(203)
+        link.close()
+        wait_for(lambda: home.ask(GET_STATS).body.int(203) < before, "the end of its connection")
+        self.assertEqual(home.reef("kill", "-a", "scripted").code, 0)
+        self.assertEqual(first.events(1)[-1].detail.str(2), "cancelled")
+        wait_for(lambda: home.ask(GET_STATS).body.int(2) == 0, "the end of all turns")
+        entries = read_lines(home.transcript())
+        self.assertEqual((texts(entries, "user"), texts(entries, "assistant")), (["first", "second"], ["so far"]))
+
+    def test_a_side_that_is_closed_is_no_leaving_but_over_tcp(self):
+        home = self.home({"text": "done"}, config='[tcp]\nenabled = true\nport = 0\ntrust_loopback = true\n')
+        link = self.client(home, "0.0.21")
+        link.send(stream_of("go"))
+        link.half_close()
+        self.assertEqual(spoken(link.events()), "done")
+        link = Client.tcp(home.read("run/reefd.tcp").strip())
+        self.addCleanup(link.close)
+        link.send(request(SEND, turn("scripted", "go")))
+        link.half_close()
+        self.assertEqual(link.recv().tag, RESPONSE, "a Send has no client that could leave it")
 
     def test_not_when_others_read_along_or_it_knows_us(self):
         home = self.home(HANG)
@@ -169,7 +196,7 @@ class Tools(Case):
         return got
 
     def reply(self, home, forward, output, is_error=False, call=None):
-        with Strict.of(home, "0.0.23") as link:
+        with Client.of(home, "0.0.23") as link:
             return link.call(REPLY_TO_TOOL, {1: call or forward.str(1), 2: output, 3: is_error, 4: forward.int(4)})
 
     def test_calls_are_forwarded_and_their_outcome_is_the_result(self):
@@ -212,6 +239,53 @@ class Tools(Case):
         events = link.events()
         self.assertEqual([e.detail.str(2) for e in events if e.event == "tool_result"], ["blue"])
 
+    def test_what_its_window_for_questions_sends_is_understood(self):
+        # One object for all questions, by their words; what was chosen of several is one text.
+        two = {"questions": ASK["questions"] + [{"question": "Which sizes?", "header": "Size", "multi_select": True,
+                                                 "options": [{"label": "s"}, {"label": "m"}, {"label": "l"}]}]}
+        chosen = json.dumps({"Which colour?": "blue", "Which sizes?": "s, l"})
+        for generation in ("0.0.21", "0.0.22"):
+            with self.subTest(generation):
+                home = self.home({"calls": [{"name": "ask_user", "arguments": two}]}, {"text": "done"})
+                link = self.client(home, generation)
+                if generation == "0.0.21":
+                    link.send(stream_of("go", _4="joe"))
+                    self.until(link, "ask_user")
+                    self.assertEqual(self.client(home, generation).call(3, {1: "scripted", 2: "joe", 3: chosen}).tag, PONG)
+                else:
+                    link.send(stream_of("go", tools=[tool("ask_user")], _4="joe"))
+                    ask = self.forward(link, "ask_user")
+                    for question in json.loads(ask.str(3))["questions"]:
+                        self.assertEqual(sorted(question), ["header", "multi_select", "options", "question"])
+                    self.assertEqual(self.reply(home, ask, chosen).tag, PONG)
+                results = [e.detail.str(2) for e in link.events() if e.event == "tool_result"]
+                self.assertEqual(results, ["Colour: blue\nSize: s, l"])
+
+    def test_a_client_that_cannot_put_a_question_says_so(self):
+        bash = {"calls": [{"name": "bash", "arguments": {"command": "touch /tmp/x"}}]}
+        for call, said in (({"calls": [{"name": "ask_user", "arguments": ASK}]}, "no such tool here"), (bash, "")):
+            home = self.home(call, {"text": "done"})
+            link = self.client(home, "0.0.22")
+            link.send(stream_of("go", tools=[tool("bash")]))
+            self.assertEqual(self.reply(home, self.forward(link, "ask_user"), said, is_error=True).tag, PONG)
+            (result,) = [e.detail for e in link.events() if e.event == "tool_result"]
+            self.assertEqual(result.int(4), 1)
+            self.assertIn("the client could not put the question", result.str(2))
+            self.assertIn(said, result.str(2))
+
+    def test_whoever_sent_it_its_tools_are_judged(self):
+        for sender, command, mode, happens in (
+                ("tg:7", "touch /tmp/x", "allow-all", "tool_result"), ("tg:7", "ls", "allow-all", "tool_call_forward"),
+                ("joe", "touch /tmp/x", "safe", "tool_result"), ("joe", "ls", "safe", "tool_call_forward"),
+                ("joe", "touch /tmp/x", "allow-all", "tool_call_forward")):
+            with self.subTest(sender=sender, command=command, mode=mode):
+                home = self.home({"calls": [{"name": "bash", "arguments": {"command": command}}]}, {"text": "done"},
+                                 files={"agents/scripted.toml": f'model = "s/x"\npermission_mode = "{mode}"\n'})
+                link = self.client(home, "0.0.23")
+                link.send(stream_of("go", tools=[tool("bash")], _4=sender))
+                seen = self.until(link, happens)
+                self.assertEqual([e.event for e in seen if e.event in ("tool_result", "tool_call_forward")], [happens])
+
     def test_a_tool_outside_the_agents_scope_is_not_offered(self):
         home = self.home({"calls": [{"name": "bash", "arguments": {"command": "id"}}]}, {"text": "done"},
                          files={"agents/scripted.toml": 'model = "s/x"\ntools = ["recall"]\n'})
@@ -225,7 +299,7 @@ class Tools(Case):
         link = self.client(home, "0.0.21")
         link.send(stream_of("go"))
         self.until(link, "ask_user")
-        with Strict.of(home, "0.0.21") as other:
+        with Client.of(home, "0.0.21") as other:
             self.assertEqual(other.call(3, {1: "scripted", 2: "user", 3: "red"}).tag, PONG)
         self.assertEqual(spoken(link.events()), "done")
 
@@ -241,6 +315,33 @@ class Tools(Case):
         self.assertEqual(home.listing() - before, set())
         self.assertEqual(home.say("next", "scripted").tag, RESPONSE)
         self.assertEqual(texts(read_lines(home.transcript()), "user"), ["next"])
+
+    def test_whatever_an_ephemeral_turn_does_it_leaves_nothing(self):
+        word = "zanzibar"
+        calls = {"calls": [{"name": name, "arguments": arguments} for name, arguments in (
+            ("remember", {"name": word, "content": word}), ("submit_plan", {"name": word, "content": word}),
+            ("delegate", {"tasks": [{"message": word}]}), ("set_title", {"title": word}), ("search_sessions", {"query": word}),
+            ("write", {"path": f"/tmp/{word}", "content": word}), ("bash", {"command": f"echo {word}"}))]}
+        home = self.home({"text": "done"}, config='[providers.t]\nkind = "scripted"\nscript = "t.json"\n[log]\nlevel = "debug"\n',
+                         files={"t.json": script(calls, {"text": word}), "agents/eph.toml": 'model = "t/x"\npermission_mode = "allow-all"\n'})
+        with home.connect() as link:
+            link.call(40, {1: "agent:*:done", 2: "scripted"})
+        self.assertEqual(home.say("hi", "scripted").tag, RESPONSE, "there is a session already")
+        for sender in (None, "joe"):
+            link = self.client(home, "0.0.23")
+            link.send(stream_of(word, "eph", _4=sender, _9=True, _10=7))
+            events = link.events()
+            self.assertEqual((spoken(events), events[-1].detail.str(2)), (word, ""))
+            results = [e.detail.str(2).strip() for e in events if e.event == "tool_result"]
+            self.assertIn(word, results, "it may look")
+        self.assertEqual(home.stop(), 0)
+        found = []
+        for folder, _, files in os.walk(home.path):
+            for name in files:
+                with open(os.path.join(folder, name), "rb") as data:
+                    if word.encode() in data.read() or word in name:
+                        found.append(name)
+        self.assertEqual(found, ["t.json"])
 
 
 class Handles(Case):
@@ -327,6 +428,65 @@ class Handles(Case):
         self.assertEqual(link.call(DELETE_AGENT, {2: id_}).tag, PONG)
         self.assertEqual(link.call(GET_AGENT, {1: "ranger"}).code, 404)
 
+    def test_any_text_is_a_handle(self):
+        home = self.home({"text": "first"}, {"text": "second"})
+        link = self.client(home, "0.0.24")
+        handles = ["x" * 300, "\u00fc" * 150, "%41", "A", "..", "/", "a b", "handle:A"]
+        for handle in handles:
+            link.send(stream_of("hi", _11=handle))
+            self.assertEqual(spoken(link.events()), "first", handle)
+        self.assertEqual(len(home.transcripts()), len(handles))
+        for handle in handles:
+            self.assertEqual(len(link.call(GET_HISTORY, {1: handle}).body.fields[1]), 2, handle)
+        self.assertEqual(link.call(SEND, {2: "x", 9: "x" * 301}).code, 400)
+        # What a list calls a session by is a handle, too.
+        listed = {Message(raw).str(5) for raw in link.call(LIST_CONVERSATIONS).body.fields[1]}
+        self.assertEqual(len(listed), len(handles))
+        link.send(stream_of("again", _11=listed.pop()))
+        self.assertEqual(spoken(link.events()), "second")
+        self.assertEqual(len(home.transcripts()), len(handles))
+        self.assertEqual(link.call(DELETE_CONVERSATION, {1: "A"}).tag, PONG)
+        self.assertEqual(link.call(GET_HISTORY, {1: "A"}).code, 404)
+        self.assertEqual(len(link.call(GET_HISTORY, {1: "%41"}).body.fields[1]) % 2, 0)
+
+    def test_an_id_will_do_wherever_an_agent_is_named(self):
+        home = self.home({"text": "marmalade"}, files={"agents/other.toml": 'model = "s/x"\n'})
+        link = self.client(home, "0.0.24")
+        ids = {name: agent.str(12) for name, agent in self.agents(home).items()}
+        id_, other = ids["scripted"], ids["other"]
+        link.send(stream_of("hi", id_, _11="h"))
+        self.assertEqual(spoken(link.events()), "marmalade")
+        link.send(stream_of("and you?", id_, _11="h", _6=other))
+        self.assertEqual(link.events()[0].detail.str(1), "other", "the guest")
+        self.assertEqual(link.call(GET_AGENT, {1: id_}).body.str(1), "scripted")
+        for agent, sessions in ((id_, 1), (other, 0)):
+            self.assertEqual(len(link.call(LIST_CONVERSATIONS, {1: agent}).body.fields.get(1, [])), sessions)
+        wait_for(lambda: link.call(FIND_SESSIONS, {1: "marmalade", 5: id_}).body.fields.get(1), "the index")
+        self.assertEqual(link.call(FIND_SESSIONS, {1: "marmalade", 5: other}).body.fields, {})
+        self.assertEqual(link.call(45, {1: '{"name": "far", "url": "http://127.0.0.1:9/mcp"}', 2: id_}).body.str(7), "scripted")
+        subscribed = link.call(40, {1: f"agent:{other}:done", 2: id_})
+        self.assertEqual((subscribed.body.str(2), subscribed.body.str(3)), ("agent:other:done", "scripted"))
+        self.assertEqual(link.call(46, {1: "far", 2: id_}).tag, PONG)
+
+    def test_an_agent_comes_back_as_it_went(self):
+        config = {"id": "0" * 26, "description": "Looks.", "model": "s/x", "max_iterations": 7, "tool_choice": "auto",
+                  "thinking": True, "skills": [], "compact_tool_max_len": 512,
+                  "mcps": [{"name": "far", "command": "", "args": [], "env": {}, "url": "http://127.0.0.1:9/mcp",
+                            "auth": "Bearer secret", "auto_restart": True}],
+                  "hooks": {"bash": {"disabled": False, "deny": []}, "memory": {"recall_limit": 5}}}
+        home = self.home({"text": "hi"})
+        for generation in GENERATIONS:
+            with self.subTest(generation):
+                link = self.client(home, generation)
+                last, name = generation == "0.0.24", f"a{generation[-2:]}"
+                made = link.call(CREATE_AGENT, {1: name, 2: json.dumps(config), 3: None if last else "You look."}).body
+                self.assertEqual((made.int(11), made.int(5), made.int(6), made.str(4)), (512, 7, 1, "s/x"))
+                where = {4: made.str(12)} if last else {1: name}
+                again = link.call(UPDATE_AGENT, where | {2: made.str(3)})
+                self.assertEqual((again.tag, again.body.str(3), again.body.str(12)), (AGENT_INFO, made.str(3), made.str(12)))
+                self.assertIn("Bearer secret", home.read(f"agents/{name}.toml"), "and no mask in its place")
+        self.assertEqual(self.client(home, "0.0.21").call(GET_AGENT, {1: "scripted"}).body.int(11), 1024, "CrabTalk's own default")
+
     def test_a_question_is_told_in_words(self):
         home = self.home({"calls": [{"name": "ask_user", "arguments": ASK}]}, {"text": "done"})
         link = self.client(home, "0.0.24")
@@ -366,9 +526,15 @@ class Alias(Case):
         self.assertEqual(link.call(46, {1: "far", 2: "crab"}).tag, PONG)
         subscribed = link.call(40, {1: "morning", 2: "crab"})
         self.assertEqual(subscribed.body.str(3), "scripted")
+        done = link.call(40, {1: "agent:crab:done", 2: "crab", 3: True})
+        self.assertEqual(done.body.str(2), "agent:scripted:done", "as its events are called")
         self.assertEqual(len(link.call(LIST_CONVERSATIONS, {1: "crab"}).body.fields[1]), 1)
         self.assertEqual(link.call(KILL, {1: "crab", 2: "user"}).tag, PONG)
+        for tag in (STEER_SESSION, 3):
+            self.assertIn("scripted", link.call(tag, {1: "crab", 2: "user", 3: "x"}).text)
+        self.assertEqual(link.call(6, {1: "crab", 2: "user"}).code, 409, "there is a conversation, and nothing to compact")
         self.assertEqual(link.call(DELETE_AGENT, {1: "crab"}).code, 409, "the default agent")
+        self.assertEqual(link.call(RENAME_AGENT, {1: "crab", 2: "lobster"}).body.str(1), "lobster")
 
 
 class Door(Case):
@@ -389,12 +555,12 @@ class Door(Case):
     def test_its_clients_find_us_and_we_leave_nothing(self):
         home, sock, port = self.home_of_user()
         home.start()
-        with Strict.of(home, "0.0.21", sock) as link:
+        with Client.of(home, "0.0.21", sock) as link:
             link.send(stream_of("hello", "scripted"))
             self.assertEqual(spoken(link.events()), "hi")
         with open(port, encoding="ascii") as text:
             number = text.read()
-        with Strict.tcp(f"127.0.0.1:{number}") as link:
+        with Client.tcp(f"127.0.0.1:{number}") as link:
             self.assertEqual(link.call(PING).tag, PONG, "without a token")
         self.assertEqual(home.stop(), 0)
         self.assertEqual(os.listdir(os.path.dirname(sock)), [])
@@ -419,7 +585,7 @@ class Door(Case):
             home.stop()
             self.assertEqual(os.stat(sock).st_ino, inode)
         home.start()  # nobody is there any more: its socket is abandoned
-        with Strict.of(home, "0.0.21", sock) as link:
+        with Client.of(home, "0.0.21", sock) as link:
             self.assertEqual(link.call(PING).tag, PONG)
 
 
