@@ -87,7 +87,7 @@ class Events(Case):
         watching = {generation: self.client(home, generation) for generation in GENERATIONS}
         for link in watching.values():
             link.send(request(34))
-            link.send(request(PING))
+            self.assertEqual(link.call(PING).tag, PONG, "it watches now")
         self.assertEqual(home.say("hi", "scripted", "joe").tag, RESPONSE)
         # The client reads strictly: that an answer came at all says that it was understood.
         for generation in GENERATIONS:
@@ -148,10 +148,11 @@ class Leaving(Case):
             pass
         link = self.client(home, "0.0.21")
         link.send(stream_of("second"))
-        wait_for(lambda: home.ask(302, {2: "scripted"}).body.int(12) == 1, "the second to wait")
-        before = home.ask(GET_STATS).body.int(203)
+        watch = home.connect()
+        self.addCleanup(watch.close)
+        wait_for(lambda: watch.call(302, {2: "scripted"}).body.int(12) == 1, "the second to wait")
         link.close()
-        wait_for(lambda: home.ask(GET_STATS).body.int(203) < before, "the end of its connection")
+        wait_for(lambda: watch.call(GET_STATS).body.int(203) == 2, "the end of its connection")
         self.assertEqual(home.reef("kill", "-a", "scripted").code, 0)
         self.assertEqual(first.events(1)[-1].detail.str(2), "cancelled")
         wait_for(lambda: home.ask(GET_STATS).body.int(2) == 0, "the end of all turns")
@@ -216,6 +217,24 @@ class Tools(Case):
         entries = [e["message"] for e in read_lines(home.transcript()) if e.get("type") == "message"]
         self.assertEqual(sorted(e["content"][0]["text"] for e in entries if e["role"] == "toolResult"),
                          ["bash says so", "lens says so"])
+
+    def test_calls_of_two_conversations_are_told_apart(self):
+        home = self.home({"calls": [{"id": "same", "name": "lens", "arguments": {}}]}, {"text": "done"}, files=ALLOWED)
+        links = {name: self.client(home, "0.0.22") for name in ("one", "two")}
+        calls = {}
+        for name, link in links.items():
+            link.send(stream_of("go", tools=[tool("lens")], _4=name))
+            calls[name] = self.forward(link, "lens")
+        self.assertEqual(calls["one"].str(1), calls["two"].str(1))
+        self.assertNotEqual(calls["one"].int(4), calls["two"].int(4))
+        with Client.of(home, "0.0.22") as link:
+            stray = {1: calls["one"].str(1), 2: "astray", 4: calls["one"].int(4) + calls["two"].int(4)}
+            self.assertEqual(link.call(REPLY_TO_TOOL, stray).code, 404)
+        for name in ("two", "one"):
+            self.assertEqual(self.reply(home, calls[name], f"for {name}").tag, PONG)
+            self.assertEqual(self.reply(home, calls[name], "again").code, 404)
+        for name, link in links.items():
+            self.assertEqual([e.detail.str(2) for e in link.events() if e.event == "tool_result"], [f"for {name}"])
 
     def test_a_permission_is_asked_through_the_client(self):
         home = self.home({"calls": [{"name": "bash", "arguments": {"command": "touch /tmp/x"}}]}, {"text": "done"})
@@ -387,6 +406,19 @@ class Handles(Case):
         self.assertEqual(home.ask(GET_STATS).body.int(2), 1)
         self.assertEqual(asked.call(KILL, {3: "one"}).tag, PONG)
         self.assertEqual(links["one"].events()[-1].detail.str(2), "cancelled")
+
+    def test_compact_reaches_the_handle_and_no_other(self):
+        home = self.home({"text": "a word " * 300})
+        link = self.client(home, "0.0.24")
+        for handle in ("one", "two"):
+            for words in ("first", "second"):
+                link.send(stream_of(words, _11=handle))
+                link.events()
+        reply = link.call(6, {3: "keep the numbers", 4: "two"})
+        self.assertEqual(reply.tag, 6, reply)
+        self.assertIn("a word", reply.body.str(1))
+        compacted = [any(e.get("type") == "compaction" for e in read_lines(path)) for path in home.transcripts()]
+        self.assertEqual(sorted(compacted), [False, True])
 
     def test_a_session_is_made_with_its_root_and_found_again(self):
         home = self.home({"text": "about marmalade"})
