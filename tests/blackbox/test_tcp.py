@@ -93,6 +93,12 @@ class Token(TcpCase):
         self.assertEqual((reply.tag, reply.code), (ERROR, 413), reply)
         self.assertIsNone(link.recv())
 
+    def test_a_stranger_who_says_nothing_is_cut(self):
+        silent, halting = self.connect(), self.connect()
+        halting.send_raw(struct.pack(">I", 20) + b"x")
+        self.assertIsNone(silent.recv())
+        self.assertIsNone(halting.recv())
+
     def test_pipelined_after_a_wrong_token(self):
         link = self.connect()
         link.send(request(HELLO, {1: "blackbox", 2: 1, 3: "x"}))
