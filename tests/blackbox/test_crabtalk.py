@@ -493,6 +493,11 @@ class Handles(Case):
         self.assertEqual(link.call(GET_AGENT, {1: id_}).body.str(1), "scripted")
         for agent, sessions in ((id_, 1), (other, 0)):
             self.assertEqual(len(link.call(LIST_CONVERSATIONS, {1: agent}).body.fields.get(1, [])), sessions)
+        row = Message(link.call(LIST_CONVERSATIONS).body.fields[1][0])
+        self.assertEqual((row.str(9), row.str(10)), (id_, "scripted"))
+        history = link.call(GET_HISTORY, {1: "h"}).body
+        self.assertEqual((history.str(4), history.str(5)), (id_, "scripted"))
+        self.assertTrue(link.call(GET_STATS).body.str(5), "the daemon's version")
         wait_for(lambda: link.call(FIND_SESSIONS, {1: "marmalade", 5: id_}).body.fields.get(1), "the index")
         self.assertEqual(link.call(FIND_SESSIONS, {1: "marmalade", 5: other}).body.fields, {})
         self.assertEqual(link.call(45, {1: '{"name": "far", "url": "http://127.0.0.1:9/mcp"}', 2: id_}).body.str(7), "scripted")
