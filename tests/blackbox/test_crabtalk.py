@@ -63,6 +63,24 @@ class Events(Case):
                 self.assertEqual(spoken(events), "done")
                 self.assertIn("tool_result", [e.event for e in events])
 
+    def test_words_said_meanwhile_are_told_where_there_is_a_word_for_it(self):
+        for generation, event, more in (("0.0.21", "ask_user", {}), ("0.0.24", "chunk", {"_11": "h"})):
+            with self.subTest(generation):
+                home = self.home({"calls": [{"name": "ask_user", "arguments": ASK}]}, {"text": "done"})
+                link = self.client(home, generation)
+                link.send(stream_of("go", **more))
+                self.until(link, event)
+                with home.connect() as other:
+                    key = {200: "handle:h"} if more else {}
+                    self.assertEqual(other.call(STEER_SESSION, {1: "scripted", 2: "user", 3: "hurry"} | key).tag, PONG)
+                    answer = {1: "scripted", 2: "user", 3: "red"} | ({201: "handle:h"} if more else {})
+                    self.assertEqual(other.call(3, answer).tag, PONG)
+                    # To new words the script begins again.
+                    wait_for(lambda: other.call(3, answer).tag == PONG, "the question once more")
+                names = [e.event for e in link.events()]
+                self.assertEqual("user_steered" in names, not more, names)
+                self.assertEqual(texts(read_lines(home.transcript()), "user"), ["go", "hurry"])
+
     def test_who_says_hello_or_a_request_id_gets_all(self):
         home = self.home(BUSY, {"text": "done"}, files=ALLOWED)
         with home.connect(hello=False) as link:
