@@ -303,6 +303,9 @@ class Runtime {
   Forwards forwards_;
   OnWords on_words_;
   Broadcast broadcast_;
+  // Sessions that were compacted by themselves since their last answer.
+  static constexpr std::size_t kUntoldMax = 10'000;
+  std::set<std::string> untold_compactions_;
   Compactions* compactions_ = nullptr;
   Gauge gauge_;
   Prunings prunings_;

@@ -206,9 +206,11 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
 
 // Where a session is verbose, that its context was compacted is said behind the answer.
 void Runtime::tell_compaction(Turn& turn) {
-  const auto* row = sessions_.find(turn.session->id());
+  const auto* row = turn.session ? sessions_.find(turn.id) : nullptr;
   const auto level = row ? row->text("verboseLevel") : std::string_view();
-  if (!turn.end.compacted || turn.end.hidden || turn.end.silent) return;
+  if (!row || turn.end.hidden || turn.end.silent) return;
+  // Its own, or one the policy asked for behind the turn before.
+  if (untold_compactions_.erase(turn.id.text()) == 0) return;
   if (level != "on" && level != "full") return;
   auto& events = turn.run.events_;
   events.push(TextStart{turn.end.agent});

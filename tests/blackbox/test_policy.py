@@ -171,6 +171,16 @@ class Compactions(Case):
                 self.assertNotIn("HOUSEKEEPING", home.reef("export", row["id"], "--to", "markdown").out)
 
     def test_the_threshold_is_taken_where_crabtalk_has_it(self):
+    def test_a_verbose_session_is_told_of_it_behind_the_next_answer(self):
+        home = self.home(SMALL, script=script({"text": "noted"}))
+        home.say("short", agent="scripted")
+        self.assertEqual(home.reef("set", self.row(home)["id"], "verboseLevel=on").code, 0)
+        self.fill(home, "scripted")
+        self.row(home, compactionCount=1)
+        self.assertEqual(home.say("and now?", agent="scripted").body.str(2),
+                         "noted\n\n\n🧹 Auto-compaction complete (compactions: 1)")
+        self.assertEqual(home.say("and now?", agent="scripted").body.str(2), "noted", "it is told once")
+
         home = self.home("[system.crab]\ncompact_threshold = 4321\n",
                          files={"agents/own.toml": "compact_threshold = 5432\n"})
         for agent, limit in (("reef", 4321), ("own", 5432)):
