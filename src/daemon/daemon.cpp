@@ -603,6 +603,13 @@ class Daemon {
                          [&](const auto& one) { return runtime::fits(skill, one.skill.name); }))
           found.push_back(fmt::format("agent {}: skills: '{}' is no skill there is", name,
                                       utf8::excerpt(skill)));
+      const auto& agents = runtime_.setup().agents;
+      for (const auto& other : agent.delegate_to)
+        if (!runtime::fits(other, "worker") &&
+            std::none_of(agents.begin(), agents.end(),
+                         [&](const auto& one) { return runtime::fits(other, one.first); }))
+          found.push_back(fmt::format("agent {}: delegate_to: '{}' is no agent there is", name,
+                                      utf8::excerpt(other)));
     }
     for (const auto& warning : found)
       if (std::find(name_warnings_.begin(), name_warnings_.end(), warning) == name_warnings_.end())
@@ -849,6 +856,14 @@ class Daemon {
     stats.set_home(utf8::sanitize(home_.root));
     for (const auto* warnings : {&config_warnings_, &agent_warnings_, &name_warnings_})
       for (const auto& warning : *warnings) stats.add_problems(utf8::sanitize(warning));
+    // A component may come at any moment, and then there is no problem.
+    for (const auto& [name, agent] : runtime_.setup().agents)
+      for (const auto& server : agent.servers)
+        if (server.component && !components_.place_of(server.name))
+          stats.add_problems(
+              utf8::sanitize(fmt::format("agent {}: mcps: '{}' is no server of config.toml, and no "
+                                         "component of that name runs",
+                                         name, utf8::excerpt(server.name))));
   }
 
   asio::io_context& io_;
