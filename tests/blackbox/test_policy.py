@@ -168,9 +168,9 @@ class Compactions(Case):
                 self.assertNotIn("HOUSEKEEPING", "".join(e.str(4) for e in seen))
                 self.assertNotIn("tides", "".join(e.str(4) for e in seen))
                 self.assertNotIn("HOUSEKEEPING", home.reef("search", "HOUSEKEEPING").out)
+                self.assertIn("nothing found", home.reef("search", "remembered").out)
                 self.assertNotIn("HOUSEKEEPING", home.reef("export", row["id"], "--to", "markdown").out)
 
-    def test_the_threshold_is_taken_where_crabtalk_has_it(self):
     def test_a_verbose_session_is_told_of_it_behind_the_next_answer(self):
         home = self.home(SMALL, script=script({"text": "noted"}))
         home.say("short", agent="scripted")
@@ -181,6 +181,7 @@ class Compactions(Case):
                          "noted\n\n\n🧹 Auto-compaction complete (compactions: 1)")
         self.assertEqual(home.say("and now?", agent="scripted").body.str(2), "noted", "it is told once")
 
+    def test_the_threshold_is_taken_where_crabtalk_has_it(self):
         home = self.home("[system.crab]\ncompact_threshold = 4321\n",
                          files={"agents/own.toml": "compact_threshold = 5432\n"})
         for agent, limit in (("reef", 4321), ("own", 5432)):
