@@ -617,7 +617,6 @@ class Daemon {
     name_warnings_ = std::move(found);
   }
 
-  // Only agents/: nothing else is read again, and nothing else can be in the way.
   // Of [system.AGENT]; an agent's own file counts before it. `crab` is the default agent, unless
   // there is one of that name.
   static void set_thresholds(std::map<std::string, runtime::Agent, std::less<>>& agents,
@@ -631,6 +630,13 @@ class Daemon {
       if (!own->contains("compact_threshold")) (*own)["compact_threshold"] = limit;
     }
   }
+  // It thinks as the default agent does.
+  static void make_worker(runtime::Setup& setup, const Config& config) {
+    setup.worker = hooks::worker(config.default_model);
+    if (const auto found = setup.agents.find(config.default_agent); found != setup.agents.end())
+      setup.worker->thinking = found->second.thinking;
+  }
+  // Only agents/: nothing else is read again, and nothing else can be in the way.
   Task<Status> reload_agents() {
     auto work = [this, model = config_.default_model] {
       return load_agents(files_, home_.agents(), model);
@@ -642,6 +648,7 @@ class Daemon {
     agent_warnings_ = std::move(loaded.warnings);
     set_thresholds(loaded.agents, config_);
     setup->agents = std::move(loaded.agents);
+    make_worker(*setup, config_);
     if (!setup->agents.contains(setup->default_agent))
       co_return Error(Errc::conflict,
                       fmt::format("the default agent '{}' would be gone", setup->default_agent));
@@ -695,7 +702,7 @@ class Daemon {
     agent_warnings_ = std::move(agents.warnings);
     set_thresholds(agents.agents, config);
     setup->agents = std::move(agents.agents);
-    setup->worker = hooks::worker(config.default_model);
+    make_worker(*setup, config);
     for (const auto& [name, agent] : setup->agents)
       if (const auto route = setup->providers.route(agent.model); !route)
         log::warn("agent {}: {}", name, route.error().what);

@@ -89,7 +89,7 @@ void translate_scope(json::object& body) {
 
 // Where servers stood before agents had them by value (RFC 0193), by name.
 json::object old_servers(Files& files, const std::string& root, const toml::table& settings,
-                         Intake& intake) {
+                         const std::optional<toml::table>& config, Intake& intake) {
   json::object out;
   const auto take = [&](const toml::table* servers) {
     if (!servers) return;
@@ -100,7 +100,8 @@ json::object old_servers(Files& files, const std::string& root, const toml::tabl
       }
   };
   take(settings.get_as<toml::table>("mcps"));
-  for (const auto* place : {"/local/CrabTalk.toml", "/config.toml", "/mcps.toml"}) {
+  if (config) take(config->get_as<toml::table>("mcps"));
+  for (const auto* place : {"/local/CrabTalk.toml", "/mcps.toml"}) {
     const auto file = read_toml(files, root + place, intake);
     if (file) take(file->get_as<toml::table>("mcps"));
   }
@@ -134,7 +135,8 @@ Status read_agents(Files& files, const std::string& root, Intake& intake,
   if (!settings) return Ok{};
   const auto* agents = settings->get_as<toml::table>("agents");
   if (!agents) return Ok{};
-  const auto servers = old_servers(files, root, *settings, intake);
+  const auto config = read_toml(files, root + "/config.toml", intake);
+  const auto servers = old_servers(files, root, *settings, config, intake);
   for (const auto& [name, node] : *agents) {
     if (!node.is_table()) {
       intake.problem({path, node.source().begin.line,
@@ -146,6 +148,12 @@ Status read_agents(Files& files, const std::string& root, Intake& intake,
     agent.name = name.str();
     agent.body = std::move(to_json(node).get_object());
     give_by_value(agent.body, servers, path, agent.name, intake);
+    // Where their handbook puts it.
+    const auto limit =
+        config ? (*config)["system"][agent.name]["compact_threshold"].value<std::int64_t>()
+               : std::nullopt;
+    if (limit && !agent.body.contains("compact_threshold"))
+      agent.body["compact_threshold"] = *limit;
     const auto id = std::string(json::find_string(agent.body, "id").value_or(""));
     if (is_agent_id(id)) {
       const auto prompt_path = fmt::format("{}/agents/{}/prompt.md", root, id);

@@ -321,6 +321,12 @@ class Scopes(unittest.TestCase):
             self.assertEqual(home.reef("events", "publish", "build:failed", "look into it").code, 0)
             wait_for(lambda: "agent:worker:event:build:failed" in [row["key"] for row in home.reef("sessions", "--json").json],
                      "the worker's conversation")
+            # It thinks as the default agent does, also when that is changed.
+            self.assertFalse(home.reef("agents", "show", "worker", "--json").json["thinking"])
+            self.assertEqual(home.reef("agents", "set", "reef", "thinking=high").code, 0)
+            self.assertTrue(home.reef("agents", "show", "worker", "--json").json["thinking"])
+            self.assertEqual(home.reef("reload").code, 0)
+            self.assertTrue(home.reef("agents", "show", "worker", "--json").json["thinking"])
             # An agent of that name in the configuration is the one.
             home.write("agents/worker.toml", 'description = "Mine"\n')
             self.assertEqual(home.reef("reload").code, 0)

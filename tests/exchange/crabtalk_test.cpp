@@ -357,6 +357,7 @@ env = { TOKEN = "t" }
 [agents.wired]
 mcps = ["git", "web", "gone"]
 )");
+  put("config.toml", "[system.wired]\ncompact_threshold = 50000\n");
   put("local/CrabTalk.toml", "[mcps.web]\nurl = \"http://127.0.0.1:9/mcp\"\n");
   read();
   const auto* wired = definition(Definition::Kind::agent, "wired");
@@ -365,6 +366,7 @@ mcps = ["git", "web", "gone"]
             R"([{"command":"git-mcp","env":{"TOKEN":"t"},"name":"git"},)"
             R"({"url":"http://127.0.0.1:9/mcp","name":"web"},"gone"])");
   EXPECT_TRUE(wired->body.contains("tools")) << "it stays scoped";
+  EXPECT_EQ(wired->body.at("compact_threshold"), 50'000);
   ASSERT_EQ(intake_.problems().size(), 1U);
   EXPECT_NE(intake_.problems()[0].why.find("'gone'"), std::string::npos);
 }
