@@ -157,8 +157,8 @@ Result<json::value> value_from(std::string_view key, const std::string& text) {
   constexpr std::string_view kTexts[] = {"description", "model",           "search",
                                          "thinking",    "permission_mode", "remote_permission_mode",
                                          "prompt"};
-  constexpr std::string_view kLists[] = {"tools",    "skills", "mcps",
-                                         "fallback", "models", "pass_env"};
+  constexpr std::string_view kLists[] = {"tools",  "skills",   "mcps",       "fallback",
+                                         "models", "pass_env", "delegate_to"};
   const auto is_one = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), key) != std::end(names);
   };

@@ -31,6 +31,9 @@ void DoneHook::on_event(const runtime::Scene& scene, const runtime::Event& event
                  [&](const runtime::Chunk& piece) { add(scene, piece.text); },
                  // What is said between tool calls is not the answer yet.
                  [&](const runtime::ToolStart&) { said_.erase(scene.key); },
+                 [&](const runtime::TextEnd& end) {
+                   if (end.aside) said_.erase(scene.key);
+                 },
                  [&](const runtime::End& end) {
                    auto node = said_.extract(scene.key);
                    auto text = node.empty() ? std::string() : std::move(node.mapped());

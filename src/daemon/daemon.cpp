@@ -603,6 +603,13 @@ class Daemon {
                          [&](const auto& one) { return runtime::fits(skill, one.skill.name); }))
           found.push_back(fmt::format("agent {}: skills: '{}' is no skill there is", name,
                                       utf8::excerpt(skill)));
+      const auto& agents = runtime_.setup().agents;
+      for (const auto& other : agent.delegate_to)
+        if (!runtime::fits(other, "worker") &&
+            std::none_of(agents.begin(), agents.end(),
+                         [&](const auto& one) { return runtime::fits(other, one.first); }))
+          found.push_back(fmt::format("agent {}: delegate_to: '{}' is no agent there is", name,
+                                      utf8::excerpt(other)));
     }
     for (const auto& warning : found)
       if (std::find(name_warnings_.begin(), name_warnings_.end(), warning) == name_warnings_.end())
@@ -610,7 +617,6 @@ class Daemon {
     name_warnings_ = std::move(found);
   }
 
-  // Only agents/: nothing else is read again, and nothing else can be in the way.
   // Of [system.AGENT]; an agent's own file counts before it. `crab` is the default agent, unless
   // there is one of that name.
   static void set_thresholds(std::map<std::string, runtime::Agent, std::less<>>& agents,
@@ -624,6 +630,13 @@ class Daemon {
       if (!own->contains("compact_threshold")) (*own)["compact_threshold"] = limit;
     }
   }
+  // It thinks as the default agent does.
+  static void make_worker(runtime::Setup& setup, const Config& config) {
+    setup.worker = hooks::worker(config.default_model);
+    if (const auto found = setup.agents.find(config.default_agent); found != setup.agents.end())
+      setup.worker->thinking = found->second.thinking;
+  }
+  // Only agents/: nothing else is read again, and nothing else can be in the way.
   Task<Status> reload_agents() {
     auto work = [this, model = config_.default_model] {
       return load_agents(files_, home_.agents(), model);
@@ -635,6 +648,7 @@ class Daemon {
     agent_warnings_ = std::move(loaded.warnings);
     set_thresholds(loaded.agents, config_);
     setup->agents = std::move(loaded.agents);
+    make_worker(*setup, config_);
     if (!setup->agents.contains(setup->default_agent))
       co_return Error(Errc::conflict,
                       fmt::format("the default agent '{}' would be gone", setup->default_agent));
@@ -688,7 +702,7 @@ class Daemon {
     agent_warnings_ = std::move(agents.warnings);
     set_thresholds(agents.agents, config);
     setup->agents = std::move(agents.agents);
-    setup->worker = hooks::worker(config.default_model);
+    make_worker(*setup, config);
     for (const auto& [name, agent] : setup->agents)
       if (const auto route = setup->providers.route(agent.model); !route)
         log::warn("agent {}: {}", name, route.error().what);
@@ -849,6 +863,14 @@ class Daemon {
     stats.set_home(utf8::sanitize(home_.root));
     for (const auto* warnings : {&config_warnings_, &agent_warnings_, &name_warnings_})
       for (const auto& warning : *warnings) stats.add_problems(utf8::sanitize(warning));
+    // A component may come at any moment, and then there is no problem.
+    for (const auto& [name, agent] : runtime_.setup().agents)
+      for (const auto& server : agent.servers)
+        if (server.component && !components_.place_of(server.name))
+          stats.add_problems(
+              utf8::sanitize(fmt::format("agent {}: mcps: '{}' is no server of config.toml, and no "
+                                         "component of that name runs",
+                                         name, utf8::excerpt(server.name))));
   }
 
   asio::io_context& io_;

@@ -87,6 +87,46 @@ void translate_scope(json::object& body) {
   if (!left_out.empty()) body["left_out"] = left_out;
 }
 
+// Where servers stood before agents had them by value (RFC 0193), by name.
+json::object old_servers(Files& files, const std::string& root, const toml::table& settings,
+                         const std::optional<toml::table>& config, Intake& intake) {
+  json::object out;
+  const auto take = [&](const toml::table* servers) {
+    if (!servers) return;
+    for (const auto& [name, node] : *servers)
+      if (node.is_table() && !out.contains(name.str())) {
+        out[name.str()] = to_json(node);
+        out[name.str()].get_object()["name"] = name.str();
+      }
+  };
+  take(settings.get_as<toml::table>("mcps"));
+  if (config) take(config->get_as<toml::table>("mcps"));
+  for (const auto* place : {"/local/CrabTalk.toml", "/mcps.toml"}) {
+    const auto file = read_toml(files, root + place, intake);
+    if (file) take(file->get_as<toml::table>("mcps"));
+  }
+  return out;
+}
+
+// Names become the servers they mean, as CrabTalk makes of old files at its start. One that means
+// none stays a name: it was a bound all the same.
+void give_by_value(json::object& agent, const json::object& servers, const std::string& path,
+                   const std::string& name, Intake& intake) {
+  auto* list = agent.if_contains("mcps");
+  if (!list || !list->is_array()) return;
+  for (auto& one : list->get_array()) {
+    const auto* wanted = one.if_string();
+    if (!wanted) continue;
+    if (const auto* server = servers.if_contains(*wanted)) {
+      one = *server;
+    } else {
+      intake.problem({path, 0,
+                      fmt::format("agent '{}' names the MCP server '{}', which is nowhere", name,
+                                  std::string_view(*wanted))});
+    }
+  }
+}
+
 // Their names go into `names`.
 Status read_agents(Files& files, const std::string& root, Intake& intake,
                    std::vector<std::string>& names) {
@@ -95,6 +135,8 @@ Status read_agents(Files& files, const std::string& root, Intake& intake,
   if (!settings) return Ok{};
   const auto* agents = settings->get_as<toml::table>("agents");
   if (!agents) return Ok{};
+  const auto config = read_toml(files, root + "/config.toml", intake);
+  const auto servers = old_servers(files, root, *settings, config, intake);
   for (const auto& [name, node] : *agents) {
     if (!node.is_table()) {
       intake.problem({path, node.source().begin.line,
@@ -105,6 +147,13 @@ Status read_agents(Files& files, const std::string& root, Intake& intake,
     agent.kind = Definition::Kind::agent;
     agent.name = name.str();
     agent.body = std::move(to_json(node).get_object());
+    give_by_value(agent.body, servers, path, agent.name, intake);
+    // Where their handbook puts it.
+    const auto limit =
+        config ? (*config)["system"][agent.name]["compact_threshold"].value<std::int64_t>()
+               : std::nullopt;
+    if (limit && !agent.body.contains("compact_threshold"))
+      agent.body["compact_threshold"] = *limit;
     const auto id = std::string(json::find_string(agent.body, "id").value_or(""));
     if (is_agent_id(id)) {
       const auto prompt_path = fmt::format("{}/agents/{}/prompt.md", root, id);

@@ -98,6 +98,8 @@ json::object compact_line(const session::Entry& entry) {
 }
 
 json::object line_of(const session::Entry& entry) {
+  // There, it would be words like any other.
+  if (session::is_hidden(entry)) return as_event(entry);
   if (entry.type == "compaction") return compact_line(entry);
   if (const auto* message = json::find_object(entry.body, "message");
       message && entry.type == "message")
@@ -165,7 +167,7 @@ Status CrabtalkWriter::add(const Exported& session) {
   for (const auto* entry : session.transcript.branch()) {
     if (is_meta(*entry)) continue;
     branch.push_back(entry);
-    if (entry->type == "message") ++messages;
+    if (entry->type == "message" && !session::is_hidden(*entry)) ++messages;
     if (entry->type == "compaction")
       summary = json::find_string(entry->body, "summary").value_or("");
   }

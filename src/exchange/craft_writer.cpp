@@ -30,16 +30,17 @@ std::string craft_id(const session::SessionId& id) {
   return out;
 }
 
+// Nobody's, where it is hidden: it would be words like any other there.
 std::string_view role_of(const Entry& entry) {
   const auto* message = json::find_object(entry.body, "message");
-  if (entry.type != "message" || !message) return "";
+  if (entry.type != "message" || !message || session::is_hidden(entry)) return "";
   return json::find_string(*message, "role").value_or("");
 }
 
 // Spoken for by an info line; everything else without words is carried by the line that follows.
 bool has_words(const Entry& entry) {
   return entry.type == "compaction" || entry.type == "custom_message" ||
-         entry.type == "branch_summary" || entry.type == "message";
+         entry.type == "branch_summary" || (entry.type == "message" && !session::is_hidden(entry));
 }
 
 json::object header_of(const Exported& exported, const std::string& id,

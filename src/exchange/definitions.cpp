@@ -104,6 +104,8 @@ bool is_names(const json::value& value) {
 bool is_ours(std::string_view name, const json::value& value) {
   if (name == "description" || name == "model") return value.is_string();
   if (name == "tools" || name == "skills") return is_names(value);
+  // As the configuration takes it (daemon/config.cpp).
+  if (name == "compact_threshold") return value.is_int64() && value.get_int64() >= 1000;
   return name == "max_iterations" && value.is_int64() && value.get_int64() > 0;
 }
 

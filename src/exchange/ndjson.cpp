@@ -70,6 +70,7 @@ void add_message(json::object& line, const session::Message& message) {
 
 // False when the entry says nothing.
 bool add_what_is_said(json::object& line, const session::Entry& entry) {
+  if (session::is_hidden(entry)) return false;
   if (const auto message = session::message_of(entry)) {
     add_message(line, *message);
     return true;

@@ -70,16 +70,45 @@ std::optional<Read> read_tree(std::string_view line, std::uint64_t offset) {
   return Read{offset, entry->time, entry->id.text, *std::move(said)};
 }
 
+bool is_hidden_by_reply(Role role, std::int64_t& words) {
+  if (role == Role::user) --words;
+  return role == Role::assistant || role == Role::tool;
+}
+
+namespace {
+
+// Of a line in which there is nothing to find.
+std::int64_t hides_in(std::string_view line) {
+  if (line.find(R"("hides":)") == std::string_view::npos) return 0;
+  auto parsed = json::parse_lenient(line);
+  if (!parsed || !parsed->is_object()) return 0;
+  const auto entry = session::entry_from(std::move(parsed->get_object()));
+  return entry ? session::hides(*entry) : 0;
+}
+
+void hide(Piece& piece, std::int64_t words) {
+  auto& all = piece.documents;
+  for (auto i = all.size(); i > 0 && words > 0; --i)
+    if (is_hidden_by_reply(all[i - 1].said.role, words))
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+  if (words > 0) piece.hides.push_back(words);
+}
+
+}  // namespace
+
 Piece read_piece(std::string_view bytes, std::uint64_t offset) {
   Piece out;
   while (!bytes.empty()) {
     const auto end = bytes.find('\n');
     if (end == std::string_view::npos) break;
-    if (auto read = read_line(bytes.substr(0, end), offset + out.bytes)) {
+    const auto line = bytes.substr(0, end);
+    if (auto read = read_line(line, offset + out.bytes)) {
       bool whole = true;
       for (auto& part : read->said.parts) whole = shorten(part.text) && whole;
       if (!whole) out.cut.push_back(read->entry);
       out.documents.push_back(*std::move(read));
+    } else if (const auto words = hides_in(line); words > 0) {
+      hide(out, words);
     }
     out.bytes += end + 1;
     bytes.remove_prefix(end + 1);

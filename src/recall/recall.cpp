@@ -386,6 +386,7 @@ Task<Status> Recall::catch_up(session::SessionId id) {
     if (!sessions_.find(id)) co_return Ok{};
     const auto group = index_->group(id.text());
     if (index_->covered(group) != covered) continue;  // dropped meanwhile
+    for (const auto words : piece.hides) hide(group, words);
     for (std::size_t i = 0; i < piece.documents.size(); ++i) {
       add(group, piece.documents[i]);
       if (i % kAddAtOnce != kAddAtOnce - 1) continue;
@@ -409,6 +410,15 @@ void Recall::add(std::uint32_t group, const Read& read) {
   feed(read, group, ordinal,
        [this](const auto& row, const auto& fields) { index_->add(row, fields); });
   if (read.said.role != Role::title) ++ordinal;
+}
+
+// What led to a silent reply that was read just now.
+void Recall::hide(std::uint32_t group, std::int64_t words) {
+  static_cast<void>(next_ordinal(group));  // places of what is taken away are not given again
+  const auto all = index_->documents_of(group);
+  for (auto i = all.size(); i > 0 && words > 0; --i)
+    if (is_hidden_by_reply(role_in(all[i - 1].row.facets), words))
+      index_->remove(group, all[i - 1].row.key);
 }
 
 std::uint32_t& Recall::next_ordinal(std::uint32_t group) {

@@ -129,6 +129,7 @@ class Recall {
   std::vector<session::Range> take_new();
   Task<Status> catch_up(session::SessionId id);
   void add(std::uint32_t group, const Read& read);
+  void hide(std::uint32_t group, std::int64_t words);
   std::uint32_t& next_ordinal(std::uint32_t group);
   void plan_tidy();
   // Writes and merges files of the index while there is something to do.

@@ -289,6 +289,7 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
                                 request.window_max);
 
   Compacted out;
+  out.automatic = request.automatic;
   const auto context_before = session::build_context(branch);
   if (context_before.items.empty())
     co_return Error(Errc::conflict, "there is nothing to compact: the context is empty");

@@ -22,6 +22,7 @@ struct Compacted {
   std::int64_t tokens_before = 0;
   std::int64_t tokens_after = 0;  // estimated
   std::size_t messages = 0;       // that the summary stands for
+  bool automatic = false;         // nobody asked for it
   std::string archive;  // its name in the agent's memory; empty: it could not be kept there
 };
 

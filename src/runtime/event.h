@@ -24,6 +24,7 @@ struct Chunk {
 };
 struct TextEnd {
   std::string agent;
+  bool aside = false;  // said on the way to the answer, and told only now that there is one
 };
 struct ThinkingStart {
   std::string agent;

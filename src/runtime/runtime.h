@@ -269,6 +269,7 @@ class Runtime {
     std::size_t left_out = 0;  // calls beyond what one step makes
   };
   void tell_compaction(Turn& turn);
+  static void tell_held(Turn& turn);
   Task<void> take_steps(Turn& turn);
   // The messages of the next request, old tool results pruned for the model that is asked.
   std::vector<session::MessagePtr> messages_for(Turn& turn);
@@ -302,6 +303,9 @@ class Runtime {
   Permissions permissions_;
   Forwards forwards_;
   OnWords on_words_;
+  // Sessions that were compacted by themselves since their last answer.
+  static constexpr std::size_t kUntoldMax = 10'000;
+  std::set<std::string> untold_compactions_;
   Broadcast broadcast_;
   Compactions* compactions_ = nullptr;
   Gauge gauge_;

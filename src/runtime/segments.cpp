@@ -1,7 +1,5 @@
 #include "runtime/segments.h"
 
-#include <utility>
-
 namespace reef::runtime {
 
 void Segments::take(model::Delta delta) {
@@ -49,13 +47,6 @@ void Segments::close() {
   }
   if (open_ == model::Delta::Kind::thinking && shown_.thinking) events_.push(ThinkingEnd{agent_});
   open_.reset();
-}
-
-void Segments::release() {
-  if (held_.empty()) return;
-  events_.push(TextStart{agent_});
-  events_.push(Chunk{std::exchange(held_, {})});
-  events_.push(TextEnd{agent_});
 }
 
 }  // namespace reef::runtime

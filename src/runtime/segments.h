@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "context/silent.h"
@@ -20,7 +21,7 @@ class Segments {
  public:
   // What is told while it is said.
   struct Shown {
-    bool text = true;  // else only what release() gives
+    bool text = true;  // else it is held, for take_held()
     bool thinking = true;
   };
   // Both outlive it.
@@ -29,8 +30,8 @@ class Segments {
 
   void take(model::Delta delta);
   void close();
-  // Tells the text that was held back; once closed.
-  void release();
+  // The text that was held back; once closed.
+  std::string take_held() { return std::exchange(held_, {}); }
 
   bool started() const { return started_; }
   bool overflown() const { return said_bytes_ > kReplyBytesMax; }

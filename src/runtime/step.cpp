@@ -149,13 +149,17 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   request.tool_choice = choice_for(turn.steps, run.message_.tool_choice, request.tools);
 
   // What a program asks for is nobody's to see before it is known to be an answer: words before a
-  // tool call never are. Where nothing may be sent, nothing is.
+  // tool call never are. Where nobody sits and waits, they are told once it is known that the turn
+  // does not end in silence. Where nothing may be sent, nothing is.
   const auto* row = sessions_.find(turn.id);
   const bool muted = row && row->text("sendPolicy") == "deny";
-  const bool thoughts = !row || row->text("reasoningLevel") != "off";
+  const auto reasoning = row ? row->text("reasoningLevel") : std::string_view();
   const bool program = turn.end.hidden;
+  const bool live = !row || row->is_live();
+  const bool thoughts = live ? reasoning != "off" : reasoning == "on" || reasoning == "stream";
   const auto segments_kept = std::make_shared<Segments>(
-      run.events_, agent.name, Segments::Shown{!program && !muted, thoughts && !program && !muted});
+      run.events_, agent.name,
+      Segments::Shown{live && !program && !muted, thoughts && !program && !muted});
   auto& segments = *segments_kept;
   auto outcome = co_await ask_chain(turn, segments_kept);
   if (const auto* failure = std::get_if<model::Failure>(&outcome);
@@ -199,7 +203,18 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   });
   turn.silent = segments.silent() || muted;
   reply.hidden = segments.silent() || (program && calls);
-  if (program && !calls && !turn.silent) segments.release();
+  if (reply.hidden && turn.replies > 0) reply.hides = turn.words;
+  if (!reply.hidden) ++turn.replies;
+  if (auto words = segments.take_held(); !words.empty() && !muted) {
+    if (!calls && !turn.silent) {
+      tell_held(turn);
+      run.events_.push(TextStart{agent.name});
+      run.events_.push(Chunk{std::move(words)});
+      run.events_.push(TextEnd{agent.name});
+    } else if (!program) {
+      turn.held.push_back(std::move(words));
+    }
+  }
   reply.api = asked.route.provider->api();
   reply.provider = asked.route.provider_name;
   if (reply.model.empty()) reply.model = asked.route.model;
@@ -252,7 +267,8 @@ Task<void> Runtime::call_tools(Turn& turn, Step step) {
   for (std::size_t i = 0; i < count; ++i) {
     if (round.answered[i]) continue;
     events.push(ToolResult{calls[i].id, "interrupted", {}, true});
-    const auto result = result_message(calls[i], {"interrupted", true}, clock_.now());
+    auto result = result_message(calls[i], {"interrupted", true}, clock_.now());
+    result.hidden = turn.end.hidden;
     co_await save(turn, result, "tool's result");
   }
   events.push(ToolsComplete{});
@@ -289,7 +305,9 @@ Task<void> Runtime::call_tool(Turn& turn, Round& round, std::size_t number) {
   round.answered[number] = true;
   turn.run.events_.push(ToolResult{call.id, answer->text, took, answer->is_error});
   // A task of its own: a kill that came just now would end this one at its next step.
-  round.keeping.spawn(keep_result(turn, result_message(call, *std::move(answer), clock_.now())));
+  auto result = result_message(call, *std::move(answer), clock_.now());
+  result.hidden = turn.end.hidden;
+  round.keeping.spawn(keep_result(turn, std::move(result)));
 }
 
 Task<void> Runtime::keep_result(Turn& turn, session::Message result) {

@@ -31,6 +31,15 @@ Result<std::vector<Candidate>> candidates(const model::Providers& providers, con
 
 }  // namespace
 
+namespace {
+
+// As the index has it (recall/document.h): messages it does not know cannot be counted there.
+bool is_found(const Words& said) {
+  return !said.hidden && !said.text.empty();
+}
+
+}  // namespace
+
 std::string model_for(const session::Row* row, const Agent& agent) {
   const auto chosen = row ? row->text("modelOverride") : std::string_view();
   return chosen.empty() ? agent.model : std::string(chosen);
@@ -167,6 +176,7 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   events.push(Start{agent.name});
 
   Turn turn{run, key, conversation, session, id};
+  for (const auto& said : kept) turn.words += is_found(said) ? 1 : 0;
   for (std::size_t i = 0; !session && i < kept.size(); ++i) {
     session::UserMessage message;
     message.content.push_back(session::TextBlock{kept[i].text});
@@ -196,6 +206,7 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
 
   co_await take_steps(turn);
   end.silent = turn.silent && end.error.empty();
+  if (!turn.silent) tell_held(turn);
   tell_compaction(turn);
   // Nobody was there to see it.
   if (session && turn.said_something && !turn.silent && !events.has_readers())
@@ -208,13 +219,24 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
 void Runtime::tell_compaction(Turn& turn) {
   const auto* row = turn.session ? sessions_.find(turn.id) : nullptr;
   const auto level = row ? row->text("verboseLevel") : std::string_view();
-  if (!turn.end.compacted || turn.end.hidden || turn.end.silent) return;
+  if (!row || turn.end.hidden || turn.end.silent) return;
+  // Its own, or one the policy asked for behind the turn before.
+  if (untold_compactions_.erase(turn.id.text()) == 0) return;
   if (level != "on" && level != "full") return;
   auto& events = turn.run.events_;
   events.push(TextStart{turn.end.agent});
   events.push(
       Chunk{fmt::format("\n🧹 Auto-compaction complete (compactions: {})", row->compaction_count)});
   events.push(TextEnd{turn.end.agent});
+}
+
+void Runtime::tell_held(Turn& turn) {
+  auto& events = turn.run.events_;
+  for (auto& text : std::exchange(turn.held, {})) {
+    events.push(TextStart{turn.end.agent});
+    events.push(Chunk{std::move(text)});
+    events.push(TextEnd{turn.end.agent, true});
+  }
 }
 
 Task<void> Runtime::take_steps(Turn& turn) {
@@ -256,6 +278,7 @@ Task<void> Runtime::take_steers(Turn& turn) {
     message.time = clock_.now();
     message.hidden = steer->message_.hidden;
     bool saved = co_await save(turn, message, "message");
+    turn.words += !message.hidden && !session::text_of(message.content).empty() ? 1 : 0;
     for (std::size_t i = 0; saved && i < kept.beside.size(); ++i)
       saved = co_await save_draft(turn, std::move(kept.beside[i]), "message");
     if (!saved) {

@@ -31,7 +31,11 @@ struct Runtime::Turn {
   End end = {};
   int steps = 0;
   bool said_something = false;
-  bool silent = false;          // the last reply
+  bool silent = false;  // the last reply
+  // Words on the way to an answer, told when it is known that there is one.
+  std::vector<std::string> held = {};
+  int replies = 0;              // that were kept and not hidden
+  int words = 0;                // messages of the user that it answers
   double standing = 0;          // what its prompt and tools weigh
   int rooms_made = 0;           // compactions of a context that was too long
   std::string room_error = {};  // why no room could be made for a context that is too long

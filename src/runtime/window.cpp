@@ -139,6 +139,8 @@ void Runtime::use_compactions(Compactions& compactions) {
                           id.text(),
                           false,
                           {}};
+        if (untold_compactions_.size() >= kUntoldMax) untold_compactions_.clear();
+        if (done.automatic) untold_compactions_.insert(id.text());
         const ContextCompacted event{done.tokens_before, done.tokens_after, done.messages,
                                      done.archive};
         if (broadcast_.subscribers() > 0) broadcast_.publish(scene, event, clock_.now());

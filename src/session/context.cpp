@@ -78,6 +78,8 @@ void apply_edits(Context& context, std::span<const Entry* const> branch) {
           reply->hidden = is_hidden(*item.message);
         } else if (auto* words = std::get_if<UserMessage>(&edited)) {
           words->hidden = is_hidden(*item.message);
+        } else if (auto* result = std::get_if<ToolResultMessage>(&edited)) {
+          result->hidden = is_hidden(*item.message);
         }
         item.message = std::make_shared<const Message>(std::move(edited));
       } else {

@@ -7,6 +7,7 @@ Draft draft_message(const Message& message) {
   const auto* reply = std::get_if<AssistantMessage>(&message);
   if (reply && !reply->agent.empty()) draft.fields["agent"] = reply->agent;
   if (is_hidden(message)) draft.fields["hidden"] = true;
+  if (reply && reply->hides > 0) draft.fields["hides"] = reply->hides;
   return draft;
 }
 
@@ -100,12 +101,18 @@ std::optional<Message> message_of(const Entry& entry) {
     reply->hidden = is_hidden(entry);
   } else if (auto* words = std::get_if<UserMessage>(&out)) {
     words->hidden = is_hidden(entry);
+  } else if (auto* result = std::get_if<ToolResultMessage>(&out)) {
+    result->hidden = is_hidden(entry);
   }
   return out;
 }
 
 bool is_hidden(const Entry& entry) {
   return json::find_bool(entry.body, "hidden").value_or(false);
+}
+
+std::int64_t hides(const Entry& entry) {
+  return is_hidden(entry) ? json::find_int(entry.body, "hides").value_or(0) : 0;
 }
 
 const json::object* meta_of(const Entry& entry) {

@@ -61,6 +61,8 @@ std::optional<Entry> entry_from(json::object body);
 
 std::optional<Message> message_of(const Entry& entry);
 bool is_hidden(const Entry& entry);
+// AssistantMessage::hides of a silent reply; 0 for all others.
+std::int64_t hides(const Entry& entry);
 // The patch of a reef.meta entry, else nullptr.
 const json::object* meta_of(const Entry& entry);
 

@@ -156,6 +156,7 @@ std::string_view role_of(const Message& message) {
 
 bool is_hidden(const Message& message) {
   if (const auto* words = std::get_if<UserMessage>(&message)) return words->hidden;
+  if (const auto* result = std::get_if<ToolResultMessage>(&message)) return result->hidden;
   const auto* reply = std::get_if<AssistantMessage>(&message);
   return reply && reply->hidden;
 }

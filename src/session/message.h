@@ -71,6 +71,9 @@ struct AssistantMessage {
   // A guest's name; empty: the conversation's own agent. Stands on the entry, not in the JSON here.
   std::string agent = {};
   bool hidden = false;
+  // Of a silent reply: how many messages of the user before it it answers. What was said and called
+  // for them on the way to it is hidden with it. On the entry, too.
+  int hides = 0;
 };
 struct ToolResultMessage {
   std::string tool_call_id, tool_name;
@@ -78,6 +81,7 @@ struct ToolResultMessage {
   bool is_error = false;
   TimePoint time;
   json::object details = {};  // for viewers, not for a model
+  bool hidden = false;
 };
 // A command the user ran beside the conversation.
 struct BashMessage {

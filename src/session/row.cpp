@@ -124,18 +124,30 @@ TimePoint Row::archived_at() const {
   return noted ? from_millis(*noted) : last_used();
 }
 
-std::string_view Row::chat_type() const {
-  if (const auto set = text("chatType"); !set.empty()) return set;
-  auto rest = key();
-  if (rest.empty()) return {};
-  while (!rest.empty()) {
-    const auto end = rest.find(':');
-    const auto part = rest.substr(0, end);
-    for (const std::string_view type : {"group", "room", "channel"})
-      if (part == type && end != std::string_view::npos) return type;
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+namespace {
+
+// Whether a part of the key, but for the last one and the agent's name, is one of these; which.
+std::string_view part_among(std::string_view key, std::initializer_list<std::string_view> these) {
+  if (key.starts_with("agent:")) key.remove_prefix(std::min(key.find(':', 6), key.size() - 1) + 1);
+  for (auto end = key.find(':'); end != std::string_view::npos; end = key.find(':')) {
+    for (const auto one : these)
+      if (key.substr(0, end) == one) return one;
+    key.remove_prefix(end + 1);
   }
-  return "direct";
+  return {};
+}
+
+}  // namespace
+
+std::string_view Row::chat_type() const {
+  if (const auto set = text("chatType"); !set.empty() || key().empty()) return set;
+  const auto type = part_among(key(), {"group", "room", "channel"});
+  return type.empty() ? "direct" : type;
+}
+
+bool Row::is_live() const {
+  const auto type = chat_type();
+  return (type.empty() || type == "direct") && part_among(key(), {"cron", "hook", "event"}).empty();
 }
 
 std::int64_t Row::uptime_secs() const {

@@ -68,7 +68,9 @@ struct Row {
   std::string_view sender() const { return text("sender"); }
   std::string_view name() const { return text("name"); }
   std::string_view chat_type() const;  // as it was set, else as the key says; empty: no key
-  TimePoint last_used() const;         // the last message, or when it was resumed
+  // Between two, and none of them a program: somebody reads along while it is said.
+  bool is_live() const;
+  TimePoint last_used() const;       // the last message, or when it was resumed
   TimePoint archived_at() const;     // of an archived one; where nobody wrote it down, last_used()
   std::int64_t uptime_secs() const;  // active, or as it was counted where it came from
   std::int64_t bound_at() const;     // Unix milliseconds; when its key was last bound to it

@@ -65,10 +65,24 @@ void Transcript::index(std::size_t at) {
   parents_.push_back(parent);
   index_.insert_or_assign(entry.id, at);
 
+  if (hides(entry) > 0) hide_what_led_to(at);
   if (const auto* patch = meta_of(entry)) {
     json::merge_patch(meta_, *patch);
   } else if (entry.type == "session_info") {
     if (const auto name = json::find_string(entry.body, "name")) meta_["name"] = *name;
+  }
+}
+
+// Back to the words a silent reply answers; those stay.
+void Transcript::hide_what_led_to(std::size_t at) {
+  auto words = hides(entries_[at]);
+  for (auto i = parents_[at]; i < entries_.size() && words > 0; i = parents_[i]) {
+    auto& entry = entries_[i];
+    const auto* message = json::find_object(entry.body, "message");
+    if (entry.type != "message" || !message || is_hidden(entry)) continue;
+    const auto role = json::find_string(*message, "role");
+    if (role == "user") --words;
+    if (role == "assistant" || role == "toolResult") entry.body["hidden"] = true;
   }
 }
 

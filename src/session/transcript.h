@@ -41,6 +41,7 @@ class Transcript {
   static constexpr std::size_t kNone = SIZE_MAX;
 
   void index(std::size_t at);
+  void hide_what_led_to(std::size_t at);
   std::vector<const Entry*> walk(std::size_t leaf) const;
 
   Header header_;

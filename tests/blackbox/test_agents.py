@@ -284,12 +284,16 @@ class Agents(unittest.TestCase):
 
 class Scopes(unittest.TestCase):
     def test_names_that_mean_nothing_are_in_the_status_until_they_are_put_right(self):
-        with Home(files={"agents/scout.toml": 'tools = ["read", "raed", "memory", "g*"]\nskills = ["no-such-*"]\n'}) as home:
+        with Home(files={"agents/scout.toml": 'tools = ["read", "raed", "memory", "g*"]\nskills = ["no-such-*"]\n'
+                                              'delegate_to = ["re*", "nobody"]\nmcps = ["nowhere"]\n'}) as home:
             problems = home.reef("status", "--json").json["problems"]
-            self.assertEqual(len(problems), 2, problems)
+            self.assertEqual(len(problems), 4, problems)
+            self.assertIn("agent scout: delegate_to: 'nobody'", problems[2])
+            self.assertIn("agent scout: mcps: 'nowhere'", problems[3])
             self.assertIn("agent scout: tools: 'raed'", problems[0])
             self.assertIn("agent scout: skills: 'no-such-*'", problems[1])
-            self.assertEqual(home.reef("agents", "set", "scout", "tools=read,memory,g*", "skills=").code, 0)
+            self.assertEqual(home.reef("agents", "set", "scout", "tools=read,memory,g*", "skills=", "delegate_to=re*",
+                                       "mcps=").code, 0)
             self.assertEqual(home.reef("status", "--json").json["problems"], [])
 
     def test_what_is_declared_is_offered_beside_the_whitelist(self):
@@ -317,6 +321,12 @@ class Scopes(unittest.TestCase):
             self.assertEqual(home.reef("events", "publish", "build:failed", "look into it").code, 0)
             wait_for(lambda: "agent:worker:event:build:failed" in [row["key"] for row in home.reef("sessions", "--json").json],
                      "the worker's conversation")
+            # It thinks as the default agent does, also when that is changed.
+            self.assertFalse(home.reef("agents", "show", "worker", "--json").json["thinking"])
+            self.assertEqual(home.reef("agents", "set", "reef", "thinking=high").code, 0)
+            self.assertTrue(home.reef("agents", "show", "worker", "--json").json["thinking"])
+            self.assertEqual(home.reef("reload").code, 0)
+            self.assertTrue(home.reef("agents", "show", "worker", "--json").json["thinking"])
             # An agent of that name in the configuration is the one.
             home.write("agents/worker.toml", 'description = "Mine"\n')
             self.assertEqual(home.reef("reload").code, 0)

@@ -1,6 +1,9 @@
 """What a session says of its own delivery: send policy, levels, kind of chat, coming back from the archive."""
 
+import json
 import os
+import re
+import shutil
 import unittest
 
 from reefbox import *
@@ -29,6 +32,89 @@ class Levels(unittest.TestCase):
         events = self.say(home, "two", key)
         self.assertEqual(spoken(events), "")
         self.assertIn("second", texts(read_lines(home.file(f"sessions/{id_}/session.jsonl")), "assistant"))
+
+    def test_a_turn_that_ends_in_silence_leaves_nothing_of_its_way_there(self):
+        """Where nobody sits and waits nothing is told either; who is talked to has read it by then."""
+        wanted = {"text": "LETMELOOK", "calls": [{"name": "recall", "arguments": {"query": "XYZZYARG"}}]}
+        for key, live in (("agent:scripted:cron:mail", False), ("agent:scripted:telegram:group:-7", False),
+                          ("agent:scripted:ada", True)):
+            with self.subTest(key):
+                home = self.home({"text": "earlier answer"}, wanted, {"text": "NO_REPLY nothing new"}, wanted, {"text": "it rained"})
+                with home.connect() as watcher:
+                    watcher.send(request(34, {}))
+                    self.say(home, "before", key)
+                    events = self.say(home, "anything new?", key)
+                    self.assertEqual(spoken(events), "LETMELOOK" if live else "")
+                    self.assertEqual(events[-1].detail.int(201), 1)
+                    told, ends = "", 0
+                    while ends < 2:
+                        event = watcher.recv().body
+                        ends += event.int(3) == 5
+                        told += event.str(4)
+                    self.assertEqual("LETMELOOK" in told, live)
+                self.left_out_everywhere(home, key)
+                # A turn that does have an answer is told whole, and each of its parts once.
+                events = self.say(home, "and now?", key)
+                self.assertEqual(spoken(events), "LETMELOOKit rained")
+                self.assertIn("LETMELOOK", home.reef("search", "LETMELOOK").out)
+
+    def left_out_everywhere(self, home, key):
+        id_ = self.row(home, key)["id"]
+        for words in ("LETMELOOK", "XYZZYARG", "memories"):
+            self.assertIn("nothing found", home.reef("search", words).out)
+        self.assertIn("earlier answer", home.reef("search", "earlier").out)
+        history = home.ask(GET_HISTORY, {1: id_}).body
+        self.assertEqual([Message(m).str(2) for m in history.fields[1]], ["before", "earlier answer", "anything new?"])
+        for kind in ("markdown", "html", "ndjson"):
+            page = home.reef("export", id_, "--to", kind).out
+            self.assertIn("earlier answer", page)
+            for words in ("LETMELOOK", "NO_REPLY", "XYZZYARG", "no memories"):
+                self.assertNotIn(words, page, kind)
+        # What others will show as words is not there; it comes back with the session.
+        for kind in ("crabtalk", "craft"):
+            out = os.path.join(home.base, kind)
+            self.assertEqual(home.reef("export", "--all", "--to", kind, out).code, 0)
+            lines = []
+            for folder, _, names in os.walk(out):
+                for name in names:
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        lines += [json.loads(line) for line in file]
+            shown = json.dumps([{k: v for k, v in line.items() if k not in ("reef", "event", "entry")} for line in lines
+                                if "event" not in line])
+            self.assertIn("earlier answer", shown)
+            for words in ("LETMELOOK", "NO_REPLY", "XYZZYARG"):
+                self.assertNotIn(words, shown, kind)
+            with Home(name=kind) as other:
+                done = other.reef("import", kind, out, "--json")
+                self.assertEqual((done.json["added"], done.json["problems"]), (1, []), done)
+                self.assertEqual(self.messages(other, id_), self.messages(home, id_), kind)
+                self.assertIn("nothing found", other.reef("search", "LETMELOOK").out)
+
+    def messages(self, home, id_):
+        lines = home.reef("show", id_).out.split("\n\n", 1)[1].splitlines()
+        return [re.sub(r" \(\S+, ", " (", line) for line in lines]
+
+    def test_what_was_found_while_a_turn_ran_is_gone_when_it_ends_in_silence(self):
+        asked = {"text": "LETMELOOK", "calls": [{"name": "ask_user", "arguments": {"questions": [
+            {"question": "Now?", "header": "Now", "options": [{"label": "yes"}, {"label": "no"}]}]}}]}
+        home = self.home({"text": "earlier answer"}, asked, {"text": "NO_REPLY"})
+        key = "agent:scripted:ada"
+        self.say(home, "before", key, sender="ada")
+        with home.connect() as link:
+            link.send(request(STREAM, {1: "scripted", 2: "go", 4: "ada", 200: key}))
+            while link.recv().event != "ask_user":
+                pass
+            self.assertIn("LETMELOOK", home.reef("search", "LETMELOOK").out)
+            self.assertEqual(home.ask(REPLY_TO_ASK, {1: "scripted", 2: "ada", 3: "yes"}).tag, PONG)
+            self.assertEqual(link.events()[-1].detail.int(201), 1)
+        self.assertIn("nothing found", home.reef("search", "LETMELOOK").out)
+        self.assertIn("earlier answer", home.reef("search", "earlier").out)
+        # And stays gone when the index is made anew.
+        home.stop()
+        shutil.rmtree(home.file("index"))
+        home.start()
+        self.assertIn("nothing found", home.reef("search", "LETMELOOK").out)
+        self.assertIn("earlier answer", home.reef("search", "earlier").out)
 
     def test_the_kind_of_chat_comes_from_the_key_and_words_bring_it_back(self):
         home = self.home({"text": "ok"})

@@ -168,7 +168,18 @@ class Compactions(Case):
                 self.assertNotIn("HOUSEKEEPING", "".join(e.str(4) for e in seen))
                 self.assertNotIn("tides", "".join(e.str(4) for e in seen))
                 self.assertNotIn("HOUSEKEEPING", home.reef("search", "HOUSEKEEPING").out)
+                self.assertIn("nothing found", home.reef("search", "remembered").out)
                 self.assertNotIn("HOUSEKEEPING", home.reef("export", row["id"], "--to", "markdown").out)
+
+    def test_a_verbose_session_is_told_of_it_behind_the_next_answer(self):
+        home = self.home(SMALL, script=script({"text": "noted"}))
+        home.say("short", agent="scripted")
+        self.assertEqual(home.reef("set", self.row(home)["id"], "verboseLevel=on").code, 0)
+        self.fill(home, "scripted")
+        self.row(home, compactionCount=1)
+        self.assertEqual(home.say("and now?", agent="scripted").body.str(2),
+                         "noted\n\n\n🧹 Auto-compaction complete (compactions: 1)")
+        self.assertEqual(home.say("and now?", agent="scripted").body.str(2), "noted", "it is told once")
 
     def test_the_threshold_is_taken_where_crabtalk_has_it(self):
         home = self.home("[system.crab]\ncompact_threshold = 4321\n",

@@ -349,6 +349,28 @@ disabled = true
   EXPECT_TRUE(has("quiet", "read") && has("quiet", "skill") && !has("quiet", "bash"));
 }
 
+TEST_F(CrabTalk, ServersThatOldFilesOnlyNameComeByValue) {
+  put("local/settings.toml", R"(
+[mcps.git]
+command = "git-mcp"
+env = { TOKEN = "t" }
+[agents.wired]
+mcps = ["git", "web", "gone"]
+)");
+  put("config.toml", "[system.wired]\ncompact_threshold = 50000\n");
+  put("local/CrabTalk.toml", "[mcps.web]\nurl = \"http://127.0.0.1:9/mcp\"\n");
+  read();
+  const auto* wired = definition(Definition::Kind::agent, "wired");
+  ASSERT_TRUE(wired);
+  EXPECT_EQ(json::write(wired->body.at("mcps")),
+            R"([{"command":"git-mcp","env":{"TOKEN":"t"},"name":"git"},)"
+            R"({"url":"http://127.0.0.1:9/mcp","name":"web"},"gone"])");
+  EXPECT_TRUE(wired->body.contains("tools")) << "it stays scoped";
+  EXPECT_EQ(wired->body.at("compact_threshold"), 50'000);
+  ASSERT_EQ(intake_.problems().size(), 1U);
+  EXPECT_NE(intake_.problems()[0].why.find("'gone'"), std::string::npos);
+}
+
 TEST_F(CrabTalk, EachAgentGetsTheNotesOfTheOneMemory) {
   put("local/settings.toml", "[agents.crab]\n[agents.scout]\n");
   put_archive("x", "an archive stays with its session");
