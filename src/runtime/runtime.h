@@ -291,8 +291,9 @@ class Runtime {
   Caller caller_for(Turn& turn, const session::ToolCallBlock& call);
   Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run, Questions::Origin origin,
                                              Ask ask);
+  // Durable when it returns true, all drafts or none; else the turn's end says why.
   Task<bool> save(Turn& turn, const session::Message& message, std::string_view what);
-  Task<bool> save_draft(Turn& turn, session::Draft draft, std::string_view what);
+  Task<bool> save_all(Turn& turn, std::vector<session::Draft> drafts, std::string_view what);
 
   Executor loop_;
   session::Sessions& sessions_;

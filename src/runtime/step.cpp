@@ -97,19 +97,24 @@ Task<bool> Runtime::save(Turn& turn, const session::Message& message, std::strin
                      std::make_shared<const session::Message>(message)});
     co_return true;
   }
-  co_return co_await save_draft(turn, session::draft_message(message), what);
+  std::vector<session::Draft> drafts;
+  drafts.push_back(session::draft_message(message));
+  co_return co_await save_all(turn, std::move(drafts), what);
 }
 
-Task<bool> Runtime::save_draft(Turn& turn, session::Draft draft, std::string_view what) {
+Task<bool> Runtime::save_all(Turn& turn, std::vector<session::Draft> drafts,
+                             std::string_view what) {
   if (!turn.session) {
-    session::Entry entry;
-    entry.type = std::move(draft.type);
-    entry.id = session::EntryId{fmt::format("e{}", turn.scratch.items.size())};
-    entry.body = std::move(draft.fields);
-    static_cast<void>(session::extend_context(turn.scratch, entry));
+    for (auto& draft : drafts) {
+      session::Entry entry;
+      entry.type = std::move(draft.type);
+      entry.id = session::EntryId{fmt::format("e{}", turn.scratch.items.size())};
+      entry.body = std::move(draft.fields);
+      static_cast<void>(session::extend_context(turn.scratch, entry));
+    }
     co_return true;
   }
-  const auto saved = co_await turn.session->append(std::move(draft));
+  const auto saved = co_await turn.session->append(std::move(drafts));
   if (saved) co_return true;
   log::error("session {}: the {} could not be saved: {}", turn.id.text(), what, saved.error().what);
   turn.end.error = fmt::format("the {} could not be saved: {}", what, saved.error().what);

@@ -29,9 +29,19 @@ Result<std::vector<Candidate>> candidates(const model::Providers& providers, con
   return out;
 }
 
-}  // namespace
-
-namespace {
+// Each message, and behind it what hooks put beside it.
+std::vector<session::Draft> drafts_of(std::vector<Words> words, TimePoint now) {
+  std::vector<session::Draft> drafts;
+  for (auto& said : words) {
+    session::UserMessage message;
+    message.content.push_back(session::TextBlock{std::move(said.text)});
+    message.time = now;
+    message.hidden = said.hidden;
+    drafts.push_back(session::draft_message(message));
+    for (auto& beside : said.beside) drafts.push_back(std::move(beside));
+  }
+  return drafts;
+}
 
 // As the index has it (recall/document.h): messages it does not know cannot be counted there.
 bool is_found(const Words& said) {
@@ -50,15 +60,7 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
                                                                      std::vector<Words> words,
                                                                      bool fresh) {
   const auto now = clock_.now();
-  std::vector<session::Draft> drafts;
-  for (auto& said : words) {
-    session::UserMessage message;
-    message.content.push_back(session::TextBlock{std::move(said.text)});
-    message.time = now;
-    message.hidden = said.hidden;
-    drafts.push_back(session::draft_message(message));
-    for (auto& beside : said.beside) drafts.push_back(std::move(beside));
-  }
+  auto drafts = drafts_of(std::move(words), now);
 
   const auto current = sessions_.current(key);
   if (current && !fresh) {
@@ -71,9 +73,10 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
   }
   if (current && !fresh) {
     auto session = co_await sessions_.open(*current);
-    for (std::size_t i = 0; session && i < drafts.size(); ++i)
-      if (const auto saved = co_await (*session)->append(drafts[i]); !saved)
-        session = saved.error();
+    if (session) {
+      // A copy: a session that is gone is made anew with the same words.
+      if (const auto saved = co_await (*session)->append(drafts); !saved) session = saved.error();
+    }
     if (session) co_return session;
     // A folder somebody removed must not silence its conversation; any other failure is one.
     if (session.error().code != Errc::not_found) co_return session;
@@ -177,13 +180,7 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
 
   Turn turn{run, key, conversation, session, id};
   for (const auto& said : kept) turn.words += is_found(said) ? 1 : 0;
-  for (std::size_t i = 0; !session && i < kept.size(); ++i) {
-    session::UserMessage message;
-    message.content.push_back(session::TextBlock{kept[i].text});
-    message.time = clock_.now();
-    co_await save(turn, message, "message");
-    for (auto& beside : kept[i].beside) co_await save_draft(turn, std::move(beside), "message");
-  }
+  if (!session) co_await save_all(turn, drafts_of(std::move(kept), clock_.now()), "message");
   auto& end = turn.end;
   end.agent = agent.name;
   if (session) end.session_id = id.text();
@@ -272,23 +269,20 @@ Task<void> Runtime::take_steers(Turn& turn) {
     forget(*steer);
     const auto& words = steer->message_.content;
     Words said{words, steer->message_.hidden};
-    auto kept = co_await preprocessed(turn.run, turn.key, std::move(said));
-    session::UserMessage message;
-    message.content.push_back(session::TextBlock{std::move(kept.text)});
-    message.time = clock_.now();
-    message.hidden = steer->message_.hidden;
-    bool saved = co_await save(turn, message, "message");
-    turn.words += !message.hidden && !session::text_of(message.content).empty() ? 1 : 0;
-    for (std::size_t i = 0; saved && i < kept.beside.size(); ++i)
-      saved = co_await save_draft(turn, std::move(kept.beside[i]), "message");
-    if (!saved) {
+    const bool hidden = said.hidden;
+    std::vector<Words> kept;
+    kept.push_back(co_await preprocessed(turn.run, turn.key, std::move(said)));
+    kept.back().hidden = hidden;
+    turn.words += is_found(kept.back()) ? 1 : 0;
+    auto drafts = drafts_of(std::move(kept), clock_.now());
+    if (const bool saved = co_await save_all(turn, std::move(drafts), "message"); !saved) {
       steer->events_.fail(Error(turn.end.code, turn.end.error));
       co_return;
     }
-    if (on_words_ && !message.hidden) on_words_(turn.id, words);
+    if (on_words_ && !hidden) on_words_(turn.id, words);
     // Who sent it reads what happens from here on.
     const auto place = events.end();
-    if (!message.hidden) events.push(UserSteered{words});
+    if (!hidden) events.push(UserSteered{words});
     steer->events_.push(Start{turn.run.agent_.name});
     steer->events_.go_on_in(turn.run.shared_events(), place);
   }

@@ -46,11 +46,13 @@ std::vector<Entry> Session::place(const std::vector<std::shared_ptr<Pending>>& b
       pending->placed = Placed{leaf.value_or(EntryId{}), kept};
       continue;
     }
-    auto id = fresh_entry_id(random_);
-    entries.push_back(
-        make_entry(pending->draft, id, pending->parent ? pending->parent : leaf, clock_.now()));
-    pending->placed.leaf = id;
-    leaf = std::move(id);
+    if (pending->parent) leaf = pending->parent;
+    for (const auto& draft : pending->drafts) {
+      auto id = fresh_entry_id(random_);
+      entries.push_back(make_entry(draft, id, leaf, clock_.now()));
+      pending->placed.leaf = id;
+      leaf = std::move(id);
+    }
   }
   return entries;
 }
@@ -147,7 +149,7 @@ Task<void> Session::flush() {
     done = Error(Errc::internal, error.what());
   }
   if (done) {
-    // Only drafts at the leaf extend what is there: one entry each.
+    // Only drafts at the leaf extend what is there.
     bool rebuild = std::any_of(batch.begin(), batch.end(), [](const auto& pending) {
       return pending->parent || pending->foreign;
     });
@@ -163,9 +165,16 @@ Task<void> Session::flush() {
   changed_.notify_all();
 }
 
-Task<Result<EntryId>> Session::append(Draft draft, std::optional<EntryId> parent) {
-  auto mine = std::make_shared<Pending>(Pending{std::move(draft), std::move(parent), {}});
+Task<Result<EntryId>> Session::append(std::vector<Draft> drafts, std::optional<EntryId> parent) {
+  if (drafts.empty()) co_return Error(Errc::invalid, "there is nothing to append");
+  auto mine = std::make_shared<Pending>(Pending{std::move(drafts), std::move(parent), {}});
   co_return co_await shielded(wait_for(std::move(mine)));
+}
+
+Task<Result<EntryId>> Session::append(Draft draft, std::optional<EntryId> parent) {
+  std::vector<Draft> drafts;
+  drafts.push_back(std::move(draft));
+  return append(std::move(drafts), std::move(parent));
 }
 
 Task<Result<Session::Placed>> Session::append_foreign(Foreign foreign) {

@@ -65,9 +65,12 @@ class Session {
   // The file was rewritten: it is read again before the next append.
   void distrust() { doubtful_ = true; }
 
-  // Attaches to the leaf, or to `parent`, which must exist. Durable when it returns; on an error
-  // nothing has changed, in memory and on disk. Calls made while another is syncing share the next
-  // sync, in the order of the calls.
+  // Attaches entries one behind the other: the first to the leaf, or to `parent`, which must exist.
+  // Answers with the last. All are durable when it returns, in one write and one sync; on an error
+  // none is there, in memory and on disk. Calls made while another is syncing share the next sync,
+  // in the order of the calls.
+  Task<Result<EntryId>> append(std::vector<Draft> drafts,
+                               std::optional<EntryId> parent = std::nullopt);
   Task<Result<EntryId>> append(Draft draft, std::optional<EntryId> parent = std::nullopt);
 
   // Entries made elsewhere, with the ids and parents they have.
@@ -87,9 +90,9 @@ class Session {
 
  private:
   struct Pending {
-    Draft draft;
+    std::vector<Draft> drafts;
     std::optional<EntryId> parent;
-    std::optional<Foreign> foreign;  // instead of the draft
+    std::optional<Foreign> foreign;  // instead of the drafts
     Placed placed = {};
     std::optional<Result<EntryId>> outcome = {};
   };
@@ -228,6 +231,8 @@ class Sessions {
   Task<Result<std::shared_ptr<Session>>> create_unshielded(New request);
   Task<Result<SessionId>> create_file(std::string lines, Header header, std::string& bytes);
   Task<Status> append_to(SessionId id, Draft draft, std::optional<EntryId> parent = std::nullopt);
+  Task<Status> append_all_to(SessionId id, std::vector<Draft> drafts,
+                             std::optional<EntryId> parent = std::nullopt);
   Task<Ok> undo_create(SessionId id);
   Task<Result<Check>> check_unshielded(SessionId id, bool repair);
   Task<std::vector<Status>> take_in_unshielded(std::vector<Arrival> arrivals);

@@ -14,11 +14,18 @@
 
 namespace reef::session {
 
-Task<Status> Sessions::append_to(SessionId id, Draft draft, std::optional<EntryId> parent) {
+Task<Status> Sessions::append_all_to(SessionId id, std::vector<Draft> drafts,
+                                     std::optional<EntryId> parent) {
   REEF_CO_TRY(const auto session, co_await open(std::move(id)));
-  REEF_CO_TRY(const auto entry, co_await session->append(std::move(draft), std::move(parent)));
+  REEF_CO_TRY(const auto entry, co_await session->append(std::move(drafts), std::move(parent)));
   static_cast<void>(entry);
   co_return Ok{};
+}
+
+Task<Status> Sessions::append_to(SessionId id, Draft draft, std::optional<EntryId> parent) {
+  std::vector<Draft> drafts;
+  drafts.push_back(std::move(draft));
+  return append_all_to(std::move(id), std::move(drafts), std::move(parent));
 }
 
 // Later than any binding of the key there is, also when the clock stands still or went back.
@@ -92,8 +99,8 @@ Task<Status> Sessions::patch(SessionId id, json::object patch) {
     }
   }
   if (!patch.empty()) drafts.push_back(draft_meta(std::move(patch)));
-  for (auto& draft : drafts) REEF_CO_CHECK(co_await append_to(id, std::move(draft)));
-  co_return Ok{};
+  if (drafts.empty()) co_return Ok{};
+  co_return co_await append_all_to(std::move(id), std::move(drafts));
 }
 
 Task<Status> Sessions::set_facts(SessionId id, json::object facts) {

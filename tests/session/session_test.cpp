@@ -129,6 +129,47 @@ TEST_F(SessionTest, ConcurrentAppendsShareASyncAndKeepTheirOrder) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(words[std::size_t(i)], "m" + std::to_string(i));
 }
 
+TEST_F(SessionTest, EntriesOfOneAppendAreWrittenTogetherOrNotAtAll) {
+  const auto session = make("user");
+  const auto first = test::value_of(test::run(io, session->append(say("one"))));
+  const auto appends = store.appends;
+  const auto last =
+      test::value_of(test::run(io, session->append({say("two"), say("three"), say("four")})));
+  EXPECT_EQ(store.appends, appends + 1);
+  EXPECT_EQ(session->leaf(), last);
+  EXPECT_EQ(words_of(*session), (Words{"one", "two", "three", "four"}));
+  EXPECT_EQ(words_on_disk(*session), words_of(*session));
+  const auto before = bytes_of(*session);
+  store.fail = true;
+  EXPECT_FALSE(test::run(io, session->append({say("lost"), say("lost too")})));
+  store.fail = false;
+  EXPECT_EQ(bytes_of(*session), before);
+  // Behind another entry than the leaf, they follow each other as well.
+  test::value_of(test::run(io, session->append({say("other"), say("end")}, first)));
+  EXPECT_EQ(words_of(*session), (Words{"one", "other", "end"}));
+  const auto nothing = test::run(io, session->append(std::vector<Draft>()));
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, Errc::invalid);
+}
+
+TEST_F(SessionTest, ATitleAndAFlagOfOneChangeAreWrittenTogetherOrNotAtAll) {
+  const auto session = make("user");
+  const auto before = bytes_of(*session);
+  const auto appends = store.appends;
+  store.fail = true;
+  EXPECT_FALSE(
+      test::run(io, sessions.patch(session->id(), {{"name", "A title"}, {"isFlagged", true}})));
+  EXPECT_EQ(bytes_of(*session), before);
+  store.fail = false;
+  EXPECT_TRUE(
+      test::run(io, sessions.patch(session->id(), {{"name", "A title"}, {"isFlagged", true}})));
+  EXPECT_EQ(store.appends, appends + 2);
+  const auto* row = sessions.find(session->id());
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->title, "A title");
+  EXPECT_TRUE(row->flag("isFlagged"));
+}
+
 TEST_F(SessionTest, AFailedAppendChangesNothingAndTheNextOneWorks) {
   const auto session = make("user");
   test::value_of(test::run(io, session->append(say("one"))));

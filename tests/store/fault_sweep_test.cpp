@@ -51,6 +51,15 @@ struct Bench {
     const auto session = test::run(io, sessions.open(*id));
     if (session && test::run(io, (*session)->append(say(words)))) acknowledged.insert(words);
   }
+  // Two messages in one append: one is never there without the other.
+  void append_pair(const std::string& first, const std::string& second) {
+    pairs.emplace_back(first, second);
+    const auto id = current();
+    if (!id) return;
+    const auto session = test::run(io, sessions.open(*id));
+    if (session && test::run(io, (*session)->append({say(first), say(second)})))
+      acknowledged.insert({first, second});
+  }
   void flag(bool on) {
     // A change that failed where not even the undo was possible may stand or not.
     flagged.reset();
@@ -61,6 +70,7 @@ struct Bench {
     create("one");
     append("two");
     flag(true);
+    append_pair("both", "or none");
     append("three");
     if (const auto id = current()) test::run(io, sessions.fork(*id, std::nullopt)).ok();
     append("four");
@@ -77,6 +87,7 @@ struct Bench {
   SeededRandom random{7};
   Sessions sessions{io.get_executor(), store, clock, random};
   std::set<std::string> acknowledged;
+  std::vector<std::pair<std::string, std::string>> pairs;
   std::optional<bool> flagged;
 };
 
@@ -111,6 +122,8 @@ void expect_sound(Bench& bench, const std::string& what) {
   for (const auto& text : words_of(build_context(transcript.branch()))) on_disk.insert(text);
   for (const auto& text : bench.acknowledged)
     EXPECT_TRUE(on_disk.contains(text)) << what << ": lost " << text;
+  for (const auto& [first, second] : bench.pairs)
+    EXPECT_EQ(on_disk.contains(first), on_disk.contains(second)) << what << ": half a pair";
   Sessions after(bench.io.get_executor(), bench.store, bench.clock, bench.random);
   ASSERT_TRUE(test::run(bench.io, after.load()));
   EXPECT_EQ(after.current(*Key::of_pair("reef", "user")), *id) << what;
@@ -120,7 +133,7 @@ void expect_sound(Bench& bench, const std::string& what) {
 int calls_of_workload() {
   Bench bench;
   bench.workload();
-  EXPECT_EQ(bench.acknowledged.size(), 5U);
+  EXPECT_EQ(bench.acknowledged.size(), 7U);
   return bench.files.calls();
 }
 
@@ -145,7 +158,7 @@ TEST(FaultSweep, EveryWriteMayBeCutShort) {
     Bench bench;
     bench.files.cut_write_at(nth);
     bench.workload();
-    EXPECT_EQ(bench.acknowledged.size(), 5U) << "a short write is no failure";
+    EXPECT_EQ(bench.acknowledged.size(), 7U) << "a short write is no failure";
     expect_sound(bench, fmt::format("call {} writes half", nth));
     if (HasFailure()) return;
   }
