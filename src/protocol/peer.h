@@ -3,8 +3,23 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace reef::protocol {
+
+// What a peer may do; each includes those before it. The table of operations says which one each
+// needs.
+enum class Right : std::uint8_t {
+  none,    // whoever is let in
+  read,    // looks, in all conversations
+  answer,  // speaks as the user: sends words, answers questions, ends what runs
+  admin,   // changes sessions, agents, settings, memory; grants, imports, stops the daemon
+};
+
+constexpr std::string_view name_of(Right right) {
+  constexpr std::string_view kNames[] = {"none", "read", "answer", "admin"};
+  return kNames[static_cast<std::size_t>(right)];
+}
 
 struct Peer {
   enum class Via : std::uint8_t { unix_socket, tcp };
@@ -15,9 +30,16 @@ struct Peer {
   };
   Via via = Via::unix_socket;
   Origin origin = Origin::user;
-  int pid = 0;  // for the log; 0: not known
+  Right right = Right::admin;  // what the user gave this client
+  int pid = 0;                 // for the log; 0: not known
   // A client of CrabTalk's that knows nothing of us: it has said neither Hello nor a request_id.
   bool legacy = false;
 };
+
+// The user's own clients may do what they were given; what came from the daemon itself may do
+// nothing as the user.
+constexpr Right right_of(const Peer& peer) {
+  return peer.origin == Peer::Origin::user ? peer.right : Right::none;
+}
 
 }  // namespace reef::protocol

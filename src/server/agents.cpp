@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -48,8 +49,6 @@ Task<ServerMessage> info_when_done(Node& node, Task<Status> work, std::string na
   co_return info_of(node, name);
 }
 
-}  // namespace
-
 protocol::Answer answer_list_agents(Node& node) {
   ServerMessage message;
   auto& list = *message.mutable_agent_list();
@@ -87,6 +86,27 @@ protocol::Answer answer_rename_agent(Node& node, const protocol::RenameAgent& re
 
 protocol::Answer answer_delete_agent(Node& node, const protocol::DeleteAgent& request) {
   return protocol::answer_with(pong_when_done(node.agents.remove(request.name())));
+}
+
+}  // namespace
+
+Operations agents_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kListAgents, Right::read, Answers::once,
+       [](const Asked& asked) { return answer_list_agents(asked.node); }},
+      {M::kGetAgent, Right::read, Answers::once, answered<&M::get_agent, answer_get_agent>},
+      {M::kCreateAgent, Right::admin, Answers::once,
+       answered<&M::create_agent, answer_create_agent>},
+      {M::kUpdateAgent, Right::admin, Answers::once,
+       answered<&M::update_agent, answer_update_agent>},
+      {M::kRenameAgent, Right::admin, Answers::once,
+       answered<&M::rename_agent, answer_rename_agent>},
+      {M::kDeleteAgent, Right::admin, Answers::once,
+       answered<&M::delete_agent, answer_delete_agent>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

@@ -1,6 +1,7 @@
 // Backup: the home's files, read while everything goes on.
 
 #include "exchange/home_files.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -48,10 +49,20 @@ class BackupStream final : public protocol::MessageStream {
   bool done_ = false;
 };
 
-}  // namespace
-
 protocol::Answer answer_backup(Node& node) {
   return std::make_unique<BackupStream>(node);
+}
+
+}  // namespace
+
+Operations backups_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kBackup, Right::admin, Answers::several,
+       [](const Asked& asked) { return answer_backup(asked.node); }},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

@@ -7,6 +7,7 @@
 
 #include "base/shield.h"
 #include "base/task_group.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -125,6 +126,8 @@ Result<organise::Change> change_from(
   return change;
 }
 
+namespace {
+
 protocol::Answer answer_patch_sessions(Node& node, const protocol::PatchSessions& request) {
   auto bulk = start_request(request);
   auto change = change_from(request.patch(), request.add_labels(), request.remove_labels());
@@ -135,6 +138,20 @@ protocol::Answer answer_patch_sessions(Node& node, const protocol::PatchSessions
 
 protocol::Answer answer_trash_sessions(Node& node, const protocol::TrashSessions& request) {
   return std::make_unique<BulkStream>(node, start_request(request));
+}
+
+}  // namespace
+
+Operations bulk_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kPatchSessions, Right::admin, Answers::several,
+       answered<&M::patch_sessions, answer_patch_sessions>},
+      {M::kTrashSessions, Right::admin, Answers::several,
+       answered<&M::trash_sessions, answer_trash_sessions>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

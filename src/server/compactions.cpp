@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -52,12 +53,21 @@ Task<protocol::ServerMessage> compact(Node& node, runtime::Compactions::Request 
   co_return message;
 }
 
-}  // namespace
-
 protocol::Answer answer_compact(Node& node, const protocol::Compact& request) {
   auto wanted = request_from(node, request);
   if (!wanted) return protocol::answer_with(wanted.error());
   return protocol::answer_with(compact(node, *std::move(wanted)));
+}
+
+}  // namespace
+
+Operations compactions_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kCompact, Right::admin, Answers::once, answered<&M::compact, answer_compact>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

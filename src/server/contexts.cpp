@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/title.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -100,8 +101,6 @@ Task<protocol::ServerMessage> describe_session(Node& node, session::SessionId id
   co_return message;
 }
 
-}  // namespace
-
 protocol::Answer answer_generate_title(Node& node, const protocol::GenerateTitle& request) {
   auto id = known_session(node, request.id());
   if (!id) return protocol::answer_with(id.error());
@@ -118,6 +117,22 @@ protocol::Answer answer_describe_session(Node& node, const protocol::DescribeSes
   auto id = wanted_session(node, request);
   if (!id) return protocol::answer_with(id.error());
   return protocol::answer_with(describe_session(node, *std::move(id)));
+}
+
+}  // namespace
+
+Operations contexts_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kGenerateTitle, Right::admin, Answers::once,
+       answered<&M::generate_title, answer_generate_title>},
+      {M::kDescribeContext, Right::read, Answers::once,
+       answered<&M::describe_context, answer_describe_context>},
+      {M::kDescribeSession, Right::read, Answers::once,
+       answered<&M::describe_session, answer_describe_session>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

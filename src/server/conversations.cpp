@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -60,8 +61,6 @@ Task<protocol::ServerMessage> history(Node& node, session::SessionId id) {
   }
   co_return message;
 }
-
-}  // namespace
 
 protocol::Answer answer_list_conversations(Node& node, const protocol::ListConversations& request) {
   session::Query query;
@@ -121,6 +120,22 @@ protocol::Answer answer_history(Node& node, const protocol::GetConversationHisto
   auto id = known_session(node, request.file_path());
   if (!id) return protocol::answer_with(id.error());
   return protocol::answer_with(history(node, *std::move(id)));
+}
+
+}  // namespace
+
+Operations conversations_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kListConversations, Right::read, Answers::once,
+       answered<&M::list_conversations, answer_list_conversations>},
+      {M::kListActiveConversations, Right::read, Answers::once,
+       [](const Asked& asked) { return answer_active_conversations(asked.node); }},
+      {M::kGetConversationHistory, Right::read, Answers::once,
+       answered<&M::get_conversation_history, answer_history>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

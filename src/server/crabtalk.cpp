@@ -11,6 +11,7 @@
 
 #include "base/utf8.h"
 #include "runtime/permission.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -298,6 +299,8 @@ Status translate(const Node& node, const protocol::Peer& peer, protocol::ClientM
   }
 }
 
+namespace {
+
 protocol::Answer answer_create_session(Node& node, const protocol::CreateSession& request) {
   auto wanted = session_from(node, request);
   if (!wanted) return protocol::answer_with(wanted.error());
@@ -325,11 +328,31 @@ protocol::Answer answer_get_skill(Node& node, const protocol::GetSkill& request)
   return protocol::answer_with(body_of(node, request.name()));
 }
 
+}  // namespace
+
 protocol::Answer answer_unknown(const protocol::ClientMessage& message) {
   const auto& unknown = message.GetReflection()->GetUnknownFields(message);
   if (unknown.empty()) return protocol::answer_with(Error(Errc::invalid, "empty client message"));
   return protocol::answer_with(
       Error(Errc::invalid, fmt::format("unknown operation {}", unknown.field(0).number())));
+}
+
+Operations crabtalk_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      // It has become a Kill before it is answered.
+      {M::kCancelStream, Right::answer, Answers::once,
+       [](const Asked&) {
+         return protocol::answer_with(Error(Errc::internal, "a cancelled stream is a kill"));
+       }},
+      {M::kGetSkill, Right::read, Answers::once, answered<&M::get_skill, answer_get_skill>},
+      {M::kFindSessions, Right::read, Answers::once,
+       answered<&M::find_sessions, answer_find_sessions>},
+      {M::kCreateSession, Right::answer, Answers::once,
+       answered<&M::create_session, answer_create_session>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

@@ -5,6 +5,7 @@
 
 #include "base/overload.h"
 #include "base/utf8.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -151,8 +152,6 @@ class EventStream final : public protocol::MessageStream {
   std::shared_ptr<runtime::Subscription> subscription_;
 };
 
-}  // namespace
-
 protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEvents& request) {
   for (const int kind : request.kinds())
     if (!protocol::AgentEventKind_IsValid(kind))
@@ -170,6 +169,18 @@ protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEv
                           : std::find(kinds.begin(), kinds.end(), *kind) != kinds.end());
   };
   return std::make_unique<EventStream>(node.runtime.broadcast().subscribe(std::move(filter)));
+}
+
+}  // namespace
+
+Operations events_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kSubscribeEvents, Right::read, Answers::several,
+       answered<&M::subscribe_events, answer_subscribe_events>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "exchange/formats.h"
 #include "exchange/spool.h"
+#include "server/operations.h"
 #include "server/server.h"
 #include "session/reader.h"
 
@@ -167,8 +168,6 @@ void put_oldest_first(Node& node, std::vector<session::SessionId>& ids) {
                    [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
 }
 
-}  // namespace
-
 protocol::Answer answer_export(Node& node, const protocol::ExportSessions& request) {
   const auto format = exchange::find_format(request.format());
   if (!format) return protocol::answer_with(format.error());
@@ -176,6 +175,18 @@ protocol::Answer answer_export(Node& node, const protocol::ExportSessions& reque
   if (!ids) return protocol::answer_with(ids.error());
   if ((*format)->oldest_first) put_oldest_first(node, *ids);
   return std::make_unique<ExportStream>(node, **format, *std::move(ids));
+}
+
+}  // namespace
+
+Operations exports_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kExportSessions, Right::admin, Answers::several,
+       answered<&M::export_sessions, answer_export>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

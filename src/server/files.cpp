@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "server/operations.h"
 #include "server/server.h"
 #include "session/attachments.h"
 
@@ -139,8 +140,6 @@ class FileStream final : public protocol::MessageStream {
   bool done_ = false;
 };
 
-}  // namespace
-
 protocol::Answer answer_attach_file(Node& node, const protocol::AttachFile& request,
                                     bool numbered) {
   // Answered last at its end: in order, its bytes would wait behind it for ever.
@@ -170,6 +169,27 @@ protocol::Answer answer_read_file(Node& node, const protocol::ReadFile& request)
   auto id = known_session(node, request.id());
   if (!id) return protocol::answer_with(id.error());
   return std::make_unique<FileStream>(node, *std::move(id), request);
+}
+
+}  // namespace
+
+Operations files_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kAttachFile, Right::answer, Answers::several,
+       [](const Asked& asked) {
+         return answer_attach_file(asked.node, asked.message.attach_file(),
+                                   asked.message.has_request_id());
+       }},
+      {M::kAttachData, Right::answer, Answers::once,
+       [](const Asked& asked) {
+         return answer_attach_data(asked.node, *asked.message.mutable_attach_data());
+       }},
+      {M::kListFiles, Right::read, Answers::once, answered<&M::list_files, answer_list_files>},
+      {M::kReadFile, Right::read, Answers::several, answered<&M::read_file, answer_read_file>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

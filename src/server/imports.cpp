@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "exchange/import.h"
 #include "exchange/places.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -131,8 +132,6 @@ Task<protocol::ServerMessage> find_imports(Node& node,
   co_return message;
 }
 
-}  // namespace
-
 protocol::Answer answer_import(Node& node, const protocol::ImportSessions& request) {
   const auto kind = exchange::kind_from(request.kind());
   if (!kind)
@@ -157,6 +156,22 @@ protocol::Answer answer_find_imports(Node& node, const protocol::FindImports& re
 protocol::Answer answer_cancel_import(Node& node) {
   node.imports.cancel();
   return protocol::answer_with(protocol::make_pong());
+}
+
+}  // namespace
+
+Operations imports_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kImportSessions, Right::admin, Answers::several,
+       answered<&M::import_sessions, answer_import>},
+      {M::kFindImports, Right::admin, Answers::once,
+       answered<&M::find_imports, answer_find_imports>},
+      {M::kCancelImport, Right::admin, Answers::once,
+       [](const Asked& asked) { return answer_cancel_import(asked.node); }},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

@@ -4,6 +4,7 @@
 #include "base/shield.h"
 #include "base/utf8.h"
 #include "oauth/accounts.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -89,8 +90,6 @@ Task<ServerMessage> log_out(std::shared_ptr<oauth::Account> account) {
   co_return message;
 }
 
-}  // namespace
-
 protocol::Answer answer_login_mcp(Node& node, const protocol::LoginMcp& request) {
   auto account = find_account(node, request.agent(), request.name());
   if (!account) return protocol::answer_with(account.error());
@@ -110,6 +109,20 @@ protocol::Answer answer_logout_mcp(Node& node, const protocol::LogoutMcp& reques
   auto account = find_account(node, request.agent(), request.name());
   if (!account) return protocol::answer_with(account.error());
   return protocol::answer_with(log_out(*std::move(account)));
+}
+
+}  // namespace
+
+Operations mcp_logins_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kLoginMcp, Right::admin, Answers::several, answered<&M::login_mcp, answer_login_mcp>},
+      {M::kFinishMcpLogin, Right::admin, Answers::once,
+       answered<&M::finish_mcp_login, answer_finish_mcp_login>},
+      {M::kLogoutMcp, Right::admin, Answers::once, answered<&M::logout_mcp, answer_logout_mcp>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

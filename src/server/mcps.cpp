@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "oauth/accounts.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -177,8 +178,6 @@ class McpEvents final : public protocol::MessageStream {
   std::shared_ptr<mcp::Feed> feed_;
 };
 
-}  // namespace
-
 protocol::Answer answer_list_mcps(Node& node, const protocol::ListMcps& request) {
   if (!node.mcps.pool) return protocol::answer_with(not_here());
   if (!request.agent().empty() && !node.runtime.setup().agents.contains(request.agent()))
@@ -234,6 +233,8 @@ protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request) {
   return protocol::answer_with(test(*node.mcps.pool, *std::move(spec), agent->name));
 }
 
+}  // namespace
+
 Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std::string& name) {
   REEF_TRY(const auto found, node.runtime.setup().find(agent));
   for (const auto& spec : found.servers)
@@ -242,9 +243,29 @@ Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std
                fmt::format("agent '{}' has no server '{}'", found.name, utf8::excerpt(name)));
 }
 
+namespace {
+
 protocol::Answer answer_subscribe_mcp_events(Node& node) {
   if (!node.mcps.pool) return protocol::answer_with(not_here());
   return std::make_unique<McpEvents>(node.mcps.pool->subscribe());
+}
+
+}  // namespace
+
+Operations mcps_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kReconnectMcp, Right::admin, Answers::once,
+       answered<&M::reconnect_mcp, answer_reconnect_mcp>},
+      {M::kListMcps, Right::read, Answers::once, answered<&M::list_mcps, answer_list_mcps>},
+      {M::kUpsertMcp, Right::admin, Answers::once, answered<&M::upsert_mcp, answer_upsert_mcp>},
+      {M::kDeleteMcp, Right::admin, Answers::once, answered<&M::delete_mcp, answer_delete_mcp>},
+      {M::kTestMcp, Right::admin, Answers::once, answered<&M::test_mcp, answer_test_mcp>},
+      {M::kSubscribeMcpEvents, Right::read, Answers::several,
+       [](const Asked& asked) { return answer_subscribe_mcp_events(asked.node); }},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -219,8 +220,6 @@ std::vector<std::string> list_of(const google::protobuf::RepeatedPtrField<std::s
   return {texts.begin(), texts.end()};
 }
 
-}  // namespace
-
 protocol::Answer answer_list_memories(Node& node, const protocol::ListMemories& request) {
   if (!is_kind(request.kind()))
     return protocol::answer_with(
@@ -271,6 +270,29 @@ protocol::Answer answer_read_memory(Node& node, const protocol::ReadMemory& requ
 
 protocol::Answer answer_load_memory(Node& node, const protocol::LoadMemory& request) {
   return protocol::answer_with(load(node, request));
+}
+
+}  // namespace
+
+Operations memories_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kListMemories, Right::read, Answers::several,
+       answered<&M::list_memories, answer_list_memories>},
+      {M::kGetMemory, Right::read, Answers::once, answered<&M::get_memory, answer_get_memory>},
+      {M::kRecall, Right::read, Answers::several, answered<&M::recall, answer_recall>},
+      {M::kRemember, Right::admin, Answers::once, answered<&M::remember, answer_remember>},
+      {M::kForget, Right::admin, Answers::once, answered<&M::forget, answer_forget>},
+      {M::kRenameMemory, Right::admin, Answers::once,
+       answered<&M::rename_memory, answer_rename_memory>},
+      {M::kAliasMemory, Right::admin, Answers::once,
+       answered<&M::alias_memory, answer_alias_memory>},
+      {M::kReadMemory, Right::read, Answers::several,
+       answered<&M::read_memory, answer_read_memory>},
+      {M::kLoadMemory, Right::admin, Answers::once, answered<&M::load_memory, answer_load_memory>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

@@ -4,6 +4,7 @@
 
 #include "base/notify.h"
 #include "base/task_group.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -198,8 +199,6 @@ Task<ServerMessage> test(model::Providers::Entry entry, std::string model) {
   co_return message;
 }
 
-}  // namespace
-
 protocol::Answer answer_list_models(Node& node, const protocol::ListModels& request) {
   return protocol::answer_with(list_models(node, request.provider()));
 }
@@ -257,6 +256,27 @@ protocol::Answer answer_save_provider(Node& node, const protocol::SaveProvider& 
 
 protocol::Answer answer_remove_provider(Node& node, const protocol::RemoveProvider& request) {
   return protocol::answer_with(pong_when_done(node.models.remove(request.name())));
+}
+
+}  // namespace
+
+Operations models_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kListModels, Right::read, Answers::once, answered<&M::list_models, answer_list_models>},
+      {M::kSetActiveModel, Right::admin, Answers::once,
+       answered<&M::set_active_model, answer_set_active_model>},
+      {M::kListProviders, Right::read, Answers::once,
+       [](const Asked& asked) { return answer_list_providers(asked.node); }},
+      {M::kTestProvider, Right::admin, Answers::once,
+       answered<&M::test_provider, answer_test_provider>},
+      {M::kSaveProvider, Right::admin, Answers::once,
+       answered<&M::save_provider, answer_save_provider>},
+      {M::kRemoveProvider, Right::admin, Answers::once,
+       answered<&M::remove_provider, answer_remove_provider>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -44,8 +45,6 @@ std::string_view replacement_for(protocol::ClientMessage::MsgCase operation) {
   }
 }
 
-}  // namespace
-
 protocol::Answer answer_hello(const protocol::Hello&) {
   protocol::ServerMessage message;
   auto& hello = *message.mutable_hello();
@@ -72,6 +71,42 @@ protocol::Answer answer_gone(const protocol::ClientMessage& request) {
   return protocol::answer_with(
       Error(Errc::gone, fmt::format("operation '{}' is gone: {}", protocol::operation_name(request),
                                     replacement_for(request.msg_case()))));
+}
+
+}  // namespace
+
+Operations node_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kPing, Right::none, Answers::once,
+       [](const Asked&) { return protocol::answer_with(protocol::make_pong()); }},
+      {M::kHello, Right::none, Answers::once,
+       [](const Asked& asked) { return answer_hello(asked.message.hello()); }},
+      {M::kGetStats, Right::none, Answers::once,
+       [](const Asked& asked) { return answer_stats(asked.node); }},
+      {M::kReload, Right::admin, Answers::once,
+       [](const Asked& asked) { return answer_reload(asked.node); }},
+      {M::kShutdown, Right::admin, Answers::once,
+       [](const Asked& asked) { return answer_shutdown(asked.node); }},
+      {M::kInstallPlugin, Right::admin, Answers::once,
+       [](const Asked& asked) { return answer_gone(asked.message); }},
+      {M::kUninstallPlugin, Right::admin, Answers::once,
+       [](const Asked& asked) { return answer_gone(asked.message); }},
+      {M::kListPlugins, Right::admin, Answers::once,
+       [](const Asked& asked) { return answer_gone(asked.message); }},
+      {M::kSearchPlugins, Right::admin, Answers::once,
+       [](const Asked& asked) { return answer_gone(asked.message); }},
+      {M::kStartService, Right::admin, Answers::once,
+       [](const Asked& asked) { return answer_gone(asked.message); }},
+      {M::kStopService, Right::admin, Answers::once,
+       [](const Asked& asked) { return answer_gone(asked.message); }},
+      {M::kServiceLogs, Right::admin, Answers::once,
+       [](const Asked& asked) { return answer_gone(asked.message); }},
+      {M::kGetConfig, Right::admin, Answers::once,
+       [](const Asked& asked) { return answer_gone(asked.message); }},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

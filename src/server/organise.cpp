@@ -4,6 +4,7 @@
 
 #include "base/notify.h"
 #include "base/utf8.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -247,6 +248,8 @@ Result<RowFilter> row_filter(std::shared_ptr<const organise::Defined> defined,
   });
 }
 
+namespace {
+
 protocol::Answer answer_list_statuses(Node& node) {
   return protocol::answer_with(list_statuses(node));
 }
@@ -276,6 +279,28 @@ protocol::Answer answer_change_rule(Node& node, const protocol::ChangeRule& requ
 
 protocol::Answer answer_change_view(Node& node, const protocol::ChangeView& request) {
   return protocol::answer_with(change_view(node, request));
+}
+
+}  // namespace
+
+Operations organise_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kListStatuses, Right::read, Answers::once,
+       [](const Asked& asked) { return answer_list_statuses(asked.node); }},
+      {M::kChangeStatus, Right::admin, Answers::once,
+       answered<&M::change_status, answer_change_status>},
+      {M::kListLabels, Right::read, Answers::once,
+       [](const Asked& asked) { return answer_list_labels(asked.node); }},
+      {M::kChangeLabel, Right::admin, Answers::once,
+       answered<&M::change_label, answer_change_label>},
+      {M::kChangeRule, Right::admin, Answers::once, answered<&M::change_rule, answer_change_rule>},
+      {M::kListViews, Right::read, Answers::once,
+       [](const Asked& asked) { return answer_list_views(asked.node); }},
+      {M::kChangeView, Right::admin, Answers::once, answered<&M::change_view, answer_change_view>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

@@ -5,6 +5,7 @@
 #include "base/shield.h"
 #include "base/utf8.h"
 #include "process/process.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -133,8 +134,6 @@ class PlanStream final : public protocol::MessageStream {
   bool failed_ = false;
 };
 
-}  // namespace
-
 protocol::Answer answer_list_permissions(Node& node, const protocol::ListPermissions& request) {
   const auto id = known_session(node, request.session_id());
   if (!id) return protocol::answer_with(id.error());
@@ -157,6 +156,23 @@ protocol::Answer answer_accept_plan(Node& node, const protocol::AcceptPlan& requ
   auto id = known_session(node, request.session_id());
   if (!id) return protocol::answer_with(id.error());
   return std::make_unique<PlanStream>(node, *std::move(id), request);
+}
+
+}  // namespace
+
+Operations permissions_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kListPermissions, Right::read, Answers::once,
+       answered<&M::list_permissions, answer_list_permissions>},
+      {M::kRevokePermission, Right::admin, Answers::once,
+       answered<&M::revoke_permission, answer_revoke_permission>},
+      {M::kListPlans, Right::read, Answers::once, answered<&M::list_plans, answer_list_plans>},
+      {M::kAcceptPlan, Right::admin, Answers::several,
+       answered<&M::accept_plan, answer_accept_plan>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

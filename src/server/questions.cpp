@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -36,6 +37,8 @@ void fill_ask(protocol::AskUser& out, const std::string& id, const std::string& 
     }
   }
 }
+
+namespace {
 
 protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request) {
   const auto answered = reply(node, request);
@@ -72,6 +75,21 @@ protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions
     fill_ask(*out.mutable_ask(), pending->id, origin.call_id, pending->ask);
   }
   return protocol::answer_with(std::move(message));
+}
+
+}  // namespace
+
+Operations questions_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kReplyToTool, Right::answer, Answers::once,
+       answered<&M::reply_to_tool, answer_reply_to_tool>},
+      {M::kReplyToAsk, Right::answer, Answers::once, answered<&M::reply_to_ask, answer_reply>},
+      {M::kListQuestions, Right::read, Answers::once,
+       answered<&M::list_questions, answer_list_questions>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

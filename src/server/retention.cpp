@@ -1,6 +1,7 @@
 // Collecting garbage: what has been archived or in the trash for long. Never by itself.
 
 #include "base/shield.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -101,10 +102,20 @@ class GarbageStream final : public protocol::MessageStream {
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace
-
 protocol::Answer answer_collect_garbage(Node& node, const protocol::CollectGarbage& request) {
   return std::make_unique<GarbageStream>(node, request);
+}
+
+}  // namespace
+
+Operations retention_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kCollectGarbage, Right::admin, Answers::several,
+       answered<&M::collect_garbage, answer_collect_garbage>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

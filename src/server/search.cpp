@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "protocol/encoder.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -203,8 +204,6 @@ Task<protocol::ServerMessage> list_messages(Node& node, session::SessionId id, s
   co_return message;
 }
 
-}  // namespace
-
 protocol::Answer answer_search_sessions(Node& node, const protocol::SearchSessions& request) {
   auto ask = ask_from(request);
   if (!ask) return protocol::answer_with(ask.error());
@@ -217,6 +216,20 @@ protocol::Answer answer_list_messages(Node& node, const protocol::ListMessages& 
   const auto limit =
       request.limit() == 0 ? kMessagesDefault : std::min(request.limit(), kMessagesMax);
   return protocol::answer_with(list_messages(node, *std::move(id), request.offset(), limit));
+}
+
+}  // namespace
+
+Operations search_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kSearchSessions, Right::read, Answers::once,
+       answered<&M::search_sessions, answer_search_sessions>},
+      {M::kListMessages, Right::read, Answers::once,
+       answered<&M::list_messages, answer_list_messages>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

@@ -1,7 +1,7 @@
 // Table of contents of server/: one request in, a stream of answers out, whatever the transport.
 //
 //   server.h             dispatch, Node          this file
-//   rights.cpp           who may ask for what
+//   operations.h         the table of operations: rights and handlers
 //   turns.cpp            send, stream, steer, kill, attach to a run
 //   compactions.cpp      compact
 //   contexts.cpp         what fills a window, what a session is, its title
@@ -120,115 +120,12 @@ struct Node {
 };
 
 protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::ClientMessage message);
-// Empty: the peer may ask for this.
-std::optional<Error> objection_to(const protocol::Peer& peer,
-                                  const protocol::ClientMessage& message);
 
-// The groups; each is given a message of one of its variants.
-protocol::Answer answer_send(Node& node, const protocol::Send& request);
+// A turn's events as they come; plans are carried out that way too.
 protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
                                const protocol::Peer& peer = {});
-protocol::Answer answer_kill(Node& node, const protocol::Kill& request);
-protocol::Answer answer_steer(Node& node, const protocol::SteerSession& request);
-protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& request);
-protocol::Answer answer_compact(Node& node, const protocol::Compact& request);
-protocol::Answer answer_generate_title(Node& node, const protocol::GenerateTitle& request);
-protocol::Answer answer_describe_context(Node& node, const protocol::DescribeContext& request);
-protocol::Answer answer_describe_session(Node& node, const protocol::DescribeSession& request);
-protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request);
-protocol::Answer answer_reply_to_tool(Node& node, const protocol::ReplyToTool& request);
-protocol::Answer answer_create_session(Node& node, const protocol::CreateSession& request);
-protocol::Answer answer_find_sessions(Node& node, const protocol::FindSessions& request);
-protocol::Answer answer_reconnect_mcp(Node& node, const protocol::ReconnectMcp& request);
-protocol::Answer answer_get_skill(Node& node, const protocol::GetSkill& request);
+// A message of which nothing is known.
 protocol::Answer answer_unknown(const protocol::ClientMessage& message);
-protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request);
-protocol::Answer answer_list_permissions(Node& node, const protocol::ListPermissions& request);
-protocol::Answer answer_revoke_permission(Node& node, const protocol::RevokePermission& request);
-protocol::Answer answer_list_plans(Node& node, const protocol::ListPlans& request);
-protocol::Answer answer_accept_plan(Node& node, const protocol::AcceptPlan& request);
-protocol::Answer answer_hello(const protocol::Hello& request);
-protocol::Answer answer_stats(Node& node);
-protocol::Answer answer_reload(Node& node);
-protocol::Answer answer_shutdown(Node& node);
-protocol::Answer answer_gone(const protocol::ClientMessage& request);
-protocol::Answer answer_list_sessions(Node& node, const protocol::ListSessions& request);
-protocol::Answer answer_read_session(Node& node, const protocol::ReadSession& request);
-protocol::Answer answer_follow_session(Node& node, const protocol::FollowSession& request);
-protocol::Answer answer_list_trash(Node& node);
-protocol::Answer answer_new_session(Node& node, const protocol::NewSession& request);
-protocol::Answer answer_resume_session(Node& node, const protocol::ResumeSession& request);
-protocol::Answer answer_fork_session(Node& node, const protocol::ForkSession& request);
-protocol::Answer answer_rewind_session(Node& node, const protocol::RewindSession& request);
-protocol::Answer answer_patch_session(Node& node, const protocol::PatchSession& request);
-protocol::Answer answer_label_entry(Node& node, const protocol::LabelEntry& request);
-protocol::Answer answer_trash_session(Node& node, const std::string& id);
-protocol::Answer answer_restore_session(Node& node, const protocol::RestoreSession& request);
-protocol::Answer answer_check_sessions(Node& node, const protocol::CheckSessions& request);
-protocol::Answer answer_attach_file(Node& node, const protocol::AttachFile& request, bool numbered);
-protocol::Answer answer_attach_data(Node& node, protocol::AttachData& request);
-protocol::Answer answer_list_files(Node& node, const protocol::ListFiles& request);
-protocol::Answer answer_read_file(Node& node, const protocol::ReadFile& request);
-protocol::Answer answer_collect_garbage(Node& node, const protocol::CollectGarbage& request);
-protocol::Answer answer_get_usage(Node& node, const protocol::GetUsage& request);
-protocol::Answer answer_list_memories(Node& node, const protocol::ListMemories& request);
-protocol::Answer answer_get_memory(Node& node, const protocol::GetMemory& request);
-protocol::Answer answer_recall(Node& node, const protocol::Recall& request);
-protocol::Answer answer_remember(Node& node, const protocol::Remember& request);
-protocol::Answer answer_forget(Node& node, const protocol::Forget& request);
-protocol::Answer answer_rename_memory(Node& node, const protocol::RenameMemory& request);
-protocol::Answer answer_alias_memory(Node& node, const protocol::AliasMemory& request);
-protocol::Answer answer_read_memory(Node& node, const protocol::ReadMemory& request);
-protocol::Answer answer_load_memory(Node& node, const protocol::LoadMemory& request);
-protocol::Answer answer_list_conversations(Node& node, const protocol::ListConversations& request);
-protocol::Answer answer_active_conversations(Node& node);
-protocol::Answer answer_history(Node& node, const protocol::GetConversationHistory& request);
-protocol::Answer answer_export(Node& node, const protocol::ExportSessions& request);
-protocol::Answer answer_import(Node& node, const protocol::ImportSessions& request);
-protocol::Answer answer_find_imports(Node& node, const protocol::FindImports& request);
-protocol::Answer answer_cancel_import(Node& node);
-protocol::Answer answer_backup(Node& node);
-protocol::Answer answer_list_statuses(Node& node);
-protocol::Answer answer_change_status(Node& node, const protocol::ChangeStatus& request);
-protocol::Answer answer_list_labels(Node& node);
-protocol::Answer answer_change_label(Node& node, const protocol::ChangeLabel& request);
-protocol::Answer answer_change_rule(Node& node, const protocol::ChangeRule& request);
-protocol::Answer answer_list_views(Node& node);
-protocol::Answer answer_change_view(Node& node, const protocol::ChangeView& request);
-protocol::Answer answer_patch_sessions(Node& node, const protocol::PatchSessions& request);
-protocol::Answer answer_trash_sessions(Node& node, const protocol::TrashSessions& request);
-protocol::Answer answer_search_sessions(Node& node, const protocol::SearchSessions& request);
-protocol::Answer answer_list_messages(Node& node, const protocol::ListMessages& request);
-protocol::Answer answer_list_models(Node& node, const protocol::ListModels& request);
-protocol::Answer answer_set_active_model(Node& node, const protocol::SetActiveModel& request);
-protocol::Answer answer_list_providers(Node& node);
-protocol::Answer answer_test_provider(Node& node, const protocol::TestProvider& request);
-protocol::Answer answer_save_provider(Node& node, const protocol::SaveProvider& request);
-protocol::Answer answer_remove_provider(Node& node, const protocol::RemoveProvider& request);
-protocol::Answer answer_list_agents(Node& node);
-protocol::Answer answer_get_agent(Node& node, const protocol::GetAgent& request);
-protocol::Answer answer_create_agent(Node& node, const protocol::CreateAgent& request);
-protocol::Answer answer_update_agent(Node& node, const protocol::UpdateAgent& request);
-protocol::Answer answer_rename_agent(Node& node, const protocol::RenameAgent& request);
-protocol::Answer answer_delete_agent(Node& node, const protocol::DeleteAgent& request);
-protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEvents& request);
-protocol::Answer answer_list_skills(Node& node, const protocol::ListSkills& request);
-protocol::Answer answer_read_skill(Node& node, const protocol::ReadSkill& request);
-protocol::Answer answer_subscribe_event(Node& node, const protocol::SubscribeEvent& request);
-protocol::Answer answer_unsubscribe_event(Node& node, const protocol::UnsubscribeEvent& request);
-protocol::Answer answer_list_subscriptions(Node& node);
-protocol::Answer answer_publish_event(Node& node, const protocol::PublishEvent& request);
-protocol::Answer answer_list_tasks(Node& node);
-protocol::Answer answer_cancel_task(Node& node, const protocol::CancelTask& request);
-protocol::Answer answer_subscribe_tasks(Node& node);
-protocol::Answer answer_list_mcps(Node& node, const protocol::ListMcps& request);
-protocol::Answer answer_upsert_mcp(Node& node, const protocol::UpsertMcp& request);
-protocol::Answer answer_delete_mcp(Node& node, const protocol::DeleteMcp& request);
-protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request);
-protocol::Answer answer_subscribe_mcp_events(Node& node);
-protocol::Answer answer_login_mcp(Node& node, const protocol::LoginMcp& request);
-protocol::Answer answer_finish_mcp_login(Node& node, const protocol::FinishMcpLogin& request);
-protocol::Answer answer_logout_mcp(Node& node, const protocol::LogoutMcp& request);
 
 // What CrabTalk's generations say in different ways becomes what the groups understand: an agent's
 // id and the alias `crab` its name, a handle the key of a conversation.
@@ -257,9 +154,6 @@ void fill_ask(protocol::AskUser& out, const std::string& id, const std::string& 
 // taken instead. One look at the disk, on the loop.
 Status check_folder(const std::string& cwd);
 // not_found when there is no such session, invalid when it cannot be one.
-// The folder a message wants to work in: none, or one that is there; another would silently be
-// taken instead. One look at the disk, on the loop.
-Status check_folder(const std::string& cwd);
 Result<session::SessionId> known_session(const Node& node, const std::string& text);
 // A merge patch as JSON, and labels to add and remove.
 Result<organise::Change> change_from(const std::string& patch,

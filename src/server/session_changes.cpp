@@ -1,5 +1,6 @@
 // Sessions: new, resume, fork, rewind, patch, label, trash, restore, check.
 
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -157,6 +158,8 @@ protocol::ServerMessage session_info(Node& node, const session::SessionId& id) {
   return message;
 }
 
+namespace {
+
 protocol::Answer answer_new_session(Node& node, const protocol::NewSession& request) {
   return protocol::answer_with(new_session(node, request));
 }
@@ -207,6 +210,38 @@ protocol::Answer answer_restore_session(Node& node, const protocol::RestoreSessi
 
 protocol::Answer answer_check_sessions(Node& node, const protocol::CheckSessions& request) {
   return std::make_unique<CheckStream>(node, request.repair());
+}
+
+}  // namespace
+
+Operations session_changes_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kNewSession, Right::admin, Answers::once, answered<&M::new_session, answer_new_session>},
+      {M::kResumeSession, Right::admin, Answers::once,
+       answered<&M::resume_session, answer_resume_session>},
+      {M::kForkSession, Right::admin, Answers::once,
+       answered<&M::fork_session, answer_fork_session>},
+      {M::kRewindSession, Right::admin, Answers::once,
+       answered<&M::rewind_session, answer_rewind_session>},
+      {M::kPatchSession, Right::admin, Answers::once,
+       answered<&M::patch_session, answer_patch_session>},
+      {M::kLabelEntry, Right::admin, Answers::once, answered<&M::label_entry, answer_label_entry>},
+      {M::kTrashSession, Right::admin, Answers::once,
+       [](const Asked& asked) {
+         return answer_trash_session(asked.node, asked.message.trash_session().id());
+       }},
+      {M::kDeleteConversation, Right::admin, Answers::once,
+       [](const Asked& asked) {
+         return answer_trash_session(asked.node, asked.message.delete_conversation().file_path());
+       }},
+      {M::kRestoreSession, Right::admin, Answers::once,
+       answered<&M::restore_session, answer_restore_session>},
+      {M::kCheckSessions, Right::admin, Answers::several,
+       answered<&M::check_sessions, answer_check_sessions>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

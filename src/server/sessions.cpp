@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -207,6 +208,8 @@ Result<session::SessionId> known_session(const Node& node, const std::string& te
   return id;
 }
 
+namespace {
+
 protocol::Answer answer_list_sessions(Node& node, const protocol::ListSessions& request) {
   return std::make_unique<RowStream>(node, request);
 }
@@ -225,6 +228,24 @@ protocol::Answer answer_follow_session(Node& node, const protocol::FollowSession
 
 protocol::Answer answer_list_trash(Node& node) {
   return protocol::answer_with(list_trash(node));
+}
+
+}  // namespace
+
+Operations sessions_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kListSessions, Right::read, Answers::several,
+       answered<&M::list_sessions, answer_list_sessions>},
+      {M::kReadSession, Right::read, Answers::several,
+       answered<&M::read_session, answer_read_session>},
+      {M::kFollowSession, Right::read, Answers::several,
+       answered<&M::follow_session, answer_follow_session>},
+      {M::kListTrash, Right::read, Answers::once,
+       [](const Asked& asked) { return answer_list_trash(asked.node); }},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

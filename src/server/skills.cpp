@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "runtime/scope.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -42,8 +43,6 @@ Task<protocol::ServerMessage> read(Node& node, std::string name, std::string fil
   co_return message;
 }
 
-}  // namespace
-
 protocol::Answer answer_list_skills(Node& node, const protocol::ListSkills& request) {
   std::optional<runtime::Agent> agent;
   if (!request.agent().empty()) {
@@ -66,6 +65,18 @@ protocol::Answer answer_read_skill(Node& node, const protocol::ReadSkill& reques
                                           utf8::excerpt(request.name()), agent->name)));
   }
   return protocol::answer_with(read(node, request.name(), request.file()));
+}
+
+}  // namespace
+
+Operations skills_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kListSkills, Right::read, Answers::once, answered<&M::list_skills, answer_list_skills>},
+      {M::kReadSkill, Right::read, Answers::once, answered<&M::read_skill, answer_read_skill>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

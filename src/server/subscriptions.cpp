@@ -1,5 +1,6 @@
 // The event bus: subscribe_event, unsubscribe_event, list_subscriptions, publish_event.
 
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -29,8 +30,6 @@ Task<protocol::ServerMessage> unsubscribe(Node& node, std::uint64_t id) {
   co_return protocol::make_pong();
 }
 
-}  // namespace
-
 protocol::Answer answer_subscribe_event(Node& node, const protocol::SubscribeEvent& request) {
   return protocol::answer_with(
       subscribe(node, request.source(), request.target_agent(), request.once()));
@@ -53,6 +52,24 @@ protocol::Answer answer_publish_event(Node& node, const protocol::PublishEvent& 
   const auto sent = node.bus->publish(bus::Event{request.source(), request.payload()});
   if (!sent) return protocol::answer_with(sent.error());
   return protocol::answer_with(protocol::make_pong());
+}
+
+}  // namespace
+
+Operations subscriptions_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kSubscribeEvent, Right::admin, Answers::once,
+       answered<&M::subscribe_event, answer_subscribe_event>},
+      {M::kUnsubscribeEvent, Right::admin, Answers::once,
+       answered<&M::unsubscribe_event, answer_unsubscribe_event>},
+      {M::kListSubscriptions, Right::read, Answers::once,
+       [](const Asked& asked) { return answer_list_subscriptions(asked.node); }},
+      {M::kPublishEvent, Right::answer, Answers::once,
+       answered<&M::publish_event, answer_publish_event>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

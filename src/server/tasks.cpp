@@ -1,6 +1,7 @@
 // Everything that runs: list_tasks, cancel_task, subscribe_tasks.
 
 #include "base/utf8.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -39,8 +40,6 @@ class TaskStream final : public protocol::MessageStream {
   std::shared_ptr<runtime::TaskWatch> watch_;
 };
 
-}  // namespace
-
 protocol::Answer answer_list_tasks(Node& node) {
   protocol::ServerMessage message;
   auto& out = *message.mutable_task_list();
@@ -56,6 +55,21 @@ protocol::Answer answer_cancel_task(Node& node, const protocol::CancelTask& requ
 
 protocol::Answer answer_subscribe_tasks(Node& node) {
   return std::make_unique<TaskStream>(node.tasks->watch());
+}
+
+}  // namespace
+
+Operations tasks_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kListTasks, Right::read, Answers::once,
+       [](const Asked& asked) { return answer_list_tasks(asked.node); }},
+      {M::kCancelTask, Right::answer, Answers::once, answered<&M::cancel_task, answer_cancel_task>},
+      {M::kSubscribeTasks, Right::read, Answers::several,
+       [](const Asked& asked) { return answer_subscribe_tasks(asked.node); }},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

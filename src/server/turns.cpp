@@ -6,6 +6,7 @@
 
 #include "base/overload.h"
 #include "base/utf8.h"
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -327,13 +328,13 @@ Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request)
   return node.runtime.submit(std::move(message));
 }
 
-}  // namespace
-
 protocol::Answer answer_send(Node& node, const protocol::Send& request) {
   auto run = submit(node, request);
   if (!run) return protocol::answer_with(run.error());
   return protocol::answer_with(whole_turn(*std::move(run)));
 }
+
+}  // namespace
 
 protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
                                const protocol::Peer& peer) {
@@ -343,6 +344,8 @@ protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
       *std::move(run), dialect_of(peer, request),
       request.tools_size() > 0 ? &node.runtime.forwards() : nullptr);
 }
+
+namespace {
 
 protocol::Answer answer_kill(Node& node, const protocol::Kill& request) {
   const auto killed =
@@ -363,6 +366,24 @@ protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& reques
   auto run = node.runtime.running(request.agent(), request.sender(), key_in(request));
   if (!run) return protocol::answer_with(run.error());
   return std::make_unique<TurnStream>(*std::move(run));
+}
+
+}  // namespace
+
+Operations turns_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kSend, Right::answer, Answers::once, answered<&M::send, answer_send>},
+      {M::kStream, Right::answer, Answers::several,
+       [](const Asked& asked) {
+         return answer_stream(asked.node, asked.message.stream(), asked.peer);
+       }},
+      {M::kKill, Right::answer, Answers::once, answered<&M::kill, answer_kill>},
+      {M::kSteerSession, Right::answer, Answers::once, answered<&M::steer_session, answer_steer>},
+      {M::kAttachRun, Right::read, Answers::several, answered<&M::attach_run, answer_attach_run>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server

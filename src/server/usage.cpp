@@ -2,6 +2,7 @@
 
 #include "session/usage.h"
 
+#include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
@@ -56,12 +57,25 @@ void fill(protocol::UsageRow& out, const std::string& name, const session::Token
   out.set_replies(totals.replies);
 }
 
+namespace {
+
 protocol::Answer answer_get_usage(Node& node, const protocol::GetUsage& request) {
   const auto query = query_from(request);
   if (!query) return protocol::answer_with(query.error());
   const auto all = node.sessions.list({});
   if (!all) return protocol::answer_with(all.error());
   return std::make_unique<UsageStream>(session::add_up_usage(all->rows, *query));
+}
+
+}  // namespace
+
+Operations usage_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kGetUsage, Right::read, Answers::several, answered<&M::get_usage, answer_get_usage>},
+  };
+  return kRows;
 }
 
 }  // namespace reef::server
