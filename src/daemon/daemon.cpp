@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
@@ -28,13 +27,15 @@
 #include "daemon/agent_changes.h"
 #include "daemon/components.h"
 #include "daemon/config.h"
+#include "daemon/config_changes.h"
 #include "daemon/config_edit.h"
-#include "daemon/crabtalk_door.h"
 #include "daemon/home.h"
 #include "daemon/import_definitions.h"
 #include "daemon/last_resort.h"
+#include "daemon/listeners.h"
 #include "daemon/mcp_config.h"
 #include "daemon/memory_keeper.h"
+#include "daemon/setup.h"
 #include "daemon/systemd.h"
 #include "daemon/toml_json.h"
 #include "exchange/import.h"
@@ -55,7 +56,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kPoolThreadsMax = 16;
-constexpr std::size_t kTokenHexDigits = 64;
 constexpr std::chrono::milliseconds kSecretPatience{10'000};
 // Together under the five seconds a stop may take.
 constexpr std::chrono::milliseconds kDrainGrace{2'500};
@@ -90,18 +90,6 @@ void raise_descriptor_limit() {
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-// A quarter of the descriptors, 256 at most, is kept for files, servers and backends. Of the rest
-// the owner's socket has one half; every other listener has a quarter.
-transport::Limits share_of(transport::Limits limits, bool owners) {
-  constexpr rlim_t kKeptMax = 256;
-  rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return limits;
-  const auto free = limit.rlim_cur - std::min(kKeptMax, limit.rlim_cur / 4);
-  limits.connections_max =
-      std::min<std::size_t>(limits.connections_max, std::max<rlim_t>(1, free / (owners ? 2 : 4)));
-  return limits;
-}
-
 // The members stand in the order they depend on each other, so they are taken down in the reverse.
 class Daemon {
  public:
@@ -134,56 +122,76 @@ class Daemon {
         bus_(io.get_executor(), files_, pool_, runtime_, home_.subscriptions()),
         compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
-            io.get_executor(), files_, pool_, sessions_, store_, random_, home_.root,
-            [this](exchange::Definition d) { return keep_definition(definitions_, std::move(d)); },
-            [this](exchange::Definition d) { return remember(std::move(d)); },
-            [this](exchange::Definition d) { return subscribe(std::move(d)); },
-            [this] { return recall_.hold(); },
-            [this](const std::string& agent, const std::string& sender, const std::string& key) {
-              return own_mode(agent, sender, key);
-            }}),
+            .loop = io.get_executor(),
+            .files = files_,
+            .pool = pool_,
+            .sessions = sessions_,
+            .store = store_,
+            .random = random_,
+            .home = home_.root,
+            .organise =
+                [this](exchange::Definition d) {
+                  return keep_definition(definitions_, std::move(d));
+                },
+            .remember = [this](exchange::Definition d) { return remember(std::move(d)); },
+            .subscribe = [this](exchange::Definition d) { return subscribe(std::move(d)); },
+            .quiet = [this] { return recall_.hold(); },
+            .own_mode = [this](const std::string& agent, const std::string& sender,
+                               const std::string& key) { return own_mode(agent, sender, key); }}),
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         model_lists_(io.get_executor()),
-        node_{runtime_,
-              compactions_,
-              sessions_,
-              store_,
-              attachments_,
-              memories_,
-              pool_,
-              home_.root,
-              importer_,
-              definitions_,
-              changes_,
-              recall_,
-              [this] { return shielded(alone(reload())); },
-              [this] { stop(); },
-              [this](protocol::Stats& stats) { fill(stats); },
-              models(),
-              agents(),
-              &skills_,
-              &bus_,
-              &running_,
-              mcps()},
-        agent_changes_(AgentHouse{AgentFiles{files_, home_.agents()}, pool_, runtime_, sessions_,
-                                  memories_, [this] { return reload_agents(); }, bus_,
-                                  [this](std::string from, std::string to) {
-                                    return change_config_now(
-                                        [from = std::move(from), to = std::move(to)](
-                                            std::string_view text, std::string_view file) {
-                                          return with_renamed_agent(text, file, from, to);
-                                        });
-                                  },
-                                  clock_}),
+        node_{.runtime = runtime_,
+              .compactions = compactions_,
+              .sessions = sessions_,
+              .store = store_,
+              .attachments = attachments_,
+              .memories = memories_,
+              .pool = pool_,
+              .home = home_.root,
+              .imports = importer_,
+              .definitions = definitions_,
+              .changes = changes_,
+              .recall = recall_,
+              .reload = [this] { return shielded(config_changes_.alone(reload())); },
+              .shutdown = [this] { stop(); },
+              .fill_stats = [this](protocol::Stats& stats) { fill(stats); },
+              .models = models(),
+              .agents = agents(),
+              .skills = &skills_,
+              .bus = &bus_,
+              .tasks = &running_,
+              .mcps = mcps()},
+        config_changes_({.loop = io.get_executor(),
+                         .files = files_,
+                         .pool = pool_,
+                         .path = home_.config(),
+                         .reload = [this] { return reload_config(); }}),
+        agent_changes_(AgentHouse{.files = AgentFiles{files_, home_.agents()},
+                                  .pool = pool_,
+                                  .runtime = runtime_,
+                                  .sessions = sessions_,
+                                  .memories = memories_,
+                                  .reload = [this] { return reload_agents(); },
+                                  .bus = bus_,
+                                  .rename_in_config =
+                                      [this](std::string from, std::string to) {
+                                        return rename_in_config(std::move(from), std::move(to));
+                                      },
+                                  .clock = clock_}),
         instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),
         delegate_(std::make_shared<hooks::DelegateHook>(hooks::DelegateHook::House{
             io.get_executor(), pool_, runtime_, sessions_, bus_, random_})),
+        listeners_({.loop = io.get_executor(),
+                    .files = files_,
+                    .pool = pool_,
+                    .random = random_,
+                    .home = home_,
+                    .user_home = user_home(),
+                    .handler = handler()}),
         memory_keeper_(
             io.get_executor(), pool_, [this] { sessions_.trim_cache(); },
             [this] { return !running_.list().empty(); }),
-        door_(files_, user_home()),
         signals_(io),
-        config_changed_(io.get_executor()),
         stopped_(io.get_executor()),
         tasks_(io.get_executor(), "daemon") {
     runtime_.hooks().add(std::make_shared<hooks::AskUserHook>());
@@ -241,19 +249,12 @@ class Daemon {
     accounts_.on_change([this](const oauth::Account& account) { mcps_.account_changed(account); });
     mcps_.set_idle(config.mcp_idle);
     components_.start();
-    REEF_CO_TRY(auto setup, make_setup(config));
-    runtime_.configure(std::move(setup));
+    REEF_CO_TRY(auto made, make_setup(setup_parts(), config));
+    agent_warnings_ = std::move(made.warnings);
+    runtime_.configure(std::move(made.setup));
     co_await look_at_names();
     config_ = config;
-    REEF_CO_TRY(auto unix_listener,
-                transport::Listener::listen_unix(io_.get_executor(), home_.socket(), handler(),
-                                                 share_of(config.limits, true)));
-    unix_listener->set_budget(frames_);
-    // Owned before anything else can fail: abandon() stops what is here.
-    listeners_.push_back(std::move(unix_listener));
-    REEF_CO_TRY(auto tcp_listener, listen_tcp(config));
-    if (tcp_listener) REEF_CO_CHECK(adopt_tcp(std::move(tcp_listener)));
-    mind_the_door(config);
+    REEF_CO_CHECK(listeners_.open(config));
 
     signals_.add(SIGTERM);
     signals_.add(SIGINT);
@@ -279,10 +280,7 @@ class Daemon {
     if (policy_) co_await policy_->stop();
     log::info("stopping: {} conversation(s) running", runtime_.active());
     notify_systemd("STOPPING=1");
-    for (const auto& listener : listeners_) listener->stop_accepting();
-    ::unlink(home_.socket().c_str());
-    ::unlink(home_.tcp_address().c_str());
-    door_.leave();
+    listeners_.close_doors();
     importer_.cancel();
     co_await memory_keeper_.stop();
     co_await runtime_.drain(kDrainGrace);
@@ -293,8 +291,8 @@ class Daemon {
     co_await components_.stop();
     co_await mcps_.stop();
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
-    for (const auto& listener : listeners_) co_await listener->settle(deadline);
-    for (const auto& listener : listeners_) co_await listener->stop();
+    co_await listeners_.settle(deadline);
+    co_await listeners_.stop();
     co_await accounts_.stop();
     co_await importer_.stop();
     co_await changes_.stop();
@@ -311,7 +309,7 @@ class Daemon {
   // Before start() succeeded: whatever is there is closed.
   Task<void> abandon() {
     co_await memory_keeper_.stop();
-    for (const auto& listener : listeners_) co_await listener->stop();
+    co_await listeners_.stop();
     co_await components_.stop();
     co_await mcps_.stop();
     co_await accounts_.stop();
@@ -341,8 +339,8 @@ class Daemon {
     return {nullptr, [entry](void*) { entry->end(runtime::TaskInfo::State::done); }};
   }
 
-  // Of the model that speaks in the caller's session; 0: not known.
-  // `crab` is the default agent, unless there is one of that name.
+  // Keeps a note that comes with an import. `crab` is the default agent, unless there is one of
+  // that name.
   Task<Result<bool>> remember(exchange::Definition entry) {
     const std::string agent(json::find_string(entry.body, "agent").value_or(""));
     const bool comes = json::find_bool(entry.body, "agent_comes").value_or(false);
@@ -367,8 +365,8 @@ class Daemon {
     if (!done) co_return std::move(done).error();
     co_return true;
   }
-  // Of a session that says nothing itself, for imports: an agent that is yet to come has the modes
-  // agents have.
+  // The permission mode of an imported session that names none. An agent that is yet to come has
+  // the modes a new agent has.
   std::string own_mode(const std::string& agent, const std::string& sender,
                        const std::string& key) {
     const auto found = runtime_.setup().find(agent);
@@ -377,6 +375,7 @@ class Daemon {
     const auto& own = found ? *found : fresh;
     return std::string(runtime::name_of(local ? own.permission_mode : own.remote_permission_mode));
   }
+  // The window of the model that speaks in the caller's session; 0 where it is not known.
   std::int64_t context_window(const runtime::Caller& caller) {
     const auto model = runtime::model_for(sessions_.find(caller.session), caller.agent);
     const auto route = runtime_.setup().providers.route(model);
@@ -398,14 +397,10 @@ class Daemon {
     };
   }
 
-  Task<protocol::Peer> identify_tcp(std::uint16_t port, std::uint16_t peer_port) {
-    auto work = [port, peer_port] { return transport::tcp_peer(port, peer_port); };
-    co_return co_await pool_.run(work);
-  }
-
   void stop() {
     if (stopping_) runtime_.hurry();  // asked twice: no more patience
     stopping_ = true;
+    config_changes_.stop();
     last_resort_.arm(kStopMax);
     stopped_.notify_all();
   }
@@ -419,7 +414,7 @@ class Daemon {
       if (signal == SIGCHLD) {
         reap_adopted();
       } else if (signal == SIGHUP) {
-        const auto done = co_await alone(reload());
+        const auto done = co_await config_changes_.alone(reload());
         if (!done) log::error("reload: {}", done.error().what);
       } else {
         log::info("signal {}", signal);
@@ -444,39 +439,6 @@ class Daemon {
     co_return co_await pool_.run_leavable(work);
   }
 
-  Result<model::Providers::Entry> make_entry(const ProviderConfig& config) {
-    const auto& spec = config.spec;
-    if (spec.kind != "local" && spec.kind != "scripted") {
-      auto entry = model::make_provider(spec, house());
-      if (!entry) return std::move(entry).error().with(config.place);
-      return entry;
-    }
-    model::Providers::Entry entry;
-    entry.name = spec.name;
-    entry.kind = spec.kind;
-    entry.models = spec.models;
-    entry.default_model = spec.default_model.empty() ? spec.name : spec.default_model;
-    entry.key_place = "none";
-    if (spec.kind == "local") {
-      entry.provider = std::make_shared<model::LocalProvider>();
-      return entry;
-    }
-    const auto path =
-        config.script.starts_with('/') ? config.script : home_.root + "/" + config.script;
-    const auto text = read_all(files_, path);
-    if (!text) return Error(text.error()).with(config.script_place);
-    auto script = model::parse_script(*text);
-    if (!script) return std::move(script).error().with(path).with(config.script_place);
-    entry.facts = [window = script->window](std::string_view model) {
-      model::ModelFacts facts;
-      facts.id = model;
-      facts.context_window = window;
-      return facts;
-    };
-    entry.provider = std::make_shared<model::ScriptedProvider>(*std::move(script));
-    return entry;
-  }
-
   server::Models models() {
     server::Models out;
     out.providers = [this] {
@@ -489,13 +451,13 @@ class Daemon {
       return model::make_provider(spec, house());
     };
     out.set_default = [this](std::string model) {
-      return shielded(
-          change_config([model = std::move(model)](std::string_view text, std::string_view file) {
+      return shielded(config_changes_.change(
+          [model = std::move(model)](std::string_view text, std::string_view file) {
             return with_default_model(text, file, model);
           }));
     };
     out.save = [this](model::ProviderSpec spec, bool make_default) {
-      return shielded(change_config(
+      return shielded(config_changes_.change(
           [spec = std::move(spec), make_default](std::string_view text, std::string_view file) {
             auto edited = with_provider(text, file, spec);
             if (!edited || !make_default) return edited;
@@ -505,49 +467,29 @@ class Daemon {
           }));
     };
     out.remove = [this](std::string name) {
-      return shielded(
-          change_config([name = std::move(name)](std::string_view text, std::string_view file) {
+      return shielded(config_changes_.change(
+          [name = std::move(name)](std::string_view text, std::string_view file) {
             return without_provider(text, file, name);
           }));
     };
     return out;
   }
 
-  // Writes config.toml and reloads; when that fails, what was there is put back.
-  using Edit = std::function<Result<std::string>(std::string_view text, std::string_view file)>;
-  Task<Status> change_config(Edit edit) { return alone(change_config_now(std::move(edit))); }
-
-  // One change of the configuration at a time: each reads, decides and puts in force.
-  Task<Status> alone(Task<Status> work) {
-    co_await yield_to_loop();
-    while (changing_config_) co_await config_changed_.wait();
-    changing_config_ = true;
-    struct Release {
-      Daemon& daemon;
-      ~Release() {
-        daemon.changing_config_ = false;
-        daemon.config_changed_.notify_all();
-      }
-    } const release{*this};
-    if (stopping_) co_return Error(Errc::unavailable, "the daemon is shutting down");
-    co_return co_await std::move(work);
-  }
-
   server::Agents agents() {
     server::Agents out;
     out.create = [this](std::string name, std::string config, std::string prompt) {
-      return shielded(
-          alone(agent_changes_.create(std::move(name), std::move(config), std::move(prompt))));
+      return shielded(config_changes_.alone(
+          agent_changes_.create(std::move(name), std::move(config), std::move(prompt))));
     };
     out.update = [this](std::string name, std::string config, std::string prompt) {
-      return shielded(
-          alone(agent_changes_.update(std::move(name), std::move(config), std::move(prompt))));
+      return shielded(config_changes_.alone(
+          agent_changes_.update(std::move(name), std::move(config), std::move(prompt))));
     };
     out.rename = [this](std::string from, std::string to) {
-      return shielded(alone(agent_changes_.rename(std::move(from), std::move(to))));
+      return shielded(config_changes_.alone(agent_changes_.rename(std::move(from), std::move(to))));
     };
     out.remove = [this](std::string name) {
-      return shielded(alone(agent_changes_.remove(std::move(name))));
+      return shielded(config_changes_.alone(agent_changes_.remove(std::move(name))));
     };
     return out;
   }
@@ -558,10 +500,10 @@ class Daemon {
     out.accounts = &accounts_;
     out.read = [](const std::string& config) { return mcp_spec_from(config); };
     out.save = [this](std::string agent, std::string config) {
-      return shielded(alone(save_mcp(std::move(agent), std::move(config))));
+      return shielded(config_changes_.alone(save_mcp(std::move(agent), std::move(config))));
     };
     out.remove = [this](std::string agent, std::string name) {
-      return shielded(alone(remove_mcp(std::move(agent), std::move(name))));
+      return shielded(config_changes_.alone(remove_mcp(std::move(agent), std::move(name))));
     };
     return out;
   }
@@ -590,205 +532,42 @@ class Daemon {
     co_return co_await agent_changes_.update(agent, json::write(patch), "");
   }
 
-  // Names in agents' scopes that mean nothing: such an agent lacks what somebody wanted it to have.
   Task<void> look_at_names() {
-    const auto catalogue = co_await skills_.look();
-    std::vector<std::string> found;
-    for (const auto& [name, agent] : runtime_.setup().agents) {
-      for (const auto& tool : tools_that_mean_nothing(agent, runtime_.hooks().known_tools(agent)))
-        found.push_back(
-            fmt::format("agent {}: tools: '{}' is no tool there is", name, utf8::excerpt(tool)));
-      for (const auto& skill : agent.skills)
-        if (std::none_of(catalogue.skills.begin(), catalogue.skills.end(),
-                         [&](const auto& one) { return runtime::fits(skill, one.skill.name); }))
-          found.push_back(fmt::format("agent {}: skills: '{}' is no skill there is", name,
-                                      utf8::excerpt(skill)));
-      const auto& agents = runtime_.setup().agents;
-      for (const auto& other : agent.delegate_to)
-        if (!runtime::fits(other, "worker") &&
-            std::none_of(agents.begin(), agents.end(),
-                         [&](const auto& one) { return runtime::fits(other, one.first); }))
-          found.push_back(fmt::format("agent {}: delegate_to: '{}' is no agent there is", name,
-                                      utf8::excerpt(other)));
-    }
+    auto found =
+        names_that_mean_nothing(runtime_.setup(), runtime_.hooks(), co_await skills_.look());
     for (const auto& warning : found)
       if (std::find(name_warnings_.begin(), name_warnings_.end(), warning) == name_warnings_.end())
         log::warn("{}", warning);
     name_warnings_ = std::move(found);
   }
 
-  // Of [system.AGENT]; an agent's own file counts before it. `crab` is the default agent, unless
-  // there is one of that name.
-  static void set_thresholds(std::map<std::string, runtime::Agent, std::less<>>& agents,
-                             const Config& config) {
-    for (const auto& [name, limit] : config.compact_thresholds) {
-      auto found = agents.find(name);
-      if (found == agents.end() && name == "crab") found = agents.find(config.default_agent);
-      if (found == agents.end()) continue;
-      auto& own = found->second.config;
-      if (!own) own.emplace();
-      if (!own->contains("compact_threshold")) (*own)["compact_threshold"] = limit;
-    }
-  }
-  // It thinks as the default agent does.
-  static void make_worker(runtime::Setup& setup, const Config& config) {
-    setup.worker = hooks::worker(config.default_model);
-    if (const auto found = setup.agents.find(config.default_agent); found != setup.agents.end())
-      setup.worker->thinking = found->second.thinking;
-  }
-  // Only agents/: nothing else is read again, and nothing else can be in the way.
+  // Reads agents/ alone: nothing else can be in the way.
   Task<Status> reload_agents() {
     auto work = [this, model = config_.default_model] {
       return load_agents(files_, home_.agents(), model);
     };
     auto loaded = co_await pool_.run(work);
-    for (auto& [name, agent] : loaded.agents) agent.id = agent_changes_.id_of(name);
-    auto setup = std::make_shared<runtime::Setup>(runtime_.setup());
-    resolve_mcps(loaded.agents, config_.mcps, loaded.warnings);
-    agent_warnings_ = std::move(loaded.warnings);
-    set_thresholds(loaded.agents, config_);
-    setup->agents = std::move(loaded.agents);
-    make_worker(*setup, config_);
-    if (!setup->agents.contains(setup->default_agent))
-      co_return Error(Errc::conflict,
-                      fmt::format("the default agent '{}' would be gone", setup->default_agent));
-    runtime_.configure(std::move(setup));
+    REEF_CO_TRY(auto made,
+                with_agents(runtime_.setup(), setup_parts(), config_, std::move(loaded)));
+    agent_warnings_ = std::move(made.warnings);
+    runtime_.configure(std::move(made.setup));
     co_await look_at_names();
     co_return Ok{};
   }
 
-  Task<Status> change_config_now(Edit edit) {
-    const auto path = home_.config();
-    auto read = [this, path] { return read_all(files_, path); };
-    auto before = co_await pool_.run(read);
-    const bool fresh = !before && before.error().code == Errc::not_found;
-    if (!before && !fresh) co_return before.error();
-    const auto text = fresh ? std::string() : *before;
-    REEF_CO_TRY(const auto after, edit(text, path));
-    auto write = [this, path, after] { return replace_atomically(files_, path, after); };
-    REEF_CO_CHECK(co_await pool_.run(write));
-    auto loaded = co_await reload_config();
-    if (loaded || stopping_) co_return loaded;
-    auto undo = [this, path, text] { return replace_atomically(files_, path, text); };
-    if (const auto undone = co_await pool_.run(undo); !undone)
-      log::error("config.toml could not be put back: {}", undone.error().what);
-    co_return loaded;
+  SetupParts setup_parts() {
+    return {.files = files_,
+            .home = home_,
+            .http = [this] { return house(); },
+            .agent_id = [this](const std::string& name) { return agent_changes_.id_of(name); },
+            .no_policy = no_policy_};
   }
 
-  Result<std::shared_ptr<const runtime::Setup>> make_setup(const Config& config) {
-    auto setup = std::make_shared<runtime::Setup>();
-    setup->default_agent = config.default_agent;
-    setup->expiry = config.expiry;
-    setup->ask_patience = config.ask_timeout;
-    setup->compaction = config.compaction;
-    // Nothing happens by itself then, but where an agent or a session says so.
-    if (no_policy_) setup->compaction.on_overflow = false;
-    setup->pruning = config.pruning;
-    setup->idle_minutes_by_key = config.idle_minutes_by_key;
-    setup->default_model = config.default_model;
-    setup->providers.add("local", std::make_shared<model::LocalProvider>());
-    for (const auto& [name, provider] : config.providers) {
-      auto entry = make_entry(provider);
-      if (!entry) return std::move(entry).error();
-      auto added = setup->providers.add(*std::move(entry));
-      if (!added) return std::move(added).error().with(provider.place);
-    }
-    if (const auto route = setup->providers.route(config.default_model); !route)
-      return Error(route.error()).with(home_.config() + ": default_model");
-    auto agents = load_agents(files_, home_.agents(), config.default_model);
-    resolve_mcps(agents.agents, config.mcps, agents.warnings);
-    for (const auto& warning : agents.warnings) log::warn("{}", warning);
-    for (auto& [name, agent] : agents.agents) agent.id = agent_changes_.id_of(name);
-    agent_warnings_ = std::move(agents.warnings);
-    set_thresholds(agents.agents, config);
-    setup->agents = std::move(agents.agents);
-    make_worker(*setup, config);
-    for (const auto& [name, agent] : setup->agents)
-      if (const auto route = setup->providers.route(agent.model); !route)
-        log::warn("agent {}: {}", name, route.error().what);
-    if (!setup->agents.contains(setup->default_agent))
-      return Error(Errc::invalid, fmt::format("{}: default_agent: there is no agent '{}'",
-                                              home_.config(), setup->default_agent));
-    return std::shared_ptr<const runtime::Setup>(std::move(setup));
-  }
-
-  // nullptr when TCP is off, or when the listener that is there already serves.
-  Result<std::unique_ptr<transport::Listener>> listen_tcp(const Config& config) {
-    if (!config.tcp_enabled) return std::unique_ptr<transport::Listener>();
-    std::string token;
-    if (!config.tcp_trust_loopback) {
-      REEF_TRY(token, load_token());
-    }
-    REEF_TRY(auto listener,
-             transport::Listener::listen_tcp(io_.get_executor(), config.tcp_port, handler(),
-                                             share_of(config.limits, false), std::move(token)));
-    listener->set_budget(frames_);
-    listener->set_identify([this](std::uint16_t port, std::uint16_t peer_port) {
-      return identify_tcp(port, peer_port);
-    });
-    return listener;
-  }
-
-  Status adopt_tcp(std::unique_ptr<transport::Listener> listener) {
-    const auto address = fmt::format("127.0.0.1:{}\n", listener->port());
-    listeners_.push_back(std::move(listener));
-    tcp_ = listeners_.back().get();
-    log::info("tcp: listening on 127.0.0.1:{}", tcp_->port());
-    return replace_atomically(files_, home_.tcp_address(), address);
-  }
-
-  // CrabTalk's clients are let in, or not any more. A daemon that cannot do it works all the same.
-  void mind_the_door(const Config& config) {
-    if (!config.crabtalk_listen) {
-      if (auto* open = std::exchange(crabtalk_, nullptr)) open->stop_accepting();
-      door_.leave();
-      return;
-    }
-    if (!crabtalk_) {
-      auto done = door_.check();
-      if (done) {
-        auto listener = transport::Listener::listen_unix(io_.get_executor(), door_.socket(),
-                                                         handler(), share_of(config.limits, false));
-        if (listener) {
-          (*listener)->set_budget(frames_);
-          door_.took_place();
-          crabtalk_ = listeners_.emplace_back(*std::move(listener)).get();
-          log::info("crabtalk: listening at {}", door_.socket());
-        } else {
-          done = listener.error();
-        }
-      }
-      if (!done) {
-        log::warn("crabtalk: {}", done.error().what);
-        return;
-      }
-    }
-    // Its clients bring no token.
-    const bool may_come = tcp_ && config.tcp_enabled && config.tcp_trust_loopback;
-    if (config.tcp_enabled && !config.tcp_trust_loopback)
-      log::warn(
-          "crabtalk: no port file: its clients bring no token, and tcp.trust_loopback is off");
-    if (const auto told = door_.tell_port(may_come ? tcp_->port() : 0); !told)
-      log::warn("crabtalk: {}", told.error().what);
-  }
-
-  Result<std::string> load_token() {
-    auto text = read_all(files_, home_.token());
-    if (text) {
-      // Others may have looked at it while they could; from now on they cannot.
-      struct ::stat info = {};
-      if (::stat(home_.token().c_str(), &info) == 0 && (info.st_mode & 0077U) != 0) {
-        log::warn("{} could be read by others; its mode is now 0600", home_.token());
-        if (::chmod(home_.token().c_str(), 0600) != 0) return sys_error(errno, "protect run/token");
-      }
-      while (!text->empty() && (text->back() == '\n' || text->back() == ' ')) text->pop_back();
-      if (!text->empty()) return text;
-    } else if (text.error().code != Errc::not_found) {
-      return text;
-    }
-    auto token = random_.hex(kTokenHexDigits);
-    REEF_CHECK(replace_atomically(files_, home_.token(), token + "\n"));
-    return token;
+  Task<Status> rename_in_config(std::string from, std::string to) {
+    return config_changes_.change_held(
+        [from = std::move(from), to = std::move(to)](std::string_view text, std::string_view file) {
+          return with_renamed_agent(text, file, from, to);
+        });
   }
 
   Task<Status> reload() {
@@ -813,35 +592,15 @@ class Daemon {
     if (stopping_) co_return too_late;
     for (const auto& warning : loaded.warnings) log::warn("{}", warning);
     const auto& config = loaded.config;
-    REEF_CO_TRY(auto setup, make_setup(config));
+    REEF_CO_TRY(auto made, make_setup(setup_parts(), config));
 
-    const bool tcp_same = config.tcp_enabled == config_.tcp_enabled &&
-                          config.tcp_port == config_.tcp_port &&
-                          config.tcp_trust_loopback == config_.tcp_trust_loopback;
-    if (!tcp_same) {
-      // The old address may be the new one, so it is let go first; its connections stay.
-      auto* old = std::exchange(tcp_, nullptr);
-      if (old) old->stop_accepting();
-      auto fresh = listen_tcp(config);
-      if (!fresh) {
-        auto again = listen_tcp(config_);
-        if (again && *again) static_cast<void>(adopt_tcp(*std::move(again)).ok());
-        co_return std::move(fresh).error();
-      }
-      if (*fresh) {
-        REEF_CO_CHECK(adopt_tcp(*std::move(fresh)));
-      } else {
-        ::unlink(home_.tcp_address().c_str());
-      }
-    }
-    mind_the_door(config);
-    for (const auto& listener : listeners_)
-      listener->set_limits(share_of(config.limits, listener == listeners_.front()));
+    REEF_CO_CHECK(listeners_.change(config_, config));
     REEF_CO_CHECK(co_await sessions_.rescan());
     attachments_.set_bytes_max(config.attachment_bytes_max);
     configure_hooks(config);
     mcps_.set_idle(config.mcp_idle);
-    runtime_.configure(std::move(setup));
+    agent_warnings_ = std::move(made.warnings);
+    runtime_.configure(std::move(made.setup));
     co_await look_at_names();
     model_lists_.forget();
     log::set_level(config.log_level);
@@ -856,9 +615,7 @@ class Daemon {
     stats.set_uptime_secs(
         static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(up).count()));
     stats.set_pid(static_cast<std::uint32_t>(::getpid()));
-    std::size_t connections = 0;
-    for (const auto& listener : listeners_) connections += listener->connections();
-    stats.set_connections(static_cast<std::uint32_t>(connections));
+    stats.set_connections(static_cast<std::uint32_t>(listeners_.connections()));
     stats.set_resident_bytes(resident_bytes());
     stats.set_home(utf8::sanitize(home_.root));
     for (const auto* warnings : {&config_warnings_, &agent_warnings_, &name_warnings_})
@@ -901,6 +658,7 @@ class Daemon {
   recall::Recall recall_;
   model::ModelLists model_lists_;
   server::Node node_;
+  ConfigChanges config_changes_;
   AgentChanges agent_changes_;
   std::shared_ptr<hooks::InstructionsHook> instructions_;
   std::shared_ptr<hooks::DelegateHook> delegate_;
@@ -909,18 +667,10 @@ class Daemon {
   std::vector<std::string> config_warnings_;
   std::vector<std::string> agent_warnings_;
   std::vector<std::string> name_warnings_;
-  const std::shared_ptr<transport::FrameBudget> frames_ =
-      std::make_shared<transport::FrameBudget>(io_.get_executor());
-  // Those that take no more connections stay until the end: their clients do.
-  std::vector<std::unique_ptr<transport::Listener>> listeners_;
-  transport::Listener* tcp_ = nullptr;
-  transport::Listener* crabtalk_ = nullptr;
+  Listeners listeners_;
   MemoryKeeper memory_keeper_;
-  CrabtalkDoor door_;
   asio::signal_set signals_;
   bool stopping_ = false;
-  bool changing_config_ = false;
-  Notify config_changed_;
   Notify stopped_;
   TaskGroup tasks_;
   std::unique_ptr<policy::Policy> policy_;

@@ -4,9 +4,12 @@
 //   home.h      Home, lock_home       where things lie; one daemon per home
 //   config.h    Config, load_config   config.toml, agents/*.toml
 //   config_edit.h                      changing config.toml for the user
+//   config_changes.h ConfigChanges    one change at a time, in force or undone
+//   setup.h     make_setup            what runs, made of what is configured
 //   import_definitions.h               statuses and labels that come with an import
 //   components.h Components            programs beside the daemon that serve MCP
 //   mcp_config.h                       MCP servers of agents and of the node
+//   listeners.h Listeners             where clients come in
 //   systemd.h   notify_systemd        readiness
 //   daemon.h    run_daemon            this file
 #pragma once

@@ -30,10 +30,10 @@ struct Peer {
   };
   Via via = Via::unix_socket;
   Origin origin = Origin::user;
-  Right right = Right::admin;  // what the user gave this client
-  int pid = 0;                 // for the log; 0: not known
+  int pid = 0;  // for the log; 0: not known
   // A client of CrabTalk's that knows nothing of us: it has said neither Hello nor a request_id.
   bool legacy = false;
+  Right right = Right::admin;  // what the user gave this client
 };
 
 // The user's own clients may do what they were given; what came from the daemon itself may do

@@ -166,7 +166,7 @@ TEST_F(SessionTest, ATitleAndAFlagOfOneChangeAreWrittenTogetherOrNotAtAll) {
   EXPECT_EQ(store.appends, appends + 2);
   const auto* row = sessions.find(session->id());
   ASSERT_TRUE(row);
-  EXPECT_EQ(row->title, "A title");
+  EXPECT_EQ(row->text("name"), "A title");
   EXPECT_TRUE(row->flag("isFlagged"));
 }
 

@@ -1,0 +1,48 @@
+// What runs is made of what is configured: a Config and the files of agents become the runtime's
+// Setup. Loop thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/config.h"
+#include "daemon/home.h"
+#include "model/http_provider.h"
+#include "runtime/agent.h"
+
+namespace reef::runtime {
+class Hooks;
+}
+namespace reef::skills {
+struct Catalogue;
+}
+
+namespace reef::daemon {
+
+struct SetupParts {
+  Files& files;
+  const Home& home;
+  std::function<model::HttpHouse()> http;                   // for providers that need a network
+  std::function<std::string(const std::string&)> agent_id;  // that stays when an agent is renamed
+  bool no_policy =
+      false;  // nothing happens by itself, except where an agent or a session asks for it
+};
+
+struct MadeSetup {
+  std::shared_ptr<const runtime::Setup> setup;
+  std::vector<std::string> warnings;  // files of agents that were left out, and why
+};
+// An error names the place in config.toml.
+Result<MadeSetup> make_setup(const SetupParts& parts, const Config& config);
+// The same setup with its agents read again. conflict when the default agent would be gone.
+Result<MadeSetup> with_agents(runtime::Setup setup, const SetupParts& parts, const Config& config,
+                              LoadedAgents loaded);
+
+// Names in agents' scopes that mean nothing: such an agent lacks what somebody wanted it to have.
+std::vector<std::string> names_that_mean_nothing(const runtime::Setup& setup,
+                                                 const runtime::Hooks& hooks,
+                                                 const skills::Catalogue& skills);
+
+}  // namespace reef::daemon
