@@ -87,12 +87,19 @@ std::int64_t estimate(const session::Message& message) {
 
 ContextTokens count(const session::Context& context) {
   ContextTokens out;
+  // A reply a compaction kept was counted in a context that is gone.
+  const auto* first =
+      context.items.empty()
+          ? nullptr
+          : std::get_if<session::SummaryMessage>(context.items.front().message.get());
+  const bool compacted = first && first->kind == session::SummaryMessage::Kind::compaction;
+  const auto since = compacted ? first->time : TimePoint::min();
   auto i = context.items.size();
   for (; i > 0; --i) {
     const auto* reply = std::get_if<session::AssistantMessage>(context.items[i - 1].message.get());
     const bool good = reply && reply->stop_reason != session::StopReason::error &&
                       reply->stop_reason != session::StopReason::aborted;
-    if (good && reply->usage.total() > 0) {
+    if (good && reply->usage.total() > 0 && reply->time > since) {
       out.reported = reply->usage.total();
       out.reported_at = i - 1;
       break;

@@ -14,8 +14,8 @@ std::int64_t estimate(const session::Message& message);
 
 struct ContextTokens {
   std::int64_t total = 0;
-  std::int64_t reported = 0;                    // by the last reply that went well
-  std::int64_t since = 0;                       // estimated, of what came after it
+  std::int64_t reported = 0;  // by the last reply that went well, after a compaction
+  std::int64_t since = 0;     // estimated, of what came after it
   std::optional<std::size_t> reported_at = {};  // its place in the context
 };
 ContextTokens count(const session::Context& context);

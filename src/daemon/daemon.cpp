@@ -260,6 +260,7 @@ class Daemon {
     signals_.add(SIGINT);
     signals_.add(SIGHUP);
     signals_.add(SIGCHLD);
+    last_resort_.hear_signals(kStopMax);
     tasks_.spawn(take_signals());
     tasks_.spawn(open_index());
     memory_keeper_.note();

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/files.h"
+
 namespace reef::daemon {
 
 class LastResort {
@@ -18,13 +20,20 @@ class LastResort {
 
   // Gives what follows so much time; the first call counts.
   void arm(std::chrono::milliseconds patience);
+  // SIGTERM and SIGINT arm it by themselves from now on, also when the loop hangs that would take
+  // them; whoever handled them before still does. One object of a process at a time.
+  void hear_signals(std::chrono::milliseconds patience);
 
  private:
+  bool start(std::chrono::milliseconds patience);
+  void ring() const;
   void watch(std::chrono::milliseconds patience);
 
   std::mutex mutex_;  // protects reached_
   std::condition_variable changed_;
   bool reached_ = false;
+  bool hears_ = false;
+  Fd bell_;  // rung once the stop has begun
   std::thread thread_;
 };
 

@@ -55,6 +55,7 @@ void EventLog::add(Event event) {
 }
 
 void EventLog::push(Event event) {
+  if (deaf_) return;
   REEF_ASSERT(!closed_);
   if (observer_) observer_(event);
   if (auto* piece = std::get_if<ToolProgress>(&event)) {
@@ -116,9 +117,21 @@ void EventLog::close() {
 }
 
 void EventLog::fail(Error error) {
+  if (deaf_) return;
   REEF_ASSERT(!closed_);
   error_ = std::move(error);
   close();
+}
+
+void EventLog::end_early(End end) {
+  if (closed_) return;
+  if (next_number_ == 0) {
+    fail(Error(end.code, end.error));
+  } else {
+    push(std::move(end));
+    close();
+  }
+  deaf_ = true;
 }
 
 void EventLog::go_on_in(std::shared_ptr<EventLog> other, Place place) {

@@ -39,6 +39,9 @@ class EventLog {
   void close();
   // The turn never started; readers get this error instead of events.
   void fail(Error error);
+  // The turn was cancelled, and something holds it up: it ends for its readers, or never started
+  // when there is no event yet. What is pushed after that is not heard.
+  void end_early(End end);
   // What follows is in another log, from `place` on: this message became part of that turn.
   void go_on_in(std::shared_ptr<EventLog> other, Place place);
   bool closed() const { return closed_; }
@@ -76,6 +79,7 @@ class EventLog {
   Observer observer_;
   int readers_ = 0;
   bool closed_ = false;
+  bool deaf_ = false;  // it ended early
   std::optional<Error> error_;
   std::shared_ptr<EventLog> other_;
   Place in_other_;

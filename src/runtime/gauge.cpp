@@ -44,7 +44,7 @@ double weigh(const std::vector<model::Tool>& tools) {
 void Gauge::learn(const std::string& model, double standing,
                   const std::vector<session::MessagePtr>& messages, const session::Usage& usage) {
   const auto counted = usage.input + usage.cache_read + usage.cache_write;
-  if (counted <= 0) return;
+  if (counted <= 0 || usage.estimated) return;
   auto weight = standing;
   for (const auto& message : messages) weight += context::weigh(*message);
   estimators_[model].learn(weight, counted);
@@ -63,7 +63,9 @@ ContextUsage Gauge::measure(const std::string& model, const session::Context& co
   }
   out.tokens =
       report ? report->usage.total() + estimate(model, weight) : estimate(model, weight + standing);
-  out.estimated = !report || weight > 0 || report->api == model::LocalProvider::kApi;
+  // What older versions wrote of the local model does not say so.
+  out.estimated =
+      !report || weight > 0 || report->usage.estimated || report->api == model::LocalProvider::kApi;
   out.window = window.window;
   out.reserve = window.reserve;
   if (window.window > window.reserve)

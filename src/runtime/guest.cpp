@@ -143,6 +143,7 @@ void Runtime::observe(const session::Key& key, Run& run, const std::string& sess
   // As CrabTalk's observers know it.
   if (scene.ephemeral) scene.sender = std::to_string(run.message_.correlation_id);
   const bool hidden = run.message_.hidden;
+  if (!run.message_.ephemeral) run.session_id_ = session_id;
   run.events_.observe([this, hidden, scene = std::move(scene)](const Event& event) {
     hooks_.on_event(scene, event);
     // What a program's turn does on its way to an answer is told to nobody.

@@ -1,6 +1,7 @@
 #include "runtime/runtime.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,13 +21,32 @@ constexpr std::size_t kConversationsMax = 16'384;
 constexpr std::size_t kWaitingBytesMax = 128U << 20;
 // How long the end waits for what was left.
 constexpr std::chrono::milliseconds kErrandsGrace{200};
+// How long a cancelled turn may take to write down what it said before its readers are told that it
+// is over.
+constexpr std::chrono::milliseconds kEndPatience{70};
 
 }  // namespace
 
 void Run::cancel() {
-  cancelled_ = true;
+  if (!std::exchange(cancelled_, true)) {
+    patience_.expires_after(kEndPatience);
+    patience_.async_wait([weak = weak_from_this()](const boost::system::error_code& failed) {
+      const auto run = weak.lock();
+      if (run && !failed) run->end_early();
+    });
+  }
   stop_->set();
   if (tools_) tools_->cancel();
+}
+
+void Run::end_early() {
+  End end;
+  end.agent = agent_.name;
+  end.session_id = session_id_;
+  end.hidden = message_.hidden;
+  end.error = "cancelled";
+  end.code = Errc::cancelled;
+  events_.end_early(std::move(end));
 }
 
 std::optional<std::string> Run::rest_after_reset() const {

@@ -31,6 +31,8 @@
 #include <string>
 #include <unordered_map>
 
+#include <boost/asio/steady_timer.hpp>
+
 #include "base/errand.h"
 #include "base/task_group.h"
 #include "runtime/agent.h"
@@ -89,6 +91,7 @@ class Run : public std::enable_shared_from_this<Run> {
         host_(std::move(host)),
         setup_(std::move(setup)),
         stop_(std::make_shared<StopSign>(loop)),
+        patience_(loop),
         events_(std::move(loop)) {}
 
   EventLog& events() { return events_; }
@@ -111,17 +114,21 @@ class Run : public std::enable_shared_from_this<Run> {
   // Whether the one who speaks is not the conversation's agent.
   bool guest() const { return host_.has_value(); }
   const Agent& host() const { return host_ ? *host_ : agent_; }
+  // Whoever reads along need not wait for what holds the cancelled turn up: a disk, mostly.
+  void end_early();
 
   const Message message_;
   const Agent agent_;  // who speaks
   const std::optional<Agent> host_;
   const std::shared_ptr<const Setup> setup_;
   const std::shared_ptr<StopSign> stop_;  // set once it is cancelled
+  boost::asio::steady_timer patience_;    // with what holds a cancelled turn up
   EventLog events_;
   QueueMode queue_ = QueueMode::followup;
   std::uint64_t number_ = 0;
   std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, in the order they came
   bool cancelled_ = false;
+  std::string session_id_;                      // once it is known
   TaskGroup* tools_ = nullptr;                  // those running now
   std::map<std::string, TaskGroup::Id> calls_;  // the same, by the id of the call
 };

@@ -7,6 +7,7 @@ void add(session::Usage& sum, const session::Usage& more) {
   sum.output += more.output;
   sum.cache_read += more.cache_read;
   sum.cache_write += more.cache_write;
+  sum.estimated = sum.estimated || more.estimated;
   sum.cost.input += more.cost.input;
   sum.cost.output += more.cost.output;
   sum.cost.cache_read += more.cost.cache_read;

@@ -22,6 +22,7 @@ void fill(protocol::TokenUsage& out, const session::Usage& usage) {
   out.set_prompt_tokens(clamp_u32(prompt));
   out.set_completion_tokens(clamp_u32(usage.output));
   out.set_total_tokens(clamp_u32(prompt + usage.output));
+  out.set_estimated(usage.estimated);
   if (usage.cache_read > 0) {
     out.set_cache_hit_tokens(clamp_u32(usage.cache_read));
     out.set_cache_miss_tokens(clamp_u32(prompt - usage.cache_read));

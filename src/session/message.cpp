@@ -94,6 +94,7 @@ json::object to_json(const Usage& usage) {
                             {"total", number(usage.cost.total)}}},
   };
   if (usage.reasoning != 0) out["reasoning"] = usage.reasoning;
+  if (usage.estimated) out["estimated"] = true;
   return out;
 }
 
@@ -122,6 +123,7 @@ Usage usage_from_json(const json::object& in) {
   out.cache_read = json::find_int(in, "cacheRead").value_or(0);
   out.cache_write = json::find_int(in, "cacheWrite").value_or(0);
   out.reasoning = json::find_int(in, "reasoning").value_or(0);
+  out.estimated = json::find_bool(in, "estimated").value_or(false);
   if (const auto* cost = json::find_object(in, "cost")) {
     out.cost.input = json::find_number(*cost, "input").value_or(0);
     out.cost.output = json::find_number(*cost, "output").value_or(0);

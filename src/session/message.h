@@ -47,6 +47,7 @@ struct Cost {
 struct Usage {
   std::int64_t input = 0, output = 0, cache_read = 0, cache_write = 0;
   std::int64_t reasoning = 0;  // of output
+  bool estimated = false;      // the provider did not count, or not all of it
   Cost cost;
   std::int64_t total() const { return input + output + cache_read + cache_write; }
 };

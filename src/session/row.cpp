@@ -193,7 +193,7 @@ void fold(Row& row, const Entry& entry) {
       count(row, model_of(*message), entry.time, totals_of(usage, !failed));
       if (usage.total() > 0) {
         row.context_tokens = usage.total();
-        row.context_estimated = false;
+        row.context_estimated = usage.estimated;
       }
     }
   } else if (const auto* patch = meta_of(entry)) {

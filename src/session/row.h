@@ -48,7 +48,7 @@ struct Row {
   std::string preview;  // start of the first user message
   std::uint64_t message_count = 0;
   std::int64_t context_tokens = 0;  // as the last reply counted them, or after a compaction
-  bool context_estimated = false;   // no reply has counted them since
+  bool context_estimated = false;   // no provider has counted them
   // Somebody was at work: from what was said to the reply, over all turns.
   std::chrono::milliseconds active{0};
   TimePoint last_said;  // the last message, hidden or not

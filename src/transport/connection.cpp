@@ -19,6 +19,7 @@ constexpr std::size_t kReadBytes = 64U << 10;
 // Requests that wait for their turn may hold this much; then the connection is not read.
 constexpr std::size_t kInOrderBytesMax = kFramePayloadBytesMax;
 constexpr std::size_t kInOrderMax = 64;
+constexpr std::size_t kAsidesMax = 64;
 // What a peer may send, and how long it may take, before it has shown its token.
 constexpr std::size_t kHelloBytesMax = 4096;
 constexpr std::chrono::seconds kHelloMax{5};
@@ -99,7 +100,7 @@ Task<void> Connection::serve() {
 }
 
 bool Connection::settled() const {
-  return numbered_ == 0 && !answering_ && in_order_.empty() && send_queue_.empty();
+  return numbered_ == 0 && asides_ == 0 && !answering_ && in_order_.empty() && send_queue_.empty();
 }
 
 bool Connection::peer_is_gone() {
@@ -173,9 +174,15 @@ Task<bool> Connection::take(std::string_view payload) {
   if (const auto identify = std::exchange(options_.identify, nullptr))
     options_.peer = co_await identify();
   if (message.has_request_id() || message.has_hello()) legacy_ = false;
-  const bool aside =
-      answering_ && must_not_wait(message) && numbered_ < options_.limits.requests_in_flight_max;
-  if (!message.has_request_id() && !aside) {
+  if (!message.has_request_id() && answering_ && must_not_wait(message)) {
+    // Each is answered at once, so there is soon room for the next.
+    while (!broken_ && asides_ >= kAsidesMax) co_await changed_.wait();
+    if (broken_) co_return false;
+    ++asides_;
+    tasks_.spawn(answer_aside(std::move(message), asides_));
+    co_return true;
+  }
+  if (!message.has_request_id()) {
     in_order_bytes_ += payload.size();
     in_order_.push_back(Request{std::move(message), payload.size()});
     if (!answering_) {
@@ -192,7 +199,7 @@ Task<bool> Connection::take(std::string_view payload) {
     co_return true;
   }
   ++numbered_;
-  tasks_.spawn(answer_aside(std::move(message)));
+  tasks_.spawn(answer_aside(std::move(message), numbered_));
   co_return true;
 }
 
@@ -210,9 +217,9 @@ Task<void> Connection::answer_in_order() {
   changed_.notify_all();
 }
 
-Task<void> Connection::answer_aside(protocol::ClientMessage message) {
+Task<void> Connection::answer_aside(protocol::ClientMessage message, std::size_t& under_way) {
   co_await answer(std::move(message));
-  --numbered_;
+  --under_way;
   changed_.notify_all();
 }
 

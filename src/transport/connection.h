@@ -68,8 +68,8 @@ class Connection {
   // The payload is not looked at after the first suspension.
   Task<bool> take(std::string_view payload);
   Task<void> answer_in_order();
-  // Beside all others: it has a request_id, or must not wait.
-  Task<void> answer_aside(protocol::ClientMessage message);
+  // Beside all others: it has a request_id, or must not wait. `under_way`: among how many.
+  Task<void> answer_aside(protocol::ClientMessage message, std::size_t& under_way);
   Task<void> answer(protocol::ClientMessage message);
   // Waits while the send queue is full.
   Task<void> send(protocol::ServerMessage message, const protocol::ClientMessage& request);
@@ -94,6 +94,7 @@ class Connection {
   std::deque<Request> in_order_;
   std::size_t in_order_bytes_ = 0;
   std::size_t numbered_ = 0;
+  std::size_t asides_ = 0;  // without a request_id, beside what is answered in order
   bool answering_ = false;
   bool streaming_ = false;  // what is answered in order now is a Stream
 

@@ -14,9 +14,9 @@ def piece(delta, reason=None):
 
 class FakeModel:
     """`answers`: one for each request, the last one again and again: a list of deltas; "hang" among them waits
-    until the client leaves."""
+    until the client leaves. `usage`: what each says of its tokens; nothing: it does not say."""
 
-    def __init__(self, *answers):
+    def __init__(self, *answers, usage=None):
         self.answers, self.asked = list(answers), []
         fake = self
 
@@ -52,7 +52,7 @@ class FakeModel:
                         self.close_connection = True
                         return
                     say(json.dumps(piece(delta)))
-                say(json.dumps(piece({}, "stop")))
+                say(json.dumps(piece({}, "stop") | ({"usage": usage} if usage else {})))
                 say("[DONE]")
                 self.wfile.write(b"0\r\n\r\n")
 

@@ -5,6 +5,7 @@ import os
 import threading
 import unittest
 
+from fake_model import FakeModel
 from reefbox import PING, PONG, Home, read_lines, request, texts
 from test_search import transcript
 
@@ -92,6 +93,19 @@ class Compaction(unittest.TestCase):
         self.assertEqual((row["contextTokens"], row["contextEstimated"]), (entry["tokensAfter"], True))
         self.assertGreater(row["contextTokens"], 0)
         self.assertEqual(before["compactionCount"] + 1, row["compactionCount"])
+
+    def test_what_was_counted_before_a_compaction_is_not_what_there_is(self):
+        fake = FakeModel([{"content": "An answer."}], usage={"prompt_tokens": 7000, "completion_tokens": 9})
+        self.addCleanup(fake.close)
+        home = self.home(count=1, config=fake.config, files={"agents/fake.toml": 'model = "fake/big"\n'})
+        for words in ("first", "then", "and the last"):
+            home.say(words, "fake", "ada")
+        with home.connect() as link:
+            done = link.call(6, {1: "fake", 2: "ada"}).body
+            self.assertEqual(done.int(201), 7009)
+            again = link.call(6, {1: "fake", 2: "ada"})
+        self.assertEqual(again.code, 409)
+        self.assertIn(f"about {done.int(202)} tokens", again.text)
 
     def test_what_is_kept_is_said_with_the_request(self):
         home = self.home()

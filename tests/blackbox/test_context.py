@@ -9,6 +9,7 @@ import threading
 import time
 import unittest
 
+from fake_model import FakeModel
 from reefbox import (ERROR, GET_HISTORY, RESPONSE, REWIND_SESSION, SEND, Home, binary,
                      environment, read_lines, request, script, spoken, turn, wait_for)
 from test_compaction import said
@@ -104,6 +105,25 @@ class Usage(Case):
         self.assertTrue(usage)
         self.assertGreater(usage[-1].int(200), 0)
         self.assertEqual(usage[-1].int(204), 1, "estimated")
+
+    def test_what_no_backend_counted_says_so_everywhere(self):
+        for usage, estimated in ((None, True), ({"prompt_tokens": 700, "completion_tokens": 9, "total_tokens": 709}, False)):
+            with self.subTest(usage=usage):
+                fake = FakeModel([{"content": "An answer."}], usage=usage)
+                self.addCleanup(fake.close)
+                home = self.home(config=fake.config, files={"agents/fake.toml": 'model = "fake/big"\n'})
+                events = self.link(home).stream(turn("fake"))
+                (context,) = [e.detail for e in events if e.event == "context_usage"]
+                end = events[-1].detail
+                self.assertEqual([context.int(204), context.sub(1).int(200), end.sub(5).int(200)], [estimated] * 3)
+                self.assertEqual(self.link(home).call(SEND, turn("fake")).body.sub(6).int(200), estimated)
+                replies = [m["message"] for m in self.entries(home, "message") if m["message"]["role"] == "assistant"]
+                self.assertEqual(replies[0]["usage"].get("estimated", False), estimated)
+                row = home.reef("sessions", "--json").json[0]
+                self.assertEqual(row.get("contextEstimated", False), estimated)
+                self.assertEqual(home.reef("status", row["id"], "--json").json["context"]["estimated"], estimated)
+                said = home.reef("chat", "-a", "fake", "--json", "-p", "hello").json
+                self.assertEqual([said["usage"]["estimated"], said["context"]["estimated"]], [estimated] * 2)
 
     def test_status_and_context(self):
         home = self.home(script=json.dumps({"replies": [{"text": "well"}], "window": 50000}))

@@ -184,6 +184,18 @@ class OneConnection(Case):
         self.assertEqual(end.detail.str(2), "cancelled")
         self.assertLess(rest.index(end), len(rest) - 1, "what waits its turn is answered behind the stream")
 
+    def test_a_kill_comes_through_behind_thousands_of_pings(self):
+        home = self.home(script=script(HANG))
+        link = self.begin(home, "scripted", until="chunk")
+        asked = [request(PING)] * 2000 + [request(KILL, {1: "scripted"})]
+        link.send_raw(b"".join(len(one).to_bytes(4, "big") + one for one in asked))
+        pongs, end = 0, None
+        while pongs < len(asked) or end is None:
+            got = link.recv()
+            pongs += got.tag == PONG
+            end = got if got.event == "end" else end
+        self.assertEqual(end.detail.str(2), "cancelled")
+
     def test_an_answer_and_a_hint_come_through(self):
         ask = {"calls": [{"name": "ask_user", "arguments": {"questions": [
             {"question": "Which colour?", "header": "Colour", "options": [{"label": "red"}, {"label": "blue"}]}]}}]}

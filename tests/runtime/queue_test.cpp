@@ -3,6 +3,7 @@
 
 #include "base/notify.h"
 #include "runtime/stage.h"
+#include "support/wrapped_store.h"
 
 namespace reef::runtime {
 namespace {
@@ -184,6 +185,105 @@ TEST_F(QueueTest, AKillLeavesWhatWaitsItsTurn) {
   EXPECT_EQ(stored(),
             "user:go;assistant:;toolResult:interrupted;user:left;assistant:next;user:waits;"
             "assistant:third;");
+}
+
+// The disk that hangs.
+class HangingStore : public test::WrappedStore {
+ public:
+  explicit HangingStore(Executor loop) : changed_(std::move(loop)) {}
+
+  Task<Status> create(session::SessionId id, std::string bytes) override {
+    co_await pass();
+    co_return co_await real.create(std::move(id), std::move(bytes));
+  }
+  Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override {
+    co_await pass();
+    co_return co_await real.append(std::move(id), at, std::move(bytes));
+  }
+
+  void hang() { hangs_ = true; }
+  void go_on() {
+    hangs_ = false;
+    changed_.notify_all();
+  }
+
+ private:
+  Task<void> pass() {
+    while (hangs_) co_await changed_.wait();
+  }
+
+  bool hangs_ = false;
+  Notify changed_;
+};
+
+// What is on it is read from `slow`, not from the stage's own.
+class HangingDiskTest : public Stage {
+ protected:
+  HangingDiskTest() { slow_runtime.hooks().add(hook); }
+  ~HangingDiskTest() override {
+    slow.go_on();
+    hook->release();
+    test::run(io, slow_runtime.drain(std::chrono::milliseconds(0)));
+    test::run(io, slow_sessions.stop());
+  }
+
+  std::shared_ptr<runtime::Run> say_there(const std::string& words) {
+    return test::value_of(slow_runtime.submit(Message{"reef", "user", words, "/work"}));
+  }
+  void begin(const std::string& script) {
+    configure(script);
+    slow_runtime.configure(std::make_shared<runtime::Setup>(runtime.setup()));
+  }
+  // What its readers are told while the disk hangs; the bound leaves room for a busy machine.
+  std::string killed(const std::shared_ptr<runtime::Run>& run, bool all = false) {
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_TRUE(slow_runtime.kill("", "", "agent:reef:user", all));
+    auto out = told(run);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(1));
+    return out;
+  }
+  std::string kept_there() {
+    std::string out;
+    const auto id = slow_sessions.current(*session::Key::of_pair("reef", "user"));
+    if (!id) return out;
+    const session::Transcript transcript(session::read_transcript(slow.real.raw().at(*id)));
+    for (const auto& entry : transcript.entries())
+      if (const auto message = session::message_of(entry))
+        out += std::string(session::role_of(*message)) + ":" + session::text_of(*message) + ";";
+    return out;
+  }
+
+  HangingStore slow{io.get_executor()};
+  session::Sessions slow_sessions{io.get_executor(), slow, clock, random};
+  Runtime slow_runtime{io.get_executor(), slow_sessions, clock};
+};
+
+TEST_F(HangingDiskTest, AKillIsToldWhileTheUsersWordsAreWritten) {
+  begin(R"({"replies":[{"text":"no"},{"text":"second"}]})");
+  slow.hang();
+  const auto run = say_there("one");
+  const auto next = say_there("two");
+  EXPECT_EQ(killed(run), "end(refused: cancelled)");
+  EXPECT_EQ(slow_runtime.active(), 1U) << "what comes next waits for the disk";
+  slow.go_on();
+  EXPECT_TRUE(told(next).ends_with("end"));
+  EXPECT_TRUE(kept_there().starts_with("user:one;"));
+  EXPECT_NE(kept_there().find("user:two;assistant:second;"), std::string::npos) << kept_there();
+}
+
+TEST_F(HangingDiskTest, AKillIsToldWhileWhatWasCancelledIsWritten) {
+  begin(R"({"replies":[{"calls":[{"name":"wait"}]},{"text":"next"}]})");
+  const auto run = say_there("one");
+  test::run_ready(io);
+  ASSERT_EQ(hook->waiting, 1);
+  const auto waits = say_there("two");
+  slow.hang();
+  EXPECT_EQ(killed(run, true), "start tools(wait) error(interrupted) end(cancelled)");
+  EXPECT_EQ(told(waits), "end(refused: cancelled)");
+  slow.go_on();
+  test::run_ready(io);
+  EXPECT_EQ(slow_runtime.active(), 0U);
+  EXPECT_EQ(kept_there(), "user:one;assistant:;toolResult:interrupted;user:two;");
 }
 
 TEST_F(QueueTest, KillByKeyOfNothing) {

@@ -502,6 +502,7 @@ Task<Outcome> LocalProvider::stream(const Request& request, const DeltaSink& sin
     co_await yield_to_loop();
   }
   Reply reply;
+  reply.message.usage.estimated = true;
   reply.message.usage.input = estimate_tokens(request);
   reply.message.usage.output = estimate_tokens(said.text);
   if (!said.text.empty()) reply.message.content.push_back(session::TextBlock{std::move(said.text)});

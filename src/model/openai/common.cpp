@@ -112,6 +112,7 @@ std::string MadeUpIds::next(std::size_t number) {
 
 session::Usage estimated_usage(const Request& request, const std::vector<session::Block>& content) {
   session::Usage usage;
+  usage.estimated = true;
   usage.input = estimate_tokens(request);
   for (const auto& block : content)
     usage.output += std::visit(
