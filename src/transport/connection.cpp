@@ -69,6 +69,7 @@ Connection::Connection(Socket socket, Handler handler, Options options)
       options_(std::move(options)),
       authorized_(options_.token.empty()),
       accepted_(std::chrono::steady_clock::now()),
+      free_(accepted_),
       share_(options_.budget),
       changed_(socket_.get_executor()),
       tasks_(socket_.get_executor(), options_.name) {}
@@ -317,6 +318,14 @@ void Connection::check_progress(std::chrono::steady_clock::time_point now) {
   if (share_.holds() && !held_back_ && now - came_ >= options_.limits.stall_max) {
     log::warn("{}: disconnected: a frame that was begun did not go on for {} ms", options_.name,
               options_.limits.stall_max.count());
+    close();
+    return;
+  }
+  // Byte by byte it could go on for ever, and nobody else's large frame would come through.
+  if (!share_.is_waited_for()) free_ = now;
+  if (now - free_ >= options_.limits.stall_max) {
+    log::warn("{}: disconnected: a frame that others wait for did not come to its end in {} ms",
+              options_.name, options_.limits.stall_max.count());
     close();
     return;
   }

@@ -85,6 +85,7 @@ class Connection {
   bool authorized_;
   bool legacy_ = true;  // until the peer shows that it is not
   std::chrono::steady_clock::time_point accepted_;
+  std::chrono::steady_clock::time_point free_;  // when last nobody waited for our frame to end
 
   FrameReader reader_;
   FrameBudget::Share share_;

@@ -37,7 +37,14 @@ class FrameBudget {
              (bytes_ > 0 && budget_->holders_.front() == this);
     }
     // Returns when that may have changed.
-    Task<void> wait() { return budget_->changed_.wait(); }
+    Task<void> wait() {
+      const Waiting counted(budget_);
+      co_await budget_->changed_.wait();
+    }
+    // Whether others wait for this one, the oldest, to come to its end.
+    bool is_waited_for() const {
+      return bytes_ > 0 && budget_->waiting_ > 0 && budget_->holders_.front() == this;
+    }
     // For who waits and has to be told something else.
     void nudge() {
       if (budget_) budget_->changed_.notify_all();
@@ -50,8 +57,19 @@ class FrameBudget {
   };
 
  private:
+  struct Waiting {
+    explicit Waiting(std::shared_ptr<FrameBudget> in) : budget(std::move(in)) {
+      ++budget->waiting_;
+    }
+    ~Waiting() { --budget->waiting_; }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    std::shared_ptr<FrameBudget> budget;
+  };
+
   const std::size_t bytes_max_;
   std::size_t bytes_ = 0;
+  std::size_t waiting_ = 0;
   std::list<const Share*> holders_;  // the oldest first
   Notify changed_;
 };
