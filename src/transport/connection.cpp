@@ -172,8 +172,12 @@ Task<bool> Connection::take(std::string_view payload) {
   const bool aside =
       answering_ && must_not_wait(message) && numbered_ < options_.limits.requests_in_flight_max;
   if (!message.has_request_id() && !aside) {
-    in_order_bytes_ += payload.size();
-    in_order_.push_back(Request{std::move(message), payload.size()});
+    // One that is answered at once waits for nothing.
+    const auto waits = answering_ ? payload.size() : 0;
+    const bool room = share_.queue(waits);
+    if (!room) message.Clear();
+    in_order_bytes_ += room ? waits : 0;
+    in_order_.push_back(Request{std::move(message), room ? waits : 0, !room});
     if (!answering_) {
       answering_ = true;
       tasks_.spawn(answer_in_order());
@@ -197,7 +201,14 @@ Task<void> Connection::answer_in_order() {
     auto request = std::move(in_order_.front());
     in_order_.pop_front();
     in_order_bytes_ -= request.bytes;
-    co_await answer(std::move(request.message));
+    share_.unqueue(request.bytes);
+    if (request.refused)
+      co_await send(protocol::make_error(Error(
+                        Errc::busy, fmt::format("requests that wait for their turn hold {} MiB",
+                                                FrameBudget::kBytesMax >> 20))),
+                    request.message);
+    else
+      co_await answer(std::move(request.message));
     changed_.notify_all();
   }
   answering_ = false;

@@ -61,6 +61,7 @@ class Connection {
   struct Request {
     protocol::ClientMessage message;
     std::size_t bytes;
+    bool refused = false;  // there was no room for it
   };
 
   Task<void> read_requests();

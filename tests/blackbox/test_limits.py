@@ -129,6 +129,29 @@ class Frames(Case):
                 self.assertEqual(link.recv().code, 404)
                 answers.add(link)
 
+    def test_whole_ones_that_wait_for_their_turn_are_bounded_in_sum_too(self):
+        home = self.home(script=script({"text": "so far", "hang": True}))
+        before = resident(home.pid)
+        links = []
+        for number in range(20):
+            link = self.keep(home.connect())
+            link.send(request(STREAM, turn("scripted", sender=f"s{number}")))
+            while link.recv().event != "chunk":
+                pass
+            link.send(request(READ_SESSION, {1: "x" * (12 * MIB)}))
+            links.append(link)
+        home.ping()
+        self.assertLess((resident(home.pid) - before) / MIB, 180, "of 240 MiB")
+        with home.connect() as other:
+            for number in range(20):
+                self.assertEqual(other.call(KILL, {1: "scripted", 2: f"s{number}"}).tag, PONG)
+        codes = set()
+        for link in links:
+            while (reply := link.recv()).event != "end" and reply.tag != ERROR:
+                pass
+            codes.add((reply if reply.tag == ERROR and reply.code == 429 else link.recv()).code)
+        self.assertEqual(codes, {429, 400}, "some were read, the others were refused in their turn")
+
     def test_those_that_drip_hold_nobody_up(self):
         home = self.home("[limits]\nstall_ms_max = 1000\n")
         drips = [self.keep(home.connect(hello=False)) for _ in range(6)]
