@@ -33,12 +33,12 @@ std::string name_of(uid_t uid) {
 }
 
 // What is not there cannot mislead.
-Status belongs_to_us(const std::string& path) {
+Status belongs_to_us(const std::string& path, bool or_to_root = false) {
   struct ::stat info = {};
   if (::stat(path.c_str(), &info) != 0)
     return errno == ENOENT ? Status(Ok{}) : Status(sys_error(errno, "look at " + path));
   const auto me = ::geteuid();
-  if (info.st_uid != me)
+  if (info.st_uid != me && !(or_to_root && info.st_uid == 0))
     return Error(
         Errc::denied,
         fmt::format("{} belongs to {}, not to {}, who runs this daemon: it would do what they "
@@ -88,6 +88,12 @@ Status trust_home(const Home& home) {
   for (const auto& path :
        {home.root, home.config(), home.agents(), home.skills(), home.run(), home.root + "/events"})
     REEF_CHECK(belongs_to_us(path));
+  // What stands in a folder that is ours now may have been made writable all the same.
+  for (const auto& folder : {home.agents(), home.root + "/events"}) {
+    const auto names = PosixFiles().list(folder);
+    if (!names) continue;
+    for (const auto& name : *names) REEF_CHECK(belongs_to_us(folder + "/" + name, true));
+  }
   return Ok{};
 }
 

@@ -434,7 +434,10 @@ void StagedIntake::settle_claims(json::object& out) {
     if (const auto parsed = session::Key::parse(key); parsed && agent.empty())
       if (const auto pair = parsed->pair()) agent = pair->first;
     const auto own = job_.own_mode(agent, fact("sender"), key);
-    if (is_no_wider(claims.mode, own)) {
+    if (claims.mode == own) {
+      // It is that already, and stays the agent's: for a sender behind a gateway, who may come to
+      // have this session, the agent has another.
+    } else if (is_no_wider(claims.mode, own)) {
       out["permissionMode"] = claims.mode;
     } else {
       refuse(fmt::format("permission mode {}: the agent's own is {}; reef mode sets another",

@@ -37,8 +37,8 @@ std::string git_danger(Call call) {
     }
     if (name == "reset" && has_option(rest, "", "hard merge keep")) return "it throws away changes";
     if (name == "clean" && has_option(rest, "f", "force")) return "it deletes untracked files";
-    if (name == "branch" &&
-        (has_option(rest, "DM", "force") || (has(rest, "-d --delete") && has(rest, "-f"))))
+    if (name == "branch" && (has_option(rest, "DM", "force") ||
+                             (has_option(rest, "d", "delete") && has_option(rest, "f", ""))))
       return "it deletes or replaces a branch";
     if (name == "checkout" && (has_option(rest, "fB", "force") || has(rest, "-- .")))
       return "it throws away changes";
@@ -51,7 +51,7 @@ std::string git_danger(Call call) {
     // Of the index alone nothing is lost.
     if (name == "rm" && has_option(rest, "rf", "force") && !has(rest, "--cached"))
       return "it deletes files";
-    if (name == "gc" && has(rest, "--prune")) return "it deletes what is not referred to";
+    if (name == "gc" && has_option(rest, "", "prune")) return "it deletes what is not referred to";
     if (name == "prune") return "it deletes what is not referred to";
     if (name == "tag" && has_option(rest, "df", "delete force"))
       return "it deletes or replaces a tag";
@@ -182,6 +182,13 @@ std::string danger_of(std::string_view program, Call call) {
       has_option(call, "", "delete delete-before delete-after delete-excluded remove-source-files"))
     return "'rsync' that deletes";
   if (program == "find" && has(call, "-delete")) return "'find -delete'";
+  // What they run is run for everything that is found.
+  if (((is_listed(program, "fd fdfind") && has_option(call, "xX", "exec exec-batch")) ||
+       program == "parallel") &&
+      has(call, "rm unlink rmdir /bin/rm /usr/bin/rm"))
+    return fmt::format("'{}' that removes everything it is given", program);
+  if (program == "fuser" && has_option(call, "k", "kill"))
+    return "'fuser -k' ends whatever uses a file";
   if (is_listed(program, "mv cp tee install ln")) {
     for (const auto& word : call)
       if ((program == "tee" || &word == &call.back()) && word.prefix.starts_with("/"))

@@ -61,7 +61,9 @@ constexpr std::string_view kNever =
     "at batch crontab systemd-run chroot nsenter unshare gdb lldb strace ltrace trap alias export "
     "declare typeset local readonly set shopt unset enable hash mapfile readarray getopts printf "
     "read let wait test [ sed awk gawk mawk nohup env flock socat nc ncat netcat telnet sqlite3 "
-    "psql mysql vi vim nvim view ex ed emacs nano less more man tmux screen dtach systemctl "
+    "psql mysql vi vim vim.basic vim.tiny gvim rvim vimdiff nvim view ex ed emacs emacsclient nano "
+    "lftp ftp mail mailx mutt xterm x-terminal-emulator taskset setarch chrt numactl capsh "
+    "less more man tmux screen dtach systemctl "
     "busctl dbus-send gdbus pkexec runuser setpriv bwrap firejail start-stop-daemon npx uvx "
     "bunx pipx dlx scp sftp mosh ansible xdg-open entr";
 constexpr std::string_view kTakingPrograms =
@@ -83,7 +85,10 @@ constexpr Naming kNaming[] = {
     {"rsync", "eM", ""},
     {"tar bsdtar", "IF", ""},
     {"git", "cxO", ""},
-    {"apt apt-get aptitude dpkg", "oc", ""},
+    {"apt apt-get aptitude dpkg", "oc", "option config-file pre-invoke post-invoke"},
+    {"svn", "", "config-option"},
+    {"iptables ip6tables", "", "modprobe"},
+    {"tcpdump", "z", ""},
     {"make gmake", "fCIE", "file makefile directory include-dir"},
     {"go", "", "modfile overlay"},
     {"curl wget", "Ke", "use-askpass"},

@@ -70,6 +70,7 @@ Connection::Connection(Socket socket, Handler handler, Options options)
       options_(std::move(options)),
       authorized_(options_.token.empty()),
       accepted_(std::chrono::steady_clock::now()),
+      free_(accepted_),
       share_(options_.budget),
       changed_(socket_.get_executor()),
       tasks_(socket_.get_executor(), options_.name) {}
@@ -183,8 +184,12 @@ Task<bool> Connection::take(std::string_view payload) {
     co_return true;
   }
   if (!message.has_request_id()) {
-    in_order_bytes_ += payload.size();
-    in_order_.push_back(Request{std::move(message), payload.size()});
+    // One that is answered at once waits for nothing.
+    const auto waits = answering_ ? payload.size() : 0;
+    const bool room = share_.queue(waits);
+    if (!room) message.Clear();
+    in_order_bytes_ += room ? waits : 0;
+    in_order_.push_back(Request{std::move(message), room ? waits : 0, !room});
     if (!answering_) {
       answering_ = true;
       tasks_.spawn(answer_in_order());
@@ -208,9 +213,16 @@ Task<void> Connection::answer_in_order() {
     auto request = std::move(in_order_.front());
     in_order_.pop_front();
     in_order_bytes_ -= request.bytes;
-    streaming_ = request.message.has_stream();
-    co_await answer(std::move(request.message));
-    streaming_ = false;
+    share_.unqueue(request.bytes);
+    if (request.refused) {
+      auto busy = Error(Errc::busy, fmt::format("requests that wait for their turn hold {} MiB",
+                                                FrameBudget::kBytesMax >> 20));
+      co_await send(protocol::make_error(std::move(busy)), request.message);
+    } else {
+      streaming_ = request.message.has_stream();
+      co_await answer(std::move(request.message));
+      streaming_ = false;
+    }
     changed_.notify_all();
   }
   answering_ = false;
@@ -331,6 +343,14 @@ void Connection::check_progress(std::chrono::steady_clock::time_point now) {
   if (share_.holds() && !held_back_ && now - came_ >= options_.limits.stall_max) {
     log::warn("{}: disconnected: a frame that was begun did not go on for {} ms", options_.name,
               options_.limits.stall_max.count());
+    close();
+    return;
+  }
+  // Byte by byte it could go on for ever, and nobody else's large frame would come through.
+  if (!share_.is_waited_for()) free_ = now;
+  if (now - free_ >= options_.limits.stall_max) {
+    log::warn("{}: disconnected: a frame that others wait for did not come to its end in {} ms",
+              options_.name, options_.limits.stall_max.count());
     close();
     return;
   }

@@ -61,6 +61,7 @@ class Connection {
   struct Request {
     protocol::ClientMessage message;
     std::size_t bytes;
+    bool refused = false;  // there was no room for it
   };
 
   Task<void> read_requests();
@@ -86,6 +87,7 @@ class Connection {
   bool legacy_ = true;  // until the peer shows that it is not
   bool reading_ = true;
   std::chrono::steady_clock::time_point accepted_;
+  std::chrono::steady_clock::time_point free_;  // when last nobody waited for our frame to end
 
   FrameReader reader_;
   FrameBudget::Share share_;

@@ -1,6 +1,7 @@
 // What unfinished frames of all connections hold together. Each may be as large as a frame is; when
 // they are too much in sum, all but the oldest wait, unread, so that one after the other comes to
-// its end. Small frames always come through. Loop thread only.
+// its end. Small frames always come through. What waits for its turn behind another request of its
+// connection has a bound of the same size. Loop thread only.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,10 @@ class FrameBudget {
   class Share {
    public:
     explicit Share(std::shared_ptr<FrameBudget> budget) : budget_(std::move(budget)) {}
-    ~Share() { hold(0); }
+    ~Share() {
+      hold(0);
+      if (budget_) budget_->queued_ -= queued_;
+    }
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
@@ -37,7 +41,27 @@ class FrameBudget {
              (bytes_ > 0 && budget_->holders_.front() == this);
     }
     // Returns when that may have changed.
-    Task<void> wait() { return budget_->changed_.wait(); }
+    Task<void> wait() {
+      const Waiting counted(budget_);
+      co_await budget_->changed_.wait();
+    }
+    // Whole requests that wait for their turn count by themselves: false when there is no room.
+    bool queue(std::size_t bytes) {
+      if (!budget_) return true;
+      if (bytes > kSmall && budget_->queued_ + bytes > budget_->bytes_max_) return false;
+      budget_->queued_ += bytes;
+      queued_ += bytes;
+      return true;
+    }
+    void unqueue(std::size_t bytes) {
+      if (!budget_) return;
+      budget_->queued_ -= bytes;
+      queued_ -= bytes;
+    }
+    // Whether others wait for this one, the oldest, to come to its end.
+    bool is_waited_for() const {
+      return bytes_ > 0 && budget_->waiting_ > 0 && budget_->holders_.front() == this;
+    }
     // For who waits and has to be told something else.
     void nudge() {
       if (budget_) budget_->changed_.notify_all();
@@ -46,12 +70,25 @@ class FrameBudget {
    private:
     std::shared_ptr<FrameBudget> budget_;  // none: no limit
     std::size_t bytes_ = 0;
+    std::size_t queued_ = 0;
     std::list<const Share*>::iterator place_;
   };
 
  private:
+  struct Waiting {
+    explicit Waiting(std::shared_ptr<FrameBudget> in) : budget(std::move(in)) {
+      ++budget->waiting_;
+    }
+    ~Waiting() { --budget->waiting_; }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    std::shared_ptr<FrameBudget> budget;
+  };
+
   const std::size_t bytes_max_;
   std::size_t bytes_ = 0;
+  std::size_t waiting_ = 0;
+  std::size_t queued_ = 0;
   std::list<const Share*> holders_;  // the oldest first
   Notify changed_;
 };

@@ -5,8 +5,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -49,9 +51,11 @@ bool is_reaped(int pidfd) {
   return ::syscall(SYS_pidfd_send_signal, pidfd, 0, nullptr, 0) != 0 && errno == ESRCH;
 }
 
-bool holds(const std::string& folder, const std::string& wanted) {
+enum class Holds : std::uint8_t { no, yes, hidden };
+
+Holds holds(const std::string& folder, const std::string& wanted) {
   DIR* all = ::opendir(folder.c_str());
-  if (all == nullptr) return false;
+  if (all == nullptr) return errno == EACCES || errno == EPERM ? Holds::hidden : Holds::no;
   bool found = false;
   char target[64];
   while (const dirent* entry = ::readdir(all)) {
@@ -62,25 +66,44 @@ bool holds(const std::string& folder, const std::string& wanted) {
     }
   }
   ::closedir(all);
-  return found;
+  return found ? Holds::yes : Holds::no;
 }
 
-// One of the user's own processes must be seen with the socket; a child with it settles it too.
-Peer holder_of(unsigned long inode) {
+// Of a process that may not be looked into: whose it is.
+std::optional<uid_t> owner_of(const std::string& process) {
+  struct ::stat info = {};
+  if (::stat(process.c_str(), &info) != 0) return std::nullopt;
+  return info.st_uid;
+}
+
+// Somebody must be seen with the socket; a child with it settles it. A socket of another user's may
+// be with a process of theirs that we may not look into, as long as no child hides in the same way:
+// root's children can be whom they like, those of others too, by sudo and by subordinate ids.
+Peer holder_of(const TcpSocket& socket) {
   Peer peer{Peer::Via::tcp, Origin::unknown, 0};
-  const auto wanted = "socket:[" + std::to_string(inode) + "]";
+  const auto wanted = "socket:[" + std::to_string(socket.inode) + "]";
+  const bool others = socket.uid != ::geteuid();
+  bool may_be_theirs = false;
+  bool may_be_a_childs = false;
   DIR* all = ::opendir("/proc");
   if (all == nullptr) return peer;
   while (const dirent* entry = ::readdir(all)) {
     int pid = 0;
     const char* end = entry->d_name + std::strlen(entry->d_name);
     if (std::from_chars(entry->d_name, end, pid).ptr != end || pid <= 0) continue;
-    if (!holds("/proc/" + std::string(entry->d_name) + "/fd", wanted)) continue;
+    const auto process = "/proc/" + std::string(entry->d_name);
+    const auto held = holds(process + "/fd", wanted);
+    if (held == Holds::hidden && others) {
+      if (origin_of(pid) != Origin::user) may_be_a_childs = true;
+      if (owner_of(process) == socket.uid) may_be_theirs = true;
+    }
+    if (held != Holds::yes) continue;
     peer.pid = pid;
     peer.origin = origin_of(pid);
     if (peer.origin != Origin::unknown) break;
   }
   ::closedir(all);
+  if (peer.pid == 0 && may_be_theirs && !may_be_a_childs) peer.origin = Origin::user;
   return peer;
 }
 
@@ -113,11 +136,9 @@ Peer unix_peer(int fd) {
 Peer tcp_peer(std::uint16_t port, std::uint16_t peer_port) {
   const auto socket = loopback_socket(peer_port, port);
   if (!socket || socket->inode == 0) return {Peer::Via::tcp, Origin::unknown, 0};
-  // Our children have our user.
-  if (socket->uid != ::geteuid()) return {Peer::Via::tcp, Origin::user, 0};
   // Somebody holds it, and nobody came from us.
   if (!has_children()) return {Peer::Via::tcp, Origin::user, 0};
-  return holder_of(socket->inode);
+  return holder_of(*socket);
 }
 
 }  // namespace reef::transport

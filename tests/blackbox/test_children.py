@@ -28,7 +28,13 @@ def connect():
         return Connection.unix(home + "/run/reefd.sock")
     with open(home + "/run/reefd.tcp") as file:
         address = file.read().strip()
-    if way == "tcp6":
+    if way == "tcp-uid":  # the socket is another user's
+        os.seteuid(65534)
+        sock = socket.socket()
+        sock.connect(("127.0.0.1", int(address.rsplit(":", 1)[1])))
+        os.seteuid(0)
+        link = Connection(sock)
+    elif way == "tcp6":
         sock = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
         sock.connect(("::ffff:127.0.0.1", int(address.rsplit(":", 1)[1])))
         link = Connection(sock)
@@ -80,6 +86,7 @@ for name, tag, fields in (("ping", PING, None), ("stats", GET_STATS, None), ("st
     seen.append("%s %s" % (name, reply.code if reply.tag == ERROR else "ok"))
 note("\\n".join(seen))
 '''
+TCP_UID = ("tcp-uid",) if os.geteuid() == 0 else ()  # only root can be whom it likes
 REFUSED = ["stream 403", "reload 403", "sessions 403", "patch 403", "questions 403", "shutdown 403"]
 
 
@@ -109,7 +116,7 @@ class Children(unittest.TestCase):
             return source.read().splitlines()
 
     def test_no_tool_answers_the_question_about_the_call_beside_it(self):
-        ways = ("unix", "tcp", "tcp6", "orphan", "gone")
+        ways = ("unix", "tcp", "tcp6", "orphan", "gone") + TCP_UID
         home = self.home(["rm -rf victim"] + [f"{sys.executable} attack.py {way} HOME {way}.out; while [ ! -e {way}.out ]; do sleep 0.02; done"
                                               for way in ways])
         os.mkdir(f"{home.work}/victim")
@@ -177,7 +184,7 @@ class Children(unittest.TestCase):
         # or not.
         link = home.connect()
         self.addCleanup(link.close)
-        for way in ("unix", "tcp", "tcp6", "orphan", "and now", "unix", "tcp", "tcp6", "orphan"):
+        for way in ("unix", "tcp", "tcp6", "orphan", *TCP_UID, "and now", "unix", "tcp", "tcp6", "orphan", *TCP_UID):
             if way == "and now":
                 link.send(request(STREAM, {1: "scripted", 2: "go", 5: home.work}))
                 while link.recv().event != "tool_start":

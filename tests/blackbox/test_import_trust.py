@@ -88,6 +88,14 @@ class ImportTrust(unittest.TestCase):
         self.assertEqual(self.session("calm")["permissionMode"], "safe")
         self.assertEqual(report["leftOut"], [])
 
+    def test_what_is_no_wider_here_is_not_wider_behind_a_gateway(self):
+        self.start(mode="allow-all")
+        report = self.bring("pi", self.hostile())
+        self.assertNotIn("permission mode", json.dumps(report["leftOut"]))
+        self.assertEqual(self.home.reef("permissions", "evil", "--json").json["mode"], "allow-all", "the agent's own")
+        self.assertEqual(self.home.reef("resume", "evil", "--key", "agent:scripted:telegram:7").code, 0)
+        self.assertEqual(self.home.reef("permissions", "evil", "--json").json["mode"], "safe")
+
     def test_a_second_import_changes_nothing_that_is_set_here(self):
         self.start()
         path = self.write("one.jsonl", header_entry("one", cwd=self.work), user_entry("a", None, "HELLO"))

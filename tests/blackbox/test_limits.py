@@ -130,6 +130,60 @@ class Frames(Case):
                 self.assertEqual(link.recv().code, 404)
                 answers.add(link)
 
+    def test_whole_ones_that_wait_for_their_turn_are_bounded_in_sum_too(self):
+        home = self.home(script=script({"text": "so far", "hang": True}))
+        before = resident(home.pid)
+        links = []
+        for number in range(20):
+            link = self.keep(home.connect())
+            link.send(request(STREAM, turn("scripted", sender=f"s{number}")))
+            while link.recv().event != "chunk":
+                pass
+            link.send(request(READ_SESSION, {1: "x" * (12 * MIB)}))
+            links.append(link)
+        home.ping()
+        self.assertLess((resident(home.pid) - before) / MIB, 180, "of 240 MiB")
+        with home.connect() as other:
+            for number in range(20):
+                self.assertEqual(other.call(KILL, {1: "scripted", 2: f"s{number}"}).tag, PONG)
+        codes = set()
+        for link in links:
+            while (reply := link.recv()).event != "end" and reply.tag != ERROR:
+                pass
+            codes.add((reply if reply.tag == ERROR and reply.code == 429 else link.recv()).code)
+        self.assertEqual(codes, {429, 400}, "some were read, the others were refused in their turn")
+
+    def test_those_that_drip_hold_nobody_up(self):
+        home = self.home("[limits]\nstall_ms_max = 1000\n")
+        drips = [self.keep(home.connect(hello=False)) for _ in range(6)]
+        for link in drips:
+            link.sock.setblocking(False)
+        rest = {link: struct.pack(">I", 15 * MIB) + b"x" * (14 * MIB) for link in drips}
+
+        def push():
+            """Whoever has no more than one byte left gives that, again and again."""
+            for link, data in rest.items():
+                try:
+                    rest[link] = data[link.sock.send(data[:MIB]):] or b"x"
+                except BlockingIOError:
+                    pass
+                except (BrokenPipeError, ConnectionResetError):
+                    rest[link] = b"x"
+            home.ping()
+            return sum(map(len, rest.values()))
+
+        last = 0
+        while last != (last := push()):
+            pass
+        self.assertGreater(last, 6, "not all of it was taken")
+        large = self.keep(home.connect())
+        large.send(request(SEND, turn(content="x" * 100_000)))  # the kernel holds it
+        deadline = time.monotonic() + 2 * TIMEOUT
+        while not select.select([large.sock], [], [], 0.02)[0]:
+            self.assertLess(time.monotonic(), deadline, "a message of 100 kB waits for them")
+            push()
+        self.assertEqual(large.recv().tag, RESPONSE)
+
     def test_one_that_stops_in_the_middle_is_cut(self):
         home = self.home("[limits]\nstall_ms_max = 300\n")
         link = self.keep(home.connect(hello=False))

@@ -43,7 +43,10 @@ TEST(Home, WhatOthersCanWriteIsNotTrusted) {
   ASSERT_TRUE(prepare_home(files, home));
   ASSERT_TRUE(replace_atomically(files, home.config(), ""));
   EXPECT_TRUE(trust_home(home));
-  for (const auto& path : {home.root, home.config(), home.run()}) {
+  const auto agent = home.agents() + "/reef.toml";
+  ASSERT_TRUE(make_directories(files, home.agents()));
+  ASSERT_TRUE(replace_atomically(files, agent, ""));
+  for (const auto& path : {home.root, home.config(), home.run(), home.agents(), agent}) {
     for (const mode_t bit : {0020U, 0002U}) {
       struct stat before = {};
       ASSERT_EQ(::stat(path.c_str(), &before), 0);

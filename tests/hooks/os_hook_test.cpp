@@ -89,7 +89,19 @@ TEST_F(OsHookTest, AlwaysCoversTheFolderAndNeverTooMuch) {
   EXPECT_EQ(intent("edit", {{"path", "out/a"}}).rule, folder / "home/*") << "a link leads out";
   EXPECT_EQ(intent("edit", {{"path", "/etc/hosts"}}).rule, "/etc/*");
   cwd = folder / "home";
-  EXPECT_EQ(intent("edit", {{"path", ".ssh/config"}}).rule, folder / "home/.ssh/*");
+  EXPECT_EQ(intent("edit", {{"path", "a"}}).rule, folder / "home/*");
+  // What the user's own programs read when they start.
+  for (const auto* path : {".bashrc", ".ssh/config", ".config/x/y"})
+    EXPECT_EQ(intent("edit", {{"path", path}}).rule, "") << path;
+  cwd = folder / "work";
+  EXPECT_EQ(intent("edit", {{"path", folder / "home/.bashrc"}}).rule, "");
+  EXPECT_EQ(intent("edit", {{"path", ".bashrc"}}).rule, folder / "work/**") << "no home";
+  cwd = folder.path();
+  EXPECT_EQ(intent("edit", {{"path", "home/.bashrc"}}).rule, "");
+  fs::create_directories(folder / "home/.config/x");
+  cwd = folder / "home/.config/x";
+  EXPECT_EQ(intent("edit", {{"path", "y"}}).rule, folder / "home/.config/x/**") << "worked in";
+  EXPECT_EQ(intent("edit", {{"path", "../y"}}).rule, "");
   cwd = "/";
   EXPECT_EQ(intent("edit", {{"path", "etc/hosts"}}).rule, "/etc/*");
 }

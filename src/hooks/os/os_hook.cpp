@@ -64,7 +64,12 @@ bool may_run_bash(const Caller& caller) {
 
 // What "always" covers of files: everything below the working directory, or the one folder where
 // that would be too much. What git keeps for itself names programs: hooks, settings.
+// So does what programs of the user's read of their own accord, ~/.bashrc and the like, unless it
+// is where the conversation works.
 std::string folder_rule(const os::Ground& ground, const std::string& path) {
+  const auto hidden = ground.user_home + (ground.user_home.ends_with('/') ? "." : "/.");
+  if (path.starts_with(hidden) && !(ground.cwd.starts_with(hidden) && os::within(ground.cwd, path)))
+    return {};
   if (path.find("/.git/") != std::string::npos || path.ends_with("/.git")) return {};
   const bool broad = ground.cwd == "/" || ground.cwd == ground.user_home;
   if (!broad && os::within(ground.cwd, path)) return utf8::sanitize(ground.cwd) + "/**";
