@@ -588,8 +588,10 @@ TEST_F(DispatchTest, EveryMessageOfTheSchemaIsInTheTable) {
   ASSERT_GT(operations->field_count(), 80);
   for (int i = 0; i < operations->field_count(); ++i) {
     const auto* field = operations->field(i);
-    EXPECT_TRUE(find_operation(static_cast<ClientMessage::MsgCase>(field->number())))
-        << field->name();
+    // CrabTalk keeps this field free for other programs; no operation of Reef stands behind it.
+    const bool is_ours = field->number() != ClientMessage::kExtensionFieldNumber;
+    const auto* row = find_operation(static_cast<ClientMessage::MsgCase>(field->number()));
+    EXPECT_EQ(row != nullptr, is_ours) << field->name();
   }
 }
 
