@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     REEF_ASSERT(token.position == position);
     ++position;
   }
-  const auto snippet = make_snippet(text, query, size % 100);
+  const auto snippet = Snippets(query).make(text, size % 100);
   REEF_ASSERT(snippet.text.size() <= size % 100 || snippet.text.size() == text.size());
   REEF_ASSERT(text.substr(snippet.offset, snippet.text.size()) == snippet.text);
   std::uint32_t before = 0;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <termios.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace reef::cli {
@@ -49,9 +50,8 @@ Result<std::string> ask_for(std::string_view question, const std::string& otherw
     std::fputc('\n', stderr);
     return Error(Errc::cancelled, "no answer; nothing was changed");
   }
-  const auto first = line.find_first_not_of(" \t\r");
-  if (first == std::string::npos) return otherwise;
-  return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+  const auto words = trim(line, kBlanks);
+  return words.empty() ? otherwise : std::string(words);
 }
 
 Result<std::string> ask_hidden(std::string_view question, const std::string& otherwise) {
@@ -68,10 +68,9 @@ Result<std::string> read_secret(std::string_view given, std::string_view what) {
     return Error(Errc::invalid,
                  fmt::format("{} was to come from standard input, which ended", what));
   }
-  const auto first = line.find_first_not_of(" \t\r");
-  if (first == std::string::npos)
+  line = trim(line, kBlanks);
+  if (line.empty())
     return Error(Errc::invalid, fmt::format("{} is empty; nothing was changed", what));
-  line = line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
   if (!utf8::valid(line)) return Error(Errc::invalid, fmt::format("{} must be UTF-8", what));
   return line;
 }

@@ -12,6 +12,9 @@
 //   json.h        parse, write, merge_patch               Boost.JSON behind Results
 //   json_scanner.h Scanner                                single values off JSON, without a tree
 //   base64.h      to_base64, from_base64                  bytes in JSON
+//   text.h        trim, kWhiteSpace                       the ends of a text
+//   toml_lines.h  split_lines, toml_quoted                TOML edited as text
+//   digest.h      sha256                                  what proves that bytes are the same
 //   utf8.h        valid, sanitize, prefix, printable      text that is safe to store and show
 //   visible.h     visible, escape_unseen                  text of others on a terminal
 //   overload.h    Overload                                one lambda per variant alternative

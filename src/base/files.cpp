@@ -268,13 +268,13 @@ std::string room_for(std::uint64_t size) {
   return out;
 }
 
+}  // namespace
+
 std::string parent_of(const std::string& path) {
   const auto slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
-
-}  // namespace
 
 Result<Fd> open_patiently(Files& files, const std::string& path, Files::Open how) {
   return patiently([&] { return files.open(path, how); });

@@ -113,6 +113,8 @@ Result<Fd> open_patiently(Files& files, const std::string& path, Files::Open how
 Status write_all(Files& files, int fd, std::string_view bytes);
 Result<std::string> read_all(Files& files, const std::string& path);
 Result<std::string> read_range(Files& files, int fd, std::uint64_t offset, std::uint64_t size);
+// The folder something is in: "." for a bare name.
+std::string parent_of(const std::string& path);
 // Makes missing parents too; an existing directory is fine.
 Status make_directories(Files& files, const std::string& path);
 // Readers see the old content or the new, never a mixture: temp, sync, rename, sync directory.

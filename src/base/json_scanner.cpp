@@ -10,6 +10,7 @@
 #endif
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace reef::json {
 namespace {
@@ -223,24 +224,7 @@ bool Scanner::escape(std::string& out) {
     point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
   }
   if (point > 0x10FFFF) return false;
-  if (point < 0x80) {
-    out += static_cast<char>(point);
-    return true;
-  }
-  const auto tail = [&](unsigned shift) {
-    out += static_cast<char>(0x80 | (point >> shift & 0x3F));
-  };
-  if (point < 0x800) {
-    out += static_cast<char>(0xC0 | point >> 6);
-  } else if (point < 0x10000) {
-    out += static_cast<char>(0xE0 | point >> 12);
-    tail(6);
-  } else {
-    out += static_cast<char>(0xF0 | point >> 18);
-    tail(12);
-    tail(6);
-  }
-  tail(0);
+  utf8::append(out, point);
   return true;
 }
 

@@ -1,7 +1,5 @@
 #include "base/utf8.h"
 
-#include <cstdint>
-
 namespace reef::utf8 {
 namespace {
 
@@ -31,6 +29,28 @@ std::size_t char_length(std::string_view text) {
     return 4;
   }
   return 0;
+}
+
+void append(std::string& out, std::uint32_t point) {
+  if (point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) point = 0xFFFD;
+  if (point < 0x80) {
+    out += static_cast<char>(point);
+    return;
+  }
+  const auto tail = [&](unsigned shift) {
+    out += static_cast<char>(0x80 | (point >> shift & 0x3F));
+  };
+  if (point < 0x800) {
+    out += static_cast<char>(0xC0 | point >> 6);
+  } else if (point < 0x10000) {
+    out += static_cast<char>(0xE0 | point >> 12);
+    tail(6);
+  } else {
+    out += static_cast<char>(0xF0 | point >> 18);
+    tail(12);
+    tail(6);
+  }
+  tail(0);
 }
 
 bool valid(std::string_view text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,8 @@ namespace reef::utf8 {
 bool valid(std::string_view text);
 // Bytes of the valid character at the front of text, which is not empty; 0: there is none.
 std::size_t char_length(std::string_view text);
+// Adds a code point; U+FFFD in the place of half a surrogate pair and of what is beyond U+10FFFF.
+void append(std::string& out, std::uint32_t point);
 // Every invalid sequence becomes U+FFFD; valid text comes back unchanged.
 std::string sanitize(std::string_view text);
 // The longest prefix of at most `bytes_max` bytes that does not cut a character.

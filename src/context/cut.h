@@ -15,7 +15,6 @@ struct Cut {
   std::size_t first_kept = 0;  // the branch's size: nothing is kept
   // Of the turn the cut goes through; first_kept when it goes between two.
   std::size_t turn_start = 0;
-  bool splits_turn() const { return turn_start < first_kept; }
 };
 
 struct CutLimits {

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "base/toml_lines.h"
 #include "base/utf8.h"
 #include "daemon/config.h"
 #include "daemon/toml_json.h"
-#include "daemon/toml_lines.h"
 #include "daemon/toml_table.h"
 #include "mcp/spec.h"
 #include "session/ids.h"

@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/notify.h"
+#include "base/text.h"
 #include "mcp/spec.h"
 
 namespace reef::daemon {
@@ -46,11 +47,6 @@ std::optional<PortText> read_port(const std::string& path) {
 }  // namespace
 
 std::optional<PortText> port_from(std::string_view text) {
-  const auto trim = [](std::string_view line) {
-    while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' '))
-      line.remove_suffix(1);
-    return line;
-  };
   text = trim(text);
   const auto line = text.find('\n');
   const auto digits = trim(text.substr(0, line));

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/toml_lines.h"
 #include "daemon/config.h"
-#include "daemon/toml_lines.h"
 #include "daemon/toml_table.h"
 
 namespace reef::daemon {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/toml_lines.h"
 #include "base/utf8.h"
-#include "daemon/toml_lines.h"
 
 namespace reef::daemon {
 json::value to_json(const toml::node& node) {

@@ -2,25 +2,19 @@
 // find to an Intake, writers of foreign formats give files to an Outlet. docs/exchange.md tells how
 // they work together.
 //
-//   exchange.h   Intake, Outlet, Writer                 this file
-//   import.h     Importer                               one source into the home, once
-//   places.h     where other programs keep their sessions
-//   pi.h, clawdbot.h, crabtalk.h, craft.h               readers (and writers) of one program each
-//   formats.h    find_format                            everything that can be written
-//   redact.h     masks secrets on the way in
-//   source.h, feed.h, content.h                         what the readers share
-//   staging.h, definitions.h, import_job.h, trust.h     what the importer is made of
-//   spool.h, tar.h                                      what exports and backups are made of
-//   formats.h    make_writer                every format sessions can be written in
-//   crabtalk.h   read_crabtalk, its writer  CrabTalk
-//   craft.h      read_craft, its writers    Craft Agents
-//   source.h     LineReader, time_from      files and clocks of others
-//   feed.h       Feed, to_foreign           entries in, and what is added to foreign lines
-//   home_files.h HomeFiles                  what a backup holds
-//   outline.h    outline                    a transcript in the order people read it
-//   session_files.h bring_files, write_files  the files beside a transcript, in and out
-//   spool.h      Spool                      an Outlet that waits for its reader
-//   tar.h        tar_header, TarReader      archives
+//   exchange.h       Intake, Outlet, Writer             this file
+//   import.h         Importer                           one source into the home, once
+//   places.h         find_places                        where other programs keep their sessions
+//   pi.h, clawdbot.h, crabtalk.h, craft.h               readers and writers of one program each
+//   formats.h        find_format, formats               every format sessions can be written in
+//   redact.h         Redactor                           masks secrets on the way in
+//   source.h         LineReader, time_from              files and clocks of others
+//   feed.h           Feed, to_foreign                   entries in, and what is added to foreign
+//   lines content.h        what the readers share outline.h        outline a transcript in the
+//   order people read it staging.h, definitions.h, import_job.h, trust.h     what the importer is
+//   made of session_files.h  bring_files, write_files           the files beside a transcript, in
+//   and out home_files.h     HomeFiles                          what a backup holds spool.h Spool
+//   an Outlet that waits for its reader tar.h            tar_header, TarReader archives
 //
 // Readers and writers know formats, not where sessions live; they run on any thread, one at a time
 // on each seam.

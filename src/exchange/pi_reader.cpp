@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "exchange/id_table.h"
 #include "exchange/pi.h"
@@ -18,13 +19,6 @@ constexpr std::string_view kEnding = ".jsonl";
 constexpr int kDepthMax = 4;
 // How many objects may stand before the header.
 constexpr std::size_t kBeforeHeaderMax = 4;
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const auto first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 TimePoint from_ms(std::int64_t ms) {
   return TimePoint(std::chrono::milliseconds(ms));
@@ -217,7 +211,7 @@ Status PiEntries::State::object(json::object body, std::string_view text, std::u
 }
 
 Status PiEntries::line(std::string_view text, std::uint64_t number, bool ended) {
-  text = trim(text);
+  text = trim(text, kBlanks);
   if (text.empty()) return Ok{};
   auto parsed = json::parse(text);
   const bool exact = parsed.ok();
@@ -257,7 +251,7 @@ Result<Opening> read_opening(LineReader& lines, const std::string& file, Intake&
   while (!out.header && out.before.size() < kBeforeHeaderMax) {
     REEF_TRY(const auto line, lines.next());
     if (!line) break;
-    const auto text = trim(line->text);
+    const auto text = trim(line->text, kBlanks);
     auto parsed = json::parse_lenient(text);
     if (!parsed || !parsed->is_object()) {
       intake.problem(Problem{file, line->number,

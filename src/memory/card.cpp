@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace reef::memory {
@@ -13,15 +14,8 @@ namespace {
 
 constexpr std::string_view kOpen = "<div id=\"meta\">";
 constexpr std::string_view kClose = "</div>";
-constexpr std::string_view kBlanks = " \t\r\n";
 // 9999-12-31T23:59:59Z, the last a date of four digits can say.
 constexpr std::uint64_t kLastDate = 253'402'300'799;
-
-std::string_view trim(std::string_view text) {
-  const auto start = text.find_first_not_of(kBlanks);
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(kBlanks) - start + 1);
-}
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {
   std::uint64_t value = 0;

@@ -18,10 +18,6 @@ constexpr std::string_view kSuffix = ".crmem";
 // CrabTalk knows no limit; a sparse giant must not take the machine's memory.
 constexpr std::uint64_t kFileBytesMax = 512U << 20;
 
-std::string parent_of(const std::string& path) {
-  return path.substr(0, path.find_last_of('/'));
-}
-
 bool same(const std::optional<Files::Stat>& a, const std::optional<Files::Stat>& b) {
   if (!a || !b) return a.has_value() == b.has_value();
   return a->size == b->size && a->modified_ns == b->modified_ns;

@@ -13,18 +13,12 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/text.h"
 
 namespace reef::model {
 namespace {
 
 constexpr std::size_t kKeyBytesMax = 16U << 10;
-
-std::string trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  const auto last = text.find_last_not_of(" \t\r\n");
-  return std::string(text.substr(first, last - first + 1));
-}
 
 // What the child wrote until it closed its end; nullopt when the time was up or a stop asked for.
 std::optional<std::string> read_until_closed(int fd, std::chrono::steady_clock::time_point until,
@@ -91,7 +85,7 @@ Result<std::string> run_command(const std::string& command, std::chrono::millise
   if (!output)
     return Error(Errc::timeout,
                  fmt::format("the key's command did not end in {} ms", patience.count()));
-  auto key = trimmed(std::string_view(*output).substr(0, output->find('\n')));
+  auto key = std::string(trim(std::string_view(*output).substr(0, output->find('\n'))));
   if (key.empty()) return Error(Errc::invalid, "the key's command printed nothing");
   return key;
 }
@@ -100,9 +94,9 @@ Result<std::string> run_command(const std::string& command, std::chrono::millise
 
 KeySource key_source_from(std::string_view text) {
   using Kind = KeySource::Kind;
-  if (text.starts_with("env:")) return {Kind::environment, trimmed(text.substr(4))};
-  if (text.starts_with("cmd:")) return {Kind::command, trimmed(text.substr(4))};
-  auto words = trimmed(text);
+  if (text.starts_with("env:")) return {Kind::environment, std::string(trim(text.substr(4)))};
+  if (text.starts_with("cmd:")) return {Kind::command, std::string(trim(text.substr(4)))};
+  auto words = std::string(trim(text));
   return {words.empty() ? Kind::none : Kind::words, std::move(words)};
 }
 
@@ -132,7 +126,7 @@ Result<std::string> read_key(const KeySource& source, std::chrono::milliseconds 
       if (!value || !*value)
         return Error(Errc::not_found,
                      fmt::format("the variable {} is not set where the daemon runs", source.value));
-      return trimmed(value);
+      return std::string(trim(value));
     }
     case KeySource::Kind::command:
       return run_command(source.value, patience, stop);

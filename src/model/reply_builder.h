@@ -30,7 +30,6 @@ class ReplyBuilder {
   void set_arguments(std::int64_t number, json::object arguments);
   void set_call_signature(std::int64_t number, std::string_view signature);
 
-  bool has_calls() const { return !calls_.empty(); }
   // More than any model says: the reply is to be given up.
   bool too_large() const { return bytes_ > kBytesMax; }
 

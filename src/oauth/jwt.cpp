@@ -13,6 +13,7 @@
 
 #include "base/assert.h"
 #include "base/base64.h"
+#include "base/digest.h"
 
 namespace reef::oauth {
 namespace {
@@ -47,14 +48,6 @@ std::string coordinate(const EVP_PKEY* key, const char* name) {
 }
 
 }  // namespace
-
-std::string sha256(std::string_view bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  REEF_ASSERT(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) ==
-              1);
-  return {reinterpret_cast<const char*>(digest.data()), size};
-}
 
 std::string base64url(std::string_view bytes) {
   auto out = to_base64(bytes);

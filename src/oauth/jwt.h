@@ -14,7 +14,6 @@ struct evp_pkey_st;
 
 namespace reef::oauth {
 
-std::string sha256(std::string_view bytes);
 // RFC 4648 section 5, without padding.
 std::string base64url(std::string_view bytes);
 // `bytes` of the system's randomness, as base64url.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+#include "base/toml_lines.h"
 #include "base/utf8.h"
 
 namespace reef::organise {
@@ -12,15 +14,6 @@ namespace {
 
 std::string place_of(std::string_view file, const toml::node& node) {
   return fmt::format("{}:{}", file, node.source().begin.line);
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out.push_back('\\');
-    out.push_back(c);
-  }
-  return out + "\"";
 }
 
 bool is_one_line(std::string_view text) {
@@ -34,46 +27,26 @@ std::string to_text(const toml::table& table) {
   return out.str();
 }
 
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    lines.emplace_back(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  }
-  return lines;
-}
-
-std::string_view trimmed(std::string_view line) {
-  const auto first = line.find_first_not_of(" \t\r");
-  return first == std::string_view::npos ? std::string_view() : line.substr(first);
-}
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string out;
-  for (const auto& line : lines) out += line + "\n";
-  return out;
-}
-
 // The text with the lines of one block replaced by `fresh`; nullopt when the block does not stand
 // on lines of its own.
 std::optional<std::string> cut(std::string_view text, const toml::node& block,
                                std::string_view fresh) {
-  auto lines = lines_of(text);
+  auto lines = split_lines(text);
   const std::size_t begin = block.source().begin.line;  // from 1
-  if (begin == 0 || begin > lines.size() || !trimmed(lines[begin - 1]).starts_with("[["))
+  if (begin == 0 || begin > lines.size() || !trim(lines[begin - 1], kBlanks).starts_with("[["))
     return std::nullopt;
   std::size_t end = begin;
-  while (end < lines.size() && !trimmed(lines[end]).starts_with('[')) ++end;
+  while (end < lines.size() && !trim(lines[end], kBlanks).starts_with('[')) ++end;
   // What stands right before the next block is about that one.
   if (end < lines.size())
-    while (end > begin && (trimmed(lines[end - 1]).empty() || trimmed(lines[end - 1])[0] == '#'))
+    while (end > begin &&
+           (trim(lines[end - 1], kBlanks).empty() || trim(lines[end - 1], kBlanks)[0] == '#'))
       --end;
   const auto first = lines.begin() + static_cast<std::ptrdiff_t>(begin) - 1;
   const auto place = lines.erase(first, lines.begin() + static_cast<std::ptrdiff_t>(end));
-  const auto added = lines_of(fresh);
+  const auto added = split_lines(fresh);
   lines.insert(place, added.begin(), added.end());
-  return joined(lines);
+  return join_lines(lines);
 }
 
 // A careful edit counts only when it means what was wanted.
@@ -187,7 +160,7 @@ Status check_fields(const Fields& fields) {
 std::string block_text(std::string_view name, const Fields& fields) {
   auto out = fmt::format("[[{}]]\n", name);
   for (const auto& [key, value] : fields)
-    if (!value.empty()) out += fmt::format("{} = {}\n", key, quoted(value));
+    if (!value.empty()) out += fmt::format("{} = {}\n", key, toml_quoted(value));
   return out;
 }
 

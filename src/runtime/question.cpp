@@ -6,17 +6,11 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace reef::runtime {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const auto begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> out;

@@ -2,6 +2,8 @@
 
 #include <ctime>
 
+#include "base/text.h"
+
 namespace reef::runtime {
 namespace {
 
@@ -29,12 +31,6 @@ char lower(char c) {
 
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 }  // namespace

@@ -128,8 +128,6 @@ class Index {
   // --- search ---
   // Words that may be missing and that no document has, nor one of their forms, become the nearest
   // word that some have, when there is one.
-  void mend_spelling(Query& query) { static_cast<void>(prepare_mended(query)); }
-  // Both at once.
   Searcher prepare_mended(Query& query);
   // Good until the index changes; `query` is copied.
   Searcher prepare(const Query& query);

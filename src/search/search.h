@@ -4,7 +4,7 @@
 //   index.h           Index, Job               the library's door: add, search, flush, merge
 //   query.h           parse_query, Query       any text is a query
 //   searcher.h        Searcher, Filter, Hit    top documents by block-max pruning
-//   snippet.h         make_snippet             the part that shows why
+//   snippet.h         Snippets                 the part that shows why
 //   tokenizer.h       Tokenizer                text to terms
 //   stemmer.h         Stemmer, is_stop_word    English word forms
 //   spelling.h        mend_spelling            words that are nearly in the index

@@ -324,10 +324,6 @@ bool inside_character(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-Snippet make_snippet(std::string_view text, const Query& query, std::size_t bytes_max) {
-  return Snippets(query).make(text, bytes_max);
-}
-
 Snippet Snippets::make(std::string_view text, std::size_t bytes_max) const {
   Snippet out;
   const auto found = find_all(text, *wanted_);

@@ -35,7 +35,4 @@ class Snippets {
   std::unique_ptr<const Wanted> wanted_;
 };
 
-// For one text.
-Snippet make_snippet(std::string_view text, const Query& query, std::size_t bytes_max);
-
 }  // namespace reef::search

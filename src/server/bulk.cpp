@@ -67,7 +67,7 @@ class BulkStream final : public protocol::MessageStream {
     REEF_CO_TRY(const auto filter, row_filter(defined, request_.view, request_.where));
     if (request_.change)
       REEF_CO_CHECK(organise::Changes::check(*request_.change, *defined, nullptr));
-    node_.sessions.each([&](const session::Row& row) {
+    node_.sessions.visit([&](const session::Row& row) {
       if (!filter || filter(row)) ids_.push_back(row.id);
     });
     if (request_.expected && *request_.expected != ids_.size())

@@ -24,7 +24,7 @@ void add_problems(List& out, const organise::Defined& defined) {
 Task<protocol::ServerMessage> list_statuses(Node& node) {
   const auto defined = co_await node.definitions.look();
   std::map<std::string_view, std::uint64_t> counts;
-  node.sessions.each([&](const session::Row& row) {
+  node.sessions.visit([&](const session::Row& row) {
     ++counts[defined->statuses.shown(row.text("sessionStatus"))];
   });
   protocol::ServerMessage message;
@@ -47,7 +47,7 @@ Task<protocol::ServerMessage> list_statuses(Node& node) {
 std::map<std::string, std::uint64_t, std::less<>> label_counts(Node& node,
                                                                const organise::Labels& labels) {
   std::map<std::string, std::uint64_t, std::less<>> counts;
-  node.sessions.each([&](const session::Row& row) {
+  node.sessions.visit([&](const session::Row& row) {
     const auto* entries = json::find_array(row.meta, "labels");
     if (!entries) return;
     std::set<std::string_view> seen;
@@ -111,7 +111,7 @@ Task<protocol::ServerMessage> list_views(Node& node) {
   for (const auto& view : defined->views.all()) {
     const organise::Look look{defined->statuses, defined->labels, SystemClock().now()};
     std::uint64_t count = 0;
-    node.sessions.each([&](const session::Row& row) {
+    node.sessions.visit([&](const session::Row& row) {
       if (organise::holds(view.parsed, row, look)) ++count;
     });
     auto& out = *list.add_views();

@@ -2,19 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace reef::session {
 namespace {
 
 constexpr std::string_view kBom = "\xEF\xBB\xBF";
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.back() == '\r' || text.back() == ' ' || text.back() == '\t'))
-    text.remove_suffix(1);
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  return text;
-}
 
 }  // namespace
 
@@ -111,7 +105,7 @@ void TranscriptReader::line(std::string_view raw, bool ended) {
   ++line_;
   auto text = raw;
   if (offset_ == 0 && text.starts_with(kBom)) text.remove_prefix(kBom.size());
-  text = trim(text);
+  text = trim(text, kBlanks);
   if (text.empty()) return;
 
   if (take_object(text, false)) {

@@ -147,8 +147,6 @@ class Sessions {
   // have been started.
   Result<Page> list(const Query& query);
   const Row* find(const SessionId& id) const;
-  // Every row, in no order; `see` must not change anything.
-  void each(const std::function<void(const Row&)>& see) const;
   std::size_t size() const { return rows_.size(); }
   // Every row, in no order; it must not change anything.
   void visit(const std::function<void(const Row&)>& look) const;

@@ -371,10 +371,6 @@ const Row* Sessions::find(const SessionId& id) const {
   return found == rows_.end() ? nullptr : &found->second;
 }
 
-void Sessions::each(const std::function<void(const Row&)>& see) const {
-  for (const auto& [id, row] : rows_) see(row);
-}
-
 std::optional<SessionId> Sessions::current(const Key& key) const {
   const auto found = bindings_.find(key.text());
   if (found == bindings_.end()) return std::nullopt;

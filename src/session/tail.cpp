@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "session/transcript.h"
 
 namespace reef::session {
@@ -66,13 +67,6 @@ class BackwardLines {
   bool done_ = false;
 };
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const auto first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 // The branch from where the context begins to the leaf; nullopt when only the forward reader can
 // tell.
 Result<std::optional<std::vector<Entry>>> read_branch(BackwardLines& lines) {
@@ -83,7 +77,7 @@ Result<std::optional<std::vector<Entry>>> read_branch(BackwardLines& lines) {
   for (;;) {
     REEF_TRY(const auto line, lines.next());
     if (!line) return cannot_tell;  // the parent was not found, or there is no header
-    const auto text = trim(*line);
+    const auto text = trim(*line, kBlanks);
     if (text.empty()) continue;
     auto parsed = json::parse_lenient(text);
     if (!parsed || !parsed->is_object()) return cannot_tell;

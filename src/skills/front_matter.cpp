@@ -5,18 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace reef::skills {
 namespace {
 
 constexpr std::size_t kFieldsMax = 256;  // and items of a list, and pairs
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 std::size_t indent_of(std::string_view line) {
   const auto first = line.find_first_not_of(' ');
@@ -40,25 +35,6 @@ std::string_view without_comment(std::string_view text) {
   return text;
 }
 
-void append_utf8(std::string& out, std::uint32_t point) {
-  if (point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) point = 0xFFFD;
-  if (point < 0x80) {
-    out += static_cast<char>(point);
-  } else if (point < 0x800) {
-    out += static_cast<char>(0xC0 | (point >> 6));
-    out += static_cast<char>(0x80 | (point & 0x3F));
-  } else if (point < 0x10000) {
-    out += static_cast<char>(0xE0 | (point >> 12));
-    out += static_cast<char>(0x80 | ((point >> 6) & 0x3F));
-    out += static_cast<char>(0x80 | (point & 0x3F));
-  } else {
-    out += static_cast<char>(0xF0 | (point >> 18));
-    out += static_cast<char>(0x80 | ((point >> 12) & 0x3F));
-    out += static_cast<char>(0x80 | ((point >> 6) & 0x3F));
-    out += static_cast<char>(0x80 | (point & 0x3F));
-  }
-}
-
 // The escape behind a backslash at text[at]; moves behind it.
 void append_escape(std::string& out, std::string_view text, std::size_t& at) {
   const char kind = text[at++];
@@ -73,7 +49,7 @@ void append_escape(std::string& out, std::string_view text, std::size_t& at) {
       if (value < 0) break;
       point = point * 16 + static_cast<std::uint32_t>(value);
     }
-    append_utf8(out, point);
+    utf8::append(out, point);
   };
   switch (kind) {
     case 'n':

@@ -69,7 +69,7 @@ class MendTest : public testing::Test {
   }
   std::string mended(std::string_view text) {
     auto query = parse_query(text);
-    index->mend_spelling(query);
+    static_cast<void>(index->prepare_mended(query));
     std::string out;
     for (const auto& clause : query.clauses) out += clause.terms[0] + " ";
     return out;

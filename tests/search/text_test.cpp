@@ -179,7 +179,7 @@ std::string marked(const Snippet& snippet) {
 
 TEST(Snippet, MarksWordsFormsPrefixesAndParts) {
   const auto show = [](std::string_view text, std::string_view query) {
-    return marked(make_snippet(text, parse_query(query), 200));
+    return marked(Snippets(parse_query(query)).make(text, 200));
   };
   EXPECT_EQ(show("She painted a sunrise.", "painting sunrises"), "She [painted] a [sunrise].");
   EXPECT_EQ(show("call fooBar_baz now", "baz"), "call [fooBar_baz] now");
@@ -266,7 +266,7 @@ TEST(Snippet, MarksWhatTakingTheWholeTextApartFinds) {
       else
         joined.emplace_back(begin, end);
     }
-    EXPECT_EQ(make_snippet(text, query, 10'000).matches, joined) << text << " | " << asked;
+    EXPECT_EQ(Snippets(query).make(text, 10'000).matches, joined) << text << " | " << asked;
   }
 }
 
@@ -276,7 +276,7 @@ TEST(Snippet, IsCutAroundTheDensestPlaceOnCharacters) {
   text += "the red fish swims ";
   for (int i = 0; i < 100; ++i) text += "größe ";
   for (std::size_t bytes = 0; bytes < 120; ++bytes) {
-    const auto snippet = make_snippet(text, parse_query("red fish"), bytes);
+    const auto snippet = Snippets(parse_query("red fish")).make(text, bytes);
     EXPECT_LE(snippet.text.size(), bytes);
     EXPECT_TRUE(utf8::valid(snippet.text));
     if (bytes >= 8) {

@@ -1,11 +1,9 @@
 #include "exchange/html/page.h"
 
-#include <array>
-
 #include <fmt/format.h>
-#include <openssl/evp.h>
-#include <openssl/sha.h>
 
+#include "base/base64.h"
+#include "base/digest.h"
 #include "exchange/html/assets.h"
 #include "exchange/html/escape.h"
 
@@ -14,13 +12,7 @@ namespace {
 
 // As a content security policy names what may be in a page.
 std::string hash_of(std::string_view text) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest = {};
-  std::array<unsigned char, 4 * ((SHA256_DIGEST_LENGTH + 2) / 3) + 1> base64 = {};
-  std::string bytes(text);
-  ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  const int size = ::EVP_EncodeBlock(base64.data(), digest.data(), SHA256_DIGEST_LENGTH);
-  return "'sha256-" +
-         std::string(base64.begin(), base64.begin() + static_cast<std::ptrdiff_t>(size)) + "'";
+  return "'sha256-" + to_base64(sha256(text)) + "'";
 }
 
 }  // namespace

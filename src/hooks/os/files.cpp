@@ -39,11 +39,6 @@ Status check_regular(const std::string& path, const struct ::stat& info) {
                fmt::format("{} is {}, not a file", name_of(path), kind_of(info.st_mode)));
 }
 
-std::string parent_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 // As the umask says, which the daemon has another of.
 Status make_folders(const std::string& folder, mode_t umask) {
   if (::mkdir(folder.c_str(), 0700) != 0) {

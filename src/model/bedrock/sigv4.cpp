@@ -10,6 +10,7 @@
 #include <openssl/hmac.h>
 
 #include "base/assert.h"
+#include "base/digest.h"
 #include "base/utf8.h"
 #include "http/url.h"
 
@@ -17,17 +18,6 @@ namespace reef::model::bedrock {
 namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
-
-std::string sha256(std::string_view text) {
-  std::string out(EVP_MAX_MD_SIZE, '\0');
-  unsigned size = 0;
-  const int done =
-      EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(out.data()), &size,
-                 EVP_sha256(), nullptr);
-  REEF_ASSERT(done == 1);
-  out.resize(size);
-  return out;
-}
 
 std::string hmac(std::string_view key, std::string_view text) {
   std::string out(EVP_MAX_MD_SIZE, '\0');

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "model/local/words.h"
 
@@ -98,7 +99,6 @@ constexpr std::array<std::string_view, 4> kTitle = {"give this conversation a ti
                                                     "suggest a title", "title this conversation",
                                                     "name this conversation"};
 
-constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::array<std::string_view, 7> kApostrophes = {"'", "’", "‘", "ʼ", "＇", "´", "`"};
 // Full-width, Arabic, reversed, Armenian, Ethiopic, small, doubled ones, and Greek's own character.
 constexpr std::array<std::string_view, 12> kAskMarks = {"？", "؟", "⸮", "՞", "፧", "﹖",
@@ -141,7 +141,7 @@ std::size_t reads_as(std::string_view text, std::string_view beginning) {
   for (const char wanted : beginning) {
     std::size_t taken = 0;
     if (wanted == ' ')
-      taken = std::min(text.find_first_not_of(kBlanks, at), text.size()) - at;
+      taken = std::min(text.find_first_not_of(kWhiteSpace, at), text.size()) - at;
     else if (wanted == '\'')
       taken = front_of(text.substr(at), kApostrophes);
     else
@@ -168,12 +168,6 @@ bool has_any(std::string_view lower, const std::array<std::string_view, N>& part
   return false;
 }
 
-std::string_view without_blanks(std::string_view text) {
-  const auto begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
-
 // What stands in quotes, when all of it does: those of a quotation inside belong to it.
 std::optional<std::string_view> unquoted(std::string_view text) {
   for (const auto& [open, close] : kQuotes) {
@@ -182,7 +176,7 @@ std::optional<std::string_view> unquoted(std::string_view text) {
       continue;
     const auto inside = text.substr(open.size(), text.size() - open.size() - close.size());
     if (inside.find(open) == std::string_view::npos && inside.find(close) == std::string_view::npos)
-      return without_blanks(inside);
+      return trim(inside);
   }
   return std::nullopt;
 }
@@ -190,7 +184,7 @@ std::optional<std::string_view> unquoted(std::string_view text) {
 // Without the marks a sentence ends with.
 std::string_view without_end(std::string_view text) {
   for (;;) {
-    text = without_blanks(text);
+    text = trim(text);
     auto size = std::max(end_of(text, kStops), end_of(text, kAskMarks));
     if (text.ends_with('?')) size = 1;
     if (size == 0) return text;
@@ -207,18 +201,18 @@ std::string bare(std::string_view text) {
 // To be kept as it was said, with its lines. One full stop is the sentence's; other marks may be
 // part of a password.
 std::string kept(std::string_view text) {
-  text = without_blanks(text);
+  text = trim(text);
   if (text.ends_with("。"))
     text.remove_suffix(std::string_view("。").size());
   else if (text.ends_with('.') && !text.ends_with(".."))
     text.remove_suffix(1);
-  text = without_blanks(text);
+  text = trim(text);
   return std::string(unquoted(text).value_or(text));
 }
 
 // Greek asks with a semicolon.
 bool ends_in_greek_question(std::string_view text) {
-  text = without_blanks(text);
+  text = trim(text);
   if (!text.ends_with(';') || text.size() < 3) return false;
   const auto lead = static_cast<unsigned char>(text[text.size() - 3]);
   // U+0380 to U+03FF; with accents of old U+1F00 to U+1FFF, which have three bytes.
@@ -230,7 +224,7 @@ bool has_question_mark(std::string_view text) {
   for (auto at = text.find('?'); at != std::string_view::npos; at = text.find('?', at + 1)) {
     // Not that of an address, nor a quoted one.
     const auto next = text.find_first_not_of("?!)", at);
-    if (next == std::string_view::npos || kBlanks.find(text[next]) != std::string_view::npos)
+    if (next == std::string_view::npos || kWhiteSpace.find(text[next]) != std::string_view::npos)
       return true;
   }
   return has_any(text, kAskMarks) || ends_in_greek_question(text);
@@ -257,7 +251,7 @@ std::optional<std::string_view> behind(std::string_view text,
     if (front_of(rest, kStops) > 0 && without_end(rest).empty()) return std::string_view();
     if (rest.front() == ':' || rest.front() == ',') return rest.substr(1);
     // "remember that : x"
-    const auto next = rest.find_first_not_of(kBlanks);
+    const auto next = rest.find_first_not_of(kWhiteSpace);
     if (next == 0) continue;
     return rest.substr(next != std::string_view::npos && rest[next] == ':' ? next + 1 : 0);
   }
@@ -288,7 +282,7 @@ Command command_in(std::string_view text) {
 // What is to be remembered; nothing: the text is no such command.
 std::optional<std::string> to_remember(const Command& command) {
   if (const auto what = behind(command.text, kRememberThat)) {
-    auto text = without_blanks(*what);
+    auto text = trim(*what);
     if (command.requested && text.ends_with('?')) text.remove_suffix(1);
     return kept(text);
   }
@@ -315,7 +309,7 @@ bool is_question(std::string_view text) {
 }
 
 Intent intent_of(std::string_view text) {
-  auto rest = without_blanks(utf8::prefix(text, kCommandBytesMax));
+  auto rest = trim(utf8::prefix(text, kCommandBytesMax));
   const bool is_short = text.size() <= kCommandBytesMax;
   const auto whole = rest;
   while (const auto more = after(rest, kPolite)) rest = *more;

@@ -27,11 +27,6 @@ constexpr std::size_t kSharesMax = 2;
 // Before more is read, the file is asked how long it is.
 constexpr std::uint64_t kUnaskedBytesMax = 256U << 10;
 
-std::string parent_of(const std::string& path) {
-  const auto slash = path.find_last_of('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
 // Keeps a torn tail beside the transcript; appends, so that a second one does not replace the
 // first.
 Status set_aside(Files& files, const std::string& file, std::string_view torn) {

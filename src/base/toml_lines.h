@@ -1,11 +1,12 @@
-// TOML as text that is edited line by line. Used by the .cpp files of daemon/ only. Pure functions.
+// TOML as text that is edited line by line, so that what a person wrote around it stays. Pure
+// functions.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace reef::daemon {
+namespace reef {
 
 using Lines = std::vector<std::string>;
 
@@ -15,4 +16,4 @@ std::string join_lines(const Lines& lines);
 // A text as TOML writes it.
 std::string toml_quoted(std::string_view text);
 
-}  // namespace reef::daemon
+}  // namespace reef

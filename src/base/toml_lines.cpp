@@ -1,8 +1,8 @@
-#include "daemon/toml_lines.h"
+#include "base/toml_lines.h"
 
 #include <fmt/format.h>
 
-namespace reef::daemon {
+namespace reef {
 
 Lines split_lines(std::string_view text) {
   Lines lines;
@@ -39,4 +39,4 @@ std::string toml_quoted(std::string_view text) {
   return out + "\"";
 }
 
-}  // namespace reef::daemon
+}  // namespace reef
