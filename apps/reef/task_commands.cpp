@@ -55,7 +55,7 @@ std::string line_of(const TaskInfo& task, TimePoint now) {
   return out;
 }
 
-Task<Status> list(const Context& context, client::Client& client) {
+Task<Status> list_tasks(const Context& context, client::Client& client) {
   protocol::ClientMessage message;
   message.mutable_list_tasks();
   REEF_CO_TRY(const auto answer,
@@ -73,7 +73,7 @@ Task<Status> list(const Context& context, client::Client& client) {
   co_return Ok{};
 }
 
-Task<Status> watch(const Context& context, client::Client& client) {
+Task<Status> watch_tasks(const Context& context, client::Client& client) {
   protocol::ClientMessage message;
   message.mutable_subscribe_tasks();
   REEF_CO_TRY(auto stream, co_await client.open(std::move(message)));
@@ -94,7 +94,7 @@ Task<Status> watch(const Context& context, client::Client& client) {
   }
 }
 
-Task<Status> cancel(const Context& context, client::Client& client, std::string id) {
+Task<Status> cancel_task(const Context& context, client::Client& client, std::string id) {
   protocol::ClientMessage message;
   message.mutable_cancel_task()->set_id(id);
   auto said = fmt::format("{} is asked to end", shown(id));
@@ -127,8 +127,8 @@ int TaskCommands::run(const Context& context) const {
     return 2;
   }
   return with_client(context, "ps", Start::if_needed, [&](client::Client& client) {
-    if (o.cancel->parsed()) return cancel(context, client, o.id);
-    return o.watch ? watch(context, client) : list(context, client);
+    if (o.cancel->parsed()) return cancel_task(context, client, o.id);
+    return o.watch ? watch_tasks(context, client) : list_tasks(context, client);
   });
 }
 
