@@ -55,17 +55,17 @@ std::string joined(const std::vector<std::string>& lines) {
   return out;
 }
 
-// The text with the lines of one block replaced by `fresh`; nullopt when the block does not stand
-// on lines of its own.
+// Returns the text with the lines of one block replaced by `fresh`; nullopt when the block does not
+// have lines of its own.
 std::optional<std::string> cut(std::string_view text, const toml::node& block,
                                std::string_view fresh) {
   auto lines = lines_of(text);
-  const std::size_t begin = block.source().begin.line;  // from 1
+  const std::size_t begin = block.source().begin.line;  // counted from 1
   if (begin == 0 || begin > lines.size() || !trimmed(lines[begin - 1]).starts_with("[["))
     return std::nullopt;
   std::size_t end = begin;
   while (end < lines.size() && !trimmed(lines[end]).starts_with('[')) ++end;
-  // What stands right before the next block is about that one.
+  // Comments right before the next block belong to that one.
   if (end < lines.size())
     while (end > begin && (trimmed(lines[end - 1]).empty() || trimmed(lines[end - 1])[0] == '#'))
       --end;
@@ -76,7 +76,7 @@ std::optional<std::string> cut(std::string_view text, const toml::node& block,
   return joined(lines);
 }
 
-// A careful edit counts only when it means what was wanted.
+// An edit by lines counts only if it parses to what was wanted.
 std::string checked(std::optional<std::string> attempt, const toml::table& wanted) {
   if (attempt) {
     const auto again = parse_toml(*attempt, "");
