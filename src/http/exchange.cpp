@@ -59,7 +59,7 @@ Errc errc_of(CURLcode code) {
   }
 }
 
-// Returns the host for error messages, without the path and query, which may hold secrets.
+// Returns the host for error messages; the other parts of a URL may hold secrets.
 std::string host_of(const std::string& url) {
   auto at = url.find("://");
   at = at == std::string::npos ? 0 : at + 3;

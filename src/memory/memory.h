@@ -60,8 +60,7 @@ class Memory {
   const std::string path_;
   // nullptr until it was read, and after a doubtful write, so that it is read again before use.
   std::shared_ptr<const Contents> contents_;
-  std::optional<Files::Stat> stat_;  // of the file that contents_ was read from; nullopt when there
-                                     // was none
+  std::optional<Files::Stat> stat_;  // of the file contents_ was read from; none: there was none
   std::optional<Error> unreadable_;
   std::shared_ptr<const Index> index_;
   std::shared_ptr<const Contents> indexed_;

@@ -36,10 +36,7 @@ class Labels {
   Labels() = default;
   Labels(std::vector<Label> all, std::vector<Rule> rules);
 
-  const std::vector<Label>& all() const {
-    return all_;
-  }  // parents may come before or after their
-     // children
+  const std::vector<Label>& all() const { return all_; }  // parents before or after their children
   const std::vector<Rule>& rules() const { return rules_; }
   const Label* find(std::string_view id) const;
   // True for that label and all below it. A label that is not defined is within itself, too.
