@@ -303,7 +303,6 @@ class Parser {
   static std::optional<std::chrono::milliseconds> span_from(std::string_view text) {
     if (text.size() < 2) return std::nullopt;
     const auto number = number_from(text.substr(0, text.size() - 1));
-    // A thousand years suffice.
     if (!number || *number < 0) return std::nullopt;
     double minutes = 0;
     switch (text.back()) {
@@ -322,6 +321,7 @@ class Parser {
       default:
         return std::nullopt;
     }
+    // A thousand years suffice.
     constexpr double kMinutesMax = 1000.0 * 366 * 24 * 60;
     if (*number > kMinutesMax / minutes) return std::nullopt;
     return std::chrono::milliseconds(static_cast<std::int64_t>(*number * minutes * 60'000));

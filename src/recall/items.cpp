@@ -13,8 +13,8 @@ constexpr std::uint64_t kGapBytesMax = 16U << 10;
 constexpr std::uint64_t kSpanBytesMax = 256U << 10;
 // A piece has at most this many lines, so that threads can share the work.
 constexpr std::size_t kPieceLinesMax = 12;
-// What is read for the last line of a piece: a hit is usually no longer than the first number, and
-// for a line beside a hit the second usually suffices.
+// The bytes read for the last line of a piece: a hit is usually no longer than the first number,
+// and for a line beside a hit the second usually suffices.
 constexpr std::uint64_t kHitBytes = 6U << 10;
 constexpr std::uint64_t kOtherBytes = 2U << 10;
 constexpr std::uint64_t kLineBytesMax = 16U << 20;

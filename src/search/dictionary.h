@@ -3,9 +3,9 @@
 //
 //   bytes   := block*
 //   block   := varint offset, 16 entries
-//   entry   := u8 shared * 16 + suffix bytes (15: a varint of what is above 15 follows, shared
-//   first),
-//              suffix, varint extent * 2 + (value has not 3 bytes), varint value bytes if so, value
+//   entry   := u8 shared * 16 + suffix bytes (a half of 15 is followed by a varint of the excess,
+//              shared first), suffix, varint extent * 2 + (value has not 3 bytes),
+//              varint value bytes if so, value
 //   offsets := u32 per block
 //
 // Each entry may own a piece of data stored elsewhere, in the same order and without gaps. The
