@@ -333,7 +333,7 @@ Status Index::flush() {
     for (;;) {
       auto done = job->step();
       if (!done) {
-        static_cast<void>(finish(*std::move(job)).ok());  // step() told the error
+        static_cast<void>(finish(*std::move(job)).ok());  // `done` has the error
         return std::move(done).error().with("write the index");
       }
       if (*done) break;
