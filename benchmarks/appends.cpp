@@ -1,4 +1,4 @@
-// Durable appends through the session engine, beside the disk syncs they cannot do without.
+// Durable appends through the session engine, compared with the disk syncs that they require.
 #include <memory>
 #include <unistd.h>
 
@@ -16,14 +16,14 @@
 namespace reef::benchmarks {
 namespace {
 
-// Many short ones, so that a busy moment of the machine is one for all alike.
+// Many short rounds, so that a busy moment of the machine affects all loads alike.
 constexpr int kRounds = 41;
 constexpr std::size_t kPools[] = {kPoolThreads, 64};
 
 struct Load {
   int sessions;
-  int writers;  // of each session
-  int appends;  // of each writer, in a round
+  int writers;  // per session
+  int appends;  // per writer and round
 };
 constexpr Load kAlone{1, 1, 64};
 constexpr Load kShared{1, 64, 20};
@@ -37,7 +37,7 @@ int total(const Load& load) {
 }
 
 struct Figures {
-  Samples rounds;  // how long each took
+  Samples rounds;  // the time of each
   Samples each;
   Nanos cpu{0};
 };
@@ -66,7 +66,7 @@ Task<Result<SessionList>> make_sessions(Engine& engine, int count) {
   co_return out;
 }
 
-// To the first of `sessions`.
+// Runs the load on the first of `sessions`.
 Task<Status> run_load(Executor loop, const SessionList& sessions, const Load& load, Figures& out) {
   REEF_CO_CHECK(check_interrupted());
   Status outcome = Ok{};

@@ -1,4 +1,4 @@
-// Opening a session and building what a model is given of it, beside pi doing the same.
+// Opening a session and building the model's context from it, compared with pi doing the same.
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace reef::benchmarks {
 namespace {
 
 constexpr std::size_t kSizes[] = {100, 10'000, 100'000};
-// A compaction stands so far from the end, and keeps as many entries before it.
+// The compaction is this far from the end, and keeps as many entries before it.
 constexpr std::size_t kAfterCompaction = 20;
 
 session::Draft summary_from(const session::EntryId& first_kept) {
@@ -66,7 +66,7 @@ Task<Status> open_often(Executor loop, const std::string& home, const std::strin
   co_return Ok{};
 }
 
-// Starts this program again, see main.cpp.
+// Starts this program again; see main.cpp.
 Result<Report> open_elsewhere(const daemon::Home& home, const session::SessionId& id) {
   PosixFiles files;
   REEF_TRY(const auto program, find_program("reef-bench"));

@@ -1,4 +1,4 @@
-// The tables of the group `core`. Each measures, prints and leaves nothing running.
+// The tables of the group `core`. Each function measures, prints and leaves nothing running.
 #pragma once
 
 #include "base/result.h"
@@ -6,7 +6,7 @@
 
 namespace reef::benchmarks {
 
-// A daemon must be running on `home`, made by make_home.
+// These need a daemon running on `home`, which make_home made.
 Status print_round_trips(const daemon::Home& home, int daemon_pid);
 Status print_first_chunk(const daemon::Home& home);
 Status print_turns(const daemon::Home& home, int daemon_pid);

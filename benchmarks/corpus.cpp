@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kVocabulary = 80'000;
 constexpr std::size_t kTableSize = 1 << 20;
 constexpr std::size_t kQueries = 200;
-constexpr std::size_t kSampled = 10'000;  // messages that queries are drawn from
+constexpr std::size_t kSampled = 10'000;  // the messages that queries are drawn from
 
-// Frequent English first, so that stop words and stems have something to do.
+// Frequent English words come first, so that there are stop words and stems.
 constexpr std::string_view kFrequent[] = {
     "the",     "to",      "of",      "and",     "a",       "in",     "is",      "it",
     "that",    "for",     "on",      "with",    "this",    "be",     "as",      "are",
@@ -69,7 +69,7 @@ class Writer {
   const std::string& path() { return paths_[random_.below(paths_.size())]; }
 
   std::size_t length(double median, double sigma, std::size_t most) {
-    // Two halves of the unit interval are normal enough.
+    // The sum of four uniform numbers is close enough to a normal distribution.
     const double normal = (uniform() + uniform() + uniform() + uniform() - 2) * 1.7;
     return std::clamp(static_cast<std::size_t>(median * std::exp(sigma * normal)), std::size_t{2},
                       most);

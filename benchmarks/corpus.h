@@ -1,6 +1,6 @@
-// Agent conversations that nobody had: words by Zipf's law, topics that come in bursts, prose,
-// code, listings and paths. The same seed gives the same texts; a smaller corpus is the start of a
-// larger.
+// Invented agent conversations: words by Zipf's law, topics that come in bursts, prose, code,
+// listings and paths. The same seed gives the same texts; a smaller corpus is the start of a larger
+// one.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace reef::benchmarks {
 struct CorpusMessage {
   std::size_t session = 0;
   std::size_t index = 0;  // in its session
-  std::uint8_t role = 0;  // 2 user, 3 tool, 4 assistant: fields of the index
+  std::uint8_t role = 0;  // 2 user, 3 tool, 4 assistant: the fields of the index
   std::int64_t time_ms = 0;
   std::string_view text;
 };
@@ -24,16 +24,16 @@ class Corpus {
   explicit Corpus(std::size_t messages);
 
   std::size_t size() const { return messages_; }
-  // Session by session.
+  // Visits the messages session by session.
   void each(const std::function<void(const CorpusMessage&)>& f) const;
-  // 200 queries of one to four words: rare, middling, common and mixed ones in turn, by how often
-  // they are in the first 10,000 messages.
+  // Returns 200 queries of one to four words: rare, middling, common and mixed ones in turn, by
+  // their frequency in the first 10,000 messages.
   std::vector<std::vector<std::string>> queries() const;
 
  private:
   std::size_t messages_;
   std::vector<std::string> words_;    // by rank
-  std::vector<std::uint32_t> table_;  // ranks, as often as they are likely
+  std::vector<std::uint32_t> table_;  // ranks, each as often as it is likely
 };
 
 }  // namespace reef::benchmarks

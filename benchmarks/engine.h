@@ -1,4 +1,4 @@
-// The session engine as the daemon puts it together, without the daemon. Loop thread.
+// The session engine as the daemon assembles it, without the daemon. Loop thread.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace reef::benchmarks {
 
-// That of the daemon (daemon/daemon.cpp).
+// The same number as in daemon/daemon.cpp.
 inline constexpr std::size_t kPoolThreads = 16;
 
-// sessions/ must exist in `home`. Sessions::stop() must have run before it goes.
+// sessions/ must exist in `home`. Run Sessions::stop() before the Engine is destroyed.
 struct Engine {
   Engine(Executor loop, const std::string& home, std::size_t threads_max)
       : pool(threads_max), store(files, pool, home), sessions(loop, store, clock, random) {}

@@ -1,4 +1,5 @@
-// Table of contents of benchmarks/: groups of tables, each a function that measures and prints.
+// Table of contents of benchmarks/: groups of tables. Each group is a function that measures and
+// prints.
 //
 //   groups.h     core, sessions, imports, ...   this file; main.cpp names them on the command line
 //   core.h       the tables of `core`            round_trip.cpp, turns.cpp, start_up.cpp
@@ -9,14 +10,14 @@
 //   table.h      Table                           aligned columns
 //   measure.h    Samples                         durations and their percentiles
 //   process.h    Scratch, Child, start_daemon    the daemon under measurement
-//   talk.h       Clients, PlainConnection        speaking to it
-//   peers.h      Echo, SyncedFile                what it is compared with
-//   pi.h         Pi                              the same, when node is there
+//   talk.h       Clients, PlainConnection        talking to the daemon
+//   peers.h      Echo, SyncedFile                the limits it is compared with
+//   pi.h         Pi                              a comparison with pi, if node is installed
 //   engine.h     Engine                          the session engine without the daemon
-//   transcripts.h                                files for it
+//   transcripts.h                                files for the engine
 //
-// A figure stands beside a peer or a physical limit measured in the same run, in turns with it
-// where that is possible, so that a busy machine is busy for both.
+// Every figure is next to a peer or a physical limit measured in the same run, alternately with it
+// where possible, so that a busy machine is busy for both.
 #pragma once
 
 #include "base/result.h"

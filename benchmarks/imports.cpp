@@ -1,4 +1,5 @@
-// Imports of every kind, beside the least the disk asks for the same bytes: read, write, sync.
+// Imports of every kind, compared with the least that the disk needs for the same bytes: read,
+// write, sync.
 #include <fmt/format.h>
 
 #include "base/random.h"
@@ -21,11 +22,11 @@ namespace {
 constexpr std::size_t kSessions = 200;
 constexpr int kTurns = 250;
 constexpr std::size_t kReplyBytes = 1'500;
-// One session that is larger than the memory an import may take.
+// The size of one session that exceeds the memory that an import may use.
 constexpr std::uint64_t kGiantBytes = 512U << 20;
 constexpr std::size_t kCopyBytes = 1U << 20;
 
-// Files below a folder, as writers make them.
+// The files below a folder, as the writers make them.
 class Folder final : public exchange::Outlet {
  public:
   explicit Folder(std::string path) : path_(std::move(path)) {}
@@ -78,7 +79,7 @@ Status make_source(exchange::Writer& writer) {
   return writer.finish();
 }
 
-// The lines of a source without what our writers add to them: as other programs leave them.
+// Removes from the source what our writers add, so that its lines look like other programs' lines.
 Status make_foreign(Folder& folder) {
   PosixFiles files;
   folder.bytes = 0;
@@ -100,7 +101,7 @@ Status make_foreign(Folder& folder) {
   return Ok{};
 }
 
-// One file of pi's, made without holding it.
+// Makes one file in pi's format without holding it in memory.
 Status make_giant(Folder& folder) {
   REEF_CHECK(folder.begin("giant.jsonl"));
   const auto piece = talk_of(0);
@@ -124,7 +125,7 @@ Status make_giant(Folder& folder) {
   return folder.end();
 }
 
-// The same bytes to files of the same number, synced once at the end.
+// Writes the same bytes to as many files and syncs once at the end.
 Result<Nanos> copy_plainly(const Folder& source, const std::string& target) {
   PosixFiles files;
   REEF_CHECK(make_directories(files, target));

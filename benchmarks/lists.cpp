@@ -1,4 +1,4 @@
-// Many sessions: how long the daemon takes to be ready, and how long lists take inside it.
+// Many sessions: how long the daemon takes to become ready, and how long its lists take.
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/statvfs.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kPage = 50;
 constexpr std::string_view kFilter = "status:todo label:x";
-// pi opens all files at once, so more would be a measurement of descriptor limits.
+// pi opens all files at once, so a larger number would only measure the descriptor limit.
 constexpr std::size_t kPiSessionsMax = 10'000;
 constexpr std::uint64_t kFreeBytesMin = 4ULL << 30;
 constexpr std::uint64_t kFreeNodesMin = 400'000;
@@ -29,7 +29,7 @@ struct Size {
   std::size_t sessions;
   int starts;
   int lists;
-  std::string_view ready_ms_goal, list_us_goal;  // empty: none
+  std::string_view ready_ms_goal, list_us_goal;  // empty when there is no goal
 };
 constexpr Size kSizes[] = {
     {1'000, 11, 1'001, "", ""},
@@ -44,7 +44,7 @@ struct Figures {
   Nanos engine_load;
   Samples newest, by_text, by_filter, by_name;
   std::size_t text_matches = 0;
-  double pi_ms = 0;  // 0: left out
+  double pi_ms = 0;  // 0 when it was not measured
 };
 
 bool has_room(const std::string& path) {
@@ -54,7 +54,8 @@ bool has_room(const std::string& path) {
          (info.f_files == 0 || info.f_favail >= kFreeNodesMin);
 }
 
-// Adds sessions `from` to `to`, and waits until the disk has them: writing back would disturb.
+// Adds sessions `from` to `to` and waits until they are on disk, because write-back would disturb
+// the measurement.
 Status generate(const daemon::Home& home, std::size_t from, std::size_t to) {
   for (auto i = from; i < to; ++i) {
     REEF_CHECK(check_interrupted());
@@ -135,7 +136,7 @@ Task<Status> measure_engine(Executor loop, const daemon::Home& home, const Size&
   co_return Ok{};
 }
 
-// The same files under the names pi looks for.
+// Measures pi on the same files, under the names that pi looks for.
 Result<double> measure_pi(const daemon::Home& home, const Pi& pi, std::size_t sessions) {
   const auto directory = home.root + "/pi";
   PosixFiles files;

@@ -1,4 +1,4 @@
-// reef-bench: measures the daemon beside it. Usually called through ./bench.
+// reef-bench: measures the daemon that lies beside it. Usually called through ./bench.
 #include <cstdio>
 #include <string_view>
 #include <vector>
@@ -21,7 +21,7 @@ struct Group {
   bool by_default = true;
 };
 
-// A new group also gets a line in the help of ../bench.
+// A new group also needs a line in the help of ../bench.
 constexpr Group kGroups[] = {
     {"core", "Ping, first chunk, turns per second, start-up, memory", benchmarks::core},
     {"sessions", "durable appends, opening, lists and start-up with many", benchmarks::sessions},
@@ -54,7 +54,7 @@ void print_help() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Not for people: contexts.cpp and searches.cpp start this program so.
+  // Internal: contexts.cpp and searches.cpp start this program with these arguments.
   if (argc == 4 && argv[1] == std::string_view("--open-context"))
     return benchmarks::open_context_here(argv[2], argv[3]);
   if (argc == 4 && argv[1] == std::string_view("--search-index"))

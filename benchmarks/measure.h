@@ -1,4 +1,4 @@
-// Durations, and what is said of many of them.
+// Durations, and statistics of many.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,8 @@ class Samples {
     all_.insert(all_.end(), others.all_.begin(), others.all_.end());
   }
   std::size_t size() const { return all_.size(); }
-  // The smallest sample that at least `percent` of all do not exceed. There must be one.
+  // Returns the smallest sample that at least `percent` of all do not exceed. There must be a
+  // sample.
   Nanos percentile(unsigned percent) const;
   Nanos median() const { return percentile(50); }
 
@@ -37,8 +38,8 @@ class Samples {
   std::vector<Nanos> all_;
 };
 
-// How often each query is measured, once everything it needs is in memory. Its median counts: a
-// machine that is shared stops for milliseconds now and then, whatever runs on it.
+// How often each query is measured, once all it needs is in memory. The median counts, because a
+// shared machine pauses for milliseconds now and then.
 inline constexpr std::size_t kQueryRounds = 9;
 
 // Samples of the same queries in several rounds.
@@ -46,7 +47,7 @@ class Rounds {
  public:
   explicit Rounds(std::size_t queries) : samples_(queries) {}
   void add(std::size_t query, Nanos duration) { samples_[query].add(duration); }
-  // One sample a query.
+  // Returns one sample per query.
   Samples medians() const {
     Samples out;
     for (const auto& one : samples_) out.add(one.median());
@@ -57,11 +58,11 @@ class Rounds {
   std::vector<Samples> samples_;
 };
 
-// Before queries are measured: what was written is on the disk, so that writing it down goes on
-// beside nobody's queries.
+// Call it before queries are measured: writes everything to disk, so that write-back does not
+// disturb them.
 void settle();
 
-// CPU time a process has used so far, all its threads; zero when it is gone.
+// The CPU time that all threads of a process have used so far; zero when it is gone.
 Nanos cpu_time_of(int pid);
 
 }  // namespace reef::benchmarks

@@ -15,7 +15,7 @@
 namespace reef::benchmarks {
 namespace {
 
-// In the child. Never returns.
+// Runs in the child and never returns.
 [[noreturn]] void echo_until_closed(int fd) {
   ::signal(SIGTERM, SIG_DFL);
   char buffer[4096];
@@ -74,14 +74,14 @@ Result<Nanos> append_in_parallel(const std::string& directory, int threads, int 
   std::vector<SyncedFile> synced;
   for (int i = 0; i < threads; ++i) {
     REEF_TRY(auto file, SyncedFile::create(directory));
-    // The first append also gives the file its first block; sessions have theirs.
+    // The first append also allocates the file's first block, which sessions have already.
     REEF_CHECK(file.append());
     synced.push_back(std::move(file));
   }
   std::atomic<bool> failed = false;
   std::vector<Samples> samples(synced.size());
   std::vector<std::thread> running;
-  std::latch ready(threads + 1);  // making threads is not what is measured
+  std::latch ready(threads + 1);  // starting the threads is not measured
   for (std::size_t i = 0; i < synced.size(); ++i)
     running.emplace_back([&file = synced[i], &mine = samples[i], &failed, &ready, appends] {
       ready.arrive_and_wait();

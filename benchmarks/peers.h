@@ -1,4 +1,5 @@
-// What the daemon is compared with: the least the kernel and the disk ask for the same work.
+// Peers of the daemon in comparisons: the least that the kernel and the disk need for the same
+// work.
 #pragma once
 
 #include <string>
@@ -11,11 +12,11 @@
 
 namespace reef::benchmarks {
 
-// Another process that sends back what it is sent: blocking reads and writes on a Unix socket.
+// A process that echoes its input, with blocking reads and writes on a Unix socket.
 class Echo {
  public:
   static Result<Echo> start();
-  // Writes the bytes, waits for as many.
+  // Writes the bytes and waits for as many.
   Status exchange(std::string_view bytes);
   int pid() const { return child_.pid(); }
 
@@ -25,13 +26,13 @@ class Echo {
   Fd fd_;
 };
 
-// A durable append of this size is what one entry of a transcript needs.
+// The size of a durable append for one entry of a transcript.
 inline constexpr std::size_t kEntryBytes = 300;
 
-// A file that is appended to and synced, as bare as it gets: it stays open.
+// The simplest durable file: it stays open, is appended to and synced.
 class SyncedFile {
  public:
-  // A new file in `directory`.
+  // Creates a new file in `directory`.
   static Result<SyncedFile> create(const std::string& directory);
   Status append();
 
@@ -42,8 +43,8 @@ class SyncedFile {
   std::string bytes_ = std::string(kEntryBytes, 'x');
 };
 
-// How long `threads` threads take for `appends` synced appends each, every thread to its own file.
-// `each`, when given, gets the time of every append.
+// Measures how long `threads` threads take for `appends` synced appends each, every thread to its
+// own file. `each`, if given, gets the time of every append.
 Result<Nanos> append_in_parallel(const std::string& directory, int threads, int appends,
                                  Samples* each = nullptr);
 

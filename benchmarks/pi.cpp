@@ -17,11 +17,11 @@ namespace {
 constexpr std::string_view kPackage = "@mariozechner/pi-coding-agent@0.73.1";
 constexpr std::string_view kModule =
     "/node_modules/@mariozechner/pi-coding-agent/dist/core/session-manager.js";
-// Seconds; npm waits longer than that for a network that is not there.
+// In seconds; without a network npm would wait longer.
 constexpr std::string_view kInstallPatience = "90";
 constexpr std::string_view kRunPatience = "60";
 
-// Loads only the file with SessionManager, not the whole agent: the least pi can do.
+// Loads only the file with SessionManager and not the whole agent, which favours pi.
 constexpr std::string_view kScript = R"(
 import { readFileSync } from "node:fs";
 const [module, what, path, times_max, seconds_max] = process.argv.slice(2);
@@ -49,7 +49,7 @@ const ms = times[Math.floor((times.length - 1) / 2)];
 console.log(JSON.stringify({ ms, count, peak_mib: peak }));
 )";
 
-// What a command said; an error when it failed.
+// Returns a command's output; an error when it failed.
 Result<std::string> output_of(std::vector<std::string> command, const std::string& output) {
   PosixFiles files;
   static_cast<void>(files.remove(output).ok());
@@ -81,7 +81,8 @@ bool loads(const std::string& module, const std::string& scratch) {
   return ::access(module.c_str(), R_OK) == 0 && run_script(module, "probe", {}, scratch).ok();
 }
 
-// Into a directory of our own first: two installs into one directory destroy each other's files.
+// Installs into a directory of our own first, because two installs into one destroy each other's
+// files.
 Status install(const std::string& target, const std::string& scratch) {
   auto fresh = target + ".XXXXXX";
   std::error_code failed;
@@ -90,7 +91,7 @@ Status install(const std::string& target, const std::string& scratch) {
   auto done = output_of({"timeout", std::string(kInstallPatience), "npm", "install", "--no-audit",
                          "--no-fund", "--ignore-scripts", "--prefix", fresh, std::string(kPackage)},
                         scratch + "/npm.out");
-  // Fails when somebody else has put one there meanwhile, and that is as good.
+  // The rename fails if somebody else has put one there meanwhile, which is as good.
   if (done && ::rename(fresh.c_str(), target.c_str()) == 0) return Ok{};
   std::filesystem::remove_all(fresh, failed);
   if (!done) return std::move(done).error();

@@ -1,4 +1,4 @@
-// pi's own SessionManager on the files Reef wrote, in a node process of its own.
+// Runs pi's own SessionManager on files that Reef wrote, in a separate node process.
 #pragma once
 
 #include <cstddef>
@@ -9,30 +9,30 @@
 
 namespace reef::benchmarks {
 
-// Work is repeated in one process until either is reached.
+// The work is repeated in one process until one of these is reached.
 inline constexpr int kRepeatsMax = 51;
 inline constexpr double kRepeatSecondsMax = 1.5;
 
-// What a process that did nothing else measured. Reef's own prints the same (sessions.h).
+// The measurements of a process that does nothing else. Our own process prints the same
+// (sessions.h).
 struct Report {
   double ms = 0;        // median
-  double peak_mib = 0;  // VmHWM after the first time
-  double read_kib = 0;  // 0: not known
+  double peak_mib = 0;  // VmHWM after the first run
+  double read_kib = 0;  // 0 when unknown
   std::size_t count = 0;
 };
-// A JSON object with these names.
+// Parses a JSON object with these names.
 Result<Report> parse_report(std::string_view text);
 
 class Pi {
  public:
-  // Installs it into ~/.cache/reef-interop/pi-0.73.1 when it is not there. The error says why it is
-  // left out.
+  // Installs pi into ~/.cache/reef-interop/pi-0.73.1 if needed. The error says why pi is left out.
   static Result<Pi> find();
 
-  // `scratch` is a directory for the script and what it says.
-  // SessionManager.open and buildSessionContext; counts messages.
+  // `scratch` is a directory for the script and its output.
+  // Runs SessionManager.open and buildSessionContext; counts messages.
   Result<Report> open(const std::string& file, const std::string& scratch) const;
-  // SessionManager.list of the *.jsonl in `directory`; counts sessions.
+  // Runs SessionManager.list on the *.jsonl in `directory`; counts sessions.
   Result<Report> list(const std::string& directory, const std::string& scratch) const;
 
  private:

@@ -56,7 +56,7 @@ std::string file_system_name(const std::string& path) {
   }
 }
 
-// In the child, between fork and exec: nothing but system calls. Never returns.
+// Runs in the child between fork and exec, so it makes only system calls. Never returns.
 [[noreturn]] void become(char* const* arguments, int output, int inherited, int parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(125);

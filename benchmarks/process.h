@@ -1,4 +1,4 @@
-// Processes under measurement: a scratch directory, a child, the daemon, and what they cost.
+// Processes under measurement: a scratch directory, a child, the daemon, and their resources.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace reef::benchmarks {
 
-// A new directory under $TMPDIR or /tmp, removed with all that is in it.
+// A new directory under $TMPDIR or /tmp, removed with its contents.
 class Scratch {
  public:
   static Result<Scratch> make();
@@ -29,11 +29,11 @@ class Scratch {
   std::string path_;
 };
 
-// Owns a child process: asks it to stop and waits for its end when it goes out of scope. A child
-// also stops when this program dies.
+// Owns a child process: at the end of its scope it asks the child to stop and waits for its exit.
+// The child also stops when this program dies.
 class Child {
  public:
-  // `inherited`, when it is a descriptor, becomes number 3 in the child; its output goes to
+  // `inherited`, unless negative, becomes descriptor 3 in the child; the child's output goes to
   // `output`.
   static Result<Child> start(const std::vector<std::string>& command, const std::string& output,
                              int inherited = -1);
@@ -43,48 +43,48 @@ class Child {
   ~Child() { stop(); }
 
   int pid() const { return pid_; }
-  // Until it ends by itself; 0 when all went well. Once.
+  // Waits until it ends by itself; returns 0 if all went well. Call it once.
   int wait();
-  // SIGTERM; SIGKILL when that has no effect for ten seconds.
+  // Sends SIGTERM, and SIGKILL after ten seconds.
   void stop();
 
  private:
-  int pid_ = 0;  // 0: none
+  int pid_ = 0;  // 0 when there is no child
 };
 
-// Gives a home an agent that answers from a script, see talk.h.
+// Gives a home an agent that answers from a script; see talk.h.
 Status make_home(const daemon::Home& home);
 
-// A program that lies beside this one, or this one itself.
+// Finds a program next to this one, or this one itself.
 Result<std::string> find_program(std::string_view name);
 
 struct RunningDaemon {
   Child process;
-  Nanos start_up;  // from before the fork until it said that clients can connect
+  Nanos start_up;  // from before the fork until clients can connect
 };
-// The reefd that lies beside this program.
+// Starts the reefd next to this program.
 Result<RunningDaemon> start_daemon(const daemon::Home& home);
 
 struct Resident {
   double all_mib = 0;        // VmRSS
-  double anonymous_mib = 0;  // RssAnon: without the pages of the program and its libraries
-  double peak_mib = 0;       // VmHWM: the most it ever was
+  double anonymous_mib = 0;  // RssAnon: excludes the pages of the program and its libraries
+  double peak_mib = 0;       // VmHWM: the peak
 };
 Result<Resident> resident(int pid);
 
-// The cores this program may use.
+// The cores that this program may use.
 std::vector<int> usable_cores();
-// Keeps the first thread of a process on these cores; pid 0 is the calling thread.
+// Binds the first thread of a process to these cores; pid 0 is the calling thread.
 Status keep_on(int pid, const std::vector<int>& cores);
 
-// From now on SIGINT, SIGTERM and SIGHUP end a measurement instead of the program, so that daemons
-// are stopped and scratch directories removed; SIGPIPE does nothing.
+// From now on SIGINT, SIGTERM and SIGHUP end a measurement and not the program, so that daemons are
+// stopped and scratch directories removed; SIGPIPE is ignored.
 void catch_signals();
-// cancelled after one of them. Called in every long loop.
+// Fails with cancelled after such a signal. Every long loop calls it.
 Status check_interrupted();
 
 void raise_descriptor_limit();
-// One line: cores, kernel, file system.
+// Returns one line: cores, kernel, file system.
 std::string describe_machine();
 
 }  // namespace reef::benchmarks

@@ -1,5 +1,5 @@
-// What Reef adds to a model's stream: CPU for each token and memory for each stream, beside a plain
-// reader of the same bytes. A child of this program plays the backend.
+// The cost that Reef adds to a model's stream: CPU per token and memory per stream, compared with a
+// plain reader of the same bytes. A child of this program plays the backend.
 #include <csignal>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -34,10 +34,10 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 constexpr std::size_t kStreams = 200;
-constexpr int kTokensPerSecond = 50;  // of each stream: 10,000 of all
+constexpr int kTokensPerSecond = 50;  // per stream; 10,000 for all together
 constexpr int kSeconds = 5;
 constexpr int kTokens = kTokensPerSecond * kSeconds;
-constexpr int kFloodTokens = 5'000;  // of each stream, as fast as they go
+constexpr int kFloodTokens = 5'000;  // per stream, as fast as possible
 
 // One token as OpenAI sends it.
 std::string chunk_of(std::string_view token) {
@@ -59,8 +59,8 @@ std::string last_chunks() {
   return fmt::format("{:x}\r\n{}\r\n0\r\n\r\n", events.size(), events);
 }
 
-// The backend: takes connections until all are there, then gives each a token in turn. Blocking and
-// plain; its time is not ours.
+// The backend: accepts connections until all are there, then sends each a token in turn. Blocking
+// and plain, because its time is not measured.
 [[noreturn]] void serve(int listener, int tokens, bool paced) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   const std::string head =
@@ -136,7 +136,7 @@ struct Cost {
   std::size_t tokens = 0;
 };
 
-// Runs all streams to their end; what they use is counted once the first token has come to each.
+// Runs all streams to their end; resources are measured from when each stream has its first token.
 template <class Stream>
 Result<Cost> measure(asio::io_context& io, Stream stream) {
   TaskGroup group(io.get_executor(), "streams");
@@ -209,7 +209,7 @@ Result<Cost> by_reef(int tokens, bool paced) {
   return cost;
 }
 
-// The least anybody can do: read the bytes and count the tokens by their size.
+// The simplest reader: reads the bytes and counts the tokens by their size.
 Result<Cost> by_plain_reader(int tokens, bool paced) {
   REEF_TRY(const auto backend, start_backend(tokens, paced));
   asio::io_context io(1);
@@ -236,7 +236,7 @@ Result<Cost> by_plain_reader(int tokens, bool paced) {
   return measure(io, stream);
 }
 
-// Bytes that are there already: what the codec alone costs.
+// Measures the codec alone, on bytes that are there already.
 double decoding_us() {
   model::openai::ChatCodec codec(model::openai::ChatSettings{});
   model::Request request;

@@ -14,7 +14,7 @@ namespace reef::benchmarks {
 namespace {
 
 constexpr int kRows = 20;
-// Of a window.
+// The size of a window.
 constexpr int kAround = 4;
 constexpr std::size_t kShownBytes = 1024;
 constexpr double kMiB = 1024.0 * 1024.0;
@@ -177,7 +177,7 @@ Result<Rival> measure_xapian(const Corpus& corpus, const std::string& scratch,
                one <= std::min(row + kAround, database.get_lastdocid()); ++one)
             texts.push_back(database.get_document(one).get_data().substr(0, kShownBytes));
         const auto shown = now();
-        // As little as its own snippets can be asked to do.
+        // The least work that Xapian's snippets allow.
         constexpr unsigned kPlainly = 0;
         for (const auto row : rows)
           texts.push_back(

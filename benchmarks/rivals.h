@@ -1,4 +1,4 @@
-// Full-text engines people would take otherwise, on the same corpus and queries.
+// Other full-text engines that people might use, on the same corpus and queries.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace reef::benchmarks {
 
 struct Rival {
   std::string name;
-  Nanos build{0};  // all messages, in as few transactions as it likes
+  Nanos build{0};  // for all messages, in as few transactions as the engine allows
   double mib = 0;  // on disk
   Samples searches;
-  Samples with_windows;  // and then the messages around each row, 1,024 bytes of each
-  Samples with_marks;    // and what matches marked in each row; empty: it cannot
+  Samples with_windows;  // including 1,024 bytes of each message around each row
+  Samples with_marks;    // including marked matches in each row; empty if not supported
 };
 
-// Words joined by OR, ranked by BM25, 20 rows; English stemming. Texts are kept for windows.
-// `scratch` is a directory.
+// Words are joined by OR and ranked by BM25, with 20 rows and English stemming. Texts are kept for
+// windows. `scratch` is a directory.
 Result<Rival> measure_sqlite(const Corpus& corpus, const std::string& scratch,
                              const std::vector<std::vector<std::string>>& queries);
 Result<Rival> measure_xapian(const Corpus& corpus, const std::string& scratch,

@@ -1,5 +1,4 @@
-// The shortest question the daemon can be asked, beside the shortest way to another process and
-// back.
+// The simplest request to the daemon, compared with the shortest way to another process and back.
 #include <fmt/format.h>
 
 #include "core.h"
@@ -13,8 +12,8 @@ namespace {
 constexpr int kRounds = 10;
 constexpr int kPerRound = 2'000;
 
-// Which core wakes which decides more about a round trip than anything else, and the kernel does
-// not decide alike for a blocking peer and one that waits in epoll. So both places are forced, too.
+// What matters most in a round trip is which core wakes which, and the kernel places a blocking
+// peer differently from one that waits in epoll. So both placements are also forced.
 struct Placement {
   std::string name;
   std::vector<int> ours, theirs;
@@ -57,7 +56,7 @@ Task<Status> measure(Executor loop, const daemon::Home& home, Echo& echo, RoundT
   client::Client client(loop, endpoint_of(home));
   for (int round = 0; round <= kRounds; ++round) {
     REEF_CO_CHECK(check_interrupted());
-    if (round == 1) out = {};  // the first one was the warm-up
+    if (round == 1) out = {};  // the first round was the warm-up
     REEF_CO_CHECK(exchange_many(echo, frame, kPerRound, out.echo));
     REEF_CO_CHECK(exchange_many(plain, frame, kPerRound, out.plain));
     REEF_CO_CHECK(co_await ping_many(client, kPerRound, out.client));
@@ -89,7 +88,7 @@ Status print_round_trips(const daemon::Home& home, int daemon_pid) {
   Table table(fmt::format("Round trip of {} bytes over a Unix socket, {} each", ping_frame().size(),
                           kRounds * kPerRound),
               {"", "p50 us", "ratio", "p99 us", "ratio"});
-  // The last one takes all fetters off again.
+  // The last placement removes all restrictions.
   for (const auto& place : placements(cores)) {
     RoundTrips trips;
     REEF_CHECK(measure_at(place, home, daemon_pid, trips));

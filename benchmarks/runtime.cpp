@@ -1,5 +1,5 @@
-// What the loop around a model costs: steps with and without a tool in memory, and turns with the
-// durable store beside the syncs they cannot do without. No daemon, no socket.
+// The cost of the loop around a model: steps with and without a tool in memory, and turns with the
+// durable store, compared with the syncs that they require. No daemon, no socket.
 #include "runtime/runtime.h"
 
 #include <unistd.h>
@@ -20,14 +20,14 @@ namespace {
 
 constexpr int kRounds = 41;
 constexpr int kTurnsPerRound = 100;
-constexpr int kTurnsPerSession = 10;  // the first makes it and is not counted
-constexpr int kToolSteps = 8;         // of a turn with tools
+constexpr int kTurnsPerSession = 10;  // the first one makes the session and is not counted
+constexpr int kToolSteps = 8;         // in a turn with tools
 constexpr int kDurableTurns = 400;
 // CrabTalk's own figures for its loop in memory, from its benchmarks.
 constexpr double kTheirStepUs = 1.3;
 constexpr double kTheirToolStepUs = 17;
 
-// Answers at once.
+// A tool that answers at once.
 class Nothing final : public runtime::Hook {
  public:
   std::vector<model::Tool> tools(const runtime::Agent&) const override {
@@ -43,7 +43,7 @@ class Nothing final : public runtime::Hook {
   }
 };
 
-// So many calls of the tool, one a step, then words.
+// Makes a script: `tool_steps` steps with one call of the tool each, then a text.
 std::string script_of(int tool_steps) {
   std::string replies;
   for (int i = 0; i < tool_steps; ++i) replies += R"({"calls":[{"name":"nothing"}]},)";
@@ -82,7 +82,7 @@ Task<Result<Times>> take(runtime::Runtime& runtime, std::string sender) {
   co_return times;
 }
 
-// The turns of a conversation but its first, which makes the session.
+// Takes turns and measures all but the first of each session, which makes the session.
 Task<Status> take_many(runtime::Runtime& runtime, std::string name, int turns, Samples& whole,
                        Samples* first_chunk = nullptr) {
   for (int i = 0; i < turns; ++i) {
@@ -109,7 +109,7 @@ Task<Status> measure_memory(Executor loop, Figures& out) {
   runtime.hooks().add(std::make_shared<Nothing>());
   const auto plain = setup_of(0);
   const auto tools = setup_of(kToolSteps);
-  // Runs on the loop itself; what is before it belongs to the caller.
+  // Everything before this line runs on the caller; the rest runs on the loop itself.
   co_await yield_to_loop();
   for (int round = 0; round < kRounds; ++round) {
     runtime.configure(plain);

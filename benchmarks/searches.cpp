@@ -21,7 +21,7 @@ constexpr std::size_t kHits = 20;
 constexpr std::size_t kSmall = 100'000;
 constexpr std::size_t kLarge = 1'000'000;
 constexpr std::size_t kMemoryBytes = 64 * 1024 * 1024;  // before a segment is written
-constexpr std::size_t kLast = 2'000;  // messages added one by one at the end, to time them
+constexpr std::size_t kLast = 2'000;  // messages added one by one at the end and timed
 
 search::IndexOptions options() {
   return {.weights = {3.0F, 2.0F, 1.5F, 1.3F, 1.0F}};
@@ -34,9 +34,9 @@ Nanos thread_cpu() {
 }
 
 struct Built {
-  Nanos all{0};    // everything, flushes and due merges included
-  Nanos merge{0};  // what is done afterwards, when nothing else is to do
-  Nanos add{0};    // CPU of one add, at the end
+  Nanos all{0};    // everything, including flushes and due merges
+  Nanos merge{0};  // the merges afterwards, when nothing else is to be done
+  Nanos add{0};    // CPU time of one add, at the end
   double text_mib = 0;
   double index_mib = 0;
   std::size_t files = 0;
@@ -74,7 +74,7 @@ Result<Built> build(const Corpus& corpus, const std::string& directory) {
   auto mark = now();
   corpus.each([&](const CorpusMessage& message) {
     const auto given = now();
-    making += given - mark;  // the generator's own time
+    making += given - mark;  // the time that the generator takes
     if (failed) {
       const bool timed = done + kLast >= corpus.size();
       const auto before = timed ? thread_cpu() : Nanos(0);
@@ -137,7 +137,7 @@ Result<Asked> ask(const std::string& directory) {
     queries.push_back(std::string_view(lines).substr(at, end - at));
     at = end + 1;
   }
-  // The second time round nothing has to be read from the disk or checked any more.
+  // After the first round nothing has to be read from disk or checked any more.
   Rounds rounds(queries.size());
   for (std::size_t round = 0; round <= kQueryRounds; ++round)
     for (std::size_t q = 0; q < queries.size(); ++q) {

@@ -1,4 +1,4 @@
-// Search as people have it: transcripts on disk, the daemon, 20 hits with their windows.
+// Search as users have it: transcripts on disk, the daemon, 20 hits with their windows.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -32,7 +32,7 @@ session::Draft draft_of(const CorpusMessage& message) {
   return session::draft_message(session::Message(std::move(result)));
 }
 
-// Returns the MiB of text in them.
+// Returns how many MiB of text were written.
 Result<double> write_sessions(const Corpus& corpus, const std::string& sessions) {
   SeededRandom random(1);
   std::optional<TranscriptText> text;
@@ -65,7 +65,7 @@ protocol::ClientMessage request_for(std::string query) {
   return message;
 }
 
-// Of an answer's bytes, without looking at the rest.
+// Reads the daemon's own time from an answer's bytes without parsing the rest.
 Result<Nanos> inside_of(std::string_view payload) {
   using google::protobuf::internal::WireFormatLite;
   using Results = protocol::SearchResults;
@@ -88,7 +88,7 @@ Result<Nanos> inside_of(std::string_view payload) {
 
 struct Took {
   Nanos all;
-  Nanos inside;  // the daemon
+  Nanos inside;  // time inside the daemon
 };
 
 Task<Result<Took>> search(client::Client& client, std::string query) {
@@ -103,14 +103,14 @@ Task<Result<Took>> search(client::Client& client, std::string query) {
 
 double mib_below(const std::string& directory) {
   std::uintmax_t bytes = 0;
-  std::error_code gone;  // a file may be, by now
+  std::error_code gone;  // the file may be gone by now
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory))
     if (const auto size = entry.file_size(gone); !gone) bytes += size;
   return static_cast<double>(bytes) / kMiB;
 }
 
-// Until the segments of a rebuild have become one: nothing is written any more, for longer than the
-// daemon waits before it tidies up.
+// Waits until the merges after a rebuild are done: until nothing was written for longer than the
+// daemon's delay before it tidies.
 Status wait_for_merges(const std::string& index) {
   constexpr std::chrono::milliseconds kLook{250};
   constexpr int kLooks = 48;
@@ -123,7 +123,7 @@ Status wait_for_merges(const std::string& index) {
   return Ok{};
 }
 
-// One question after the other, as the others are asked.
+// Sends one query after the other, as with the other engines.
 Status ask_in_a_row(const daemon::Home& home, const std::vector<std::string>& queries,
                     DaemonSearches& out) {
   REEF_TRY(auto connection, PlainConnection::connect(home));
@@ -151,7 +151,7 @@ Task<Status> ask_all(Executor loop, const daemon::Home& home,
                      const std::vector<std::string>& queries, DaemonSearches& out) {
   client::Client client(loop, endpoint_of(home));
   REEF_CO_CHECK(co_await client.connect());
-  // The second time round nothing has to be read from the disk or checked any more.
+  // After the first round nothing has to be read from disk or checked any more.
   Rounds all(queries.size()), inside(queries.size());
   for (std::size_t round = 0; round <= kQueryRounds; ++round)
     for (std::size_t q = 0; q < queries.size(); ++q) {
@@ -167,7 +167,7 @@ Task<Status> ask_all(Executor loop, const daemon::Home& home,
   co_return Ok{};
 }
 
-// From before the start until the first answer.
+// Measures from before the start until the first answer.
 Result<Nanos> start_and_ask(const daemon::Home& home, const std::string& query,
                             std::optional<RunningDaemon>& daemon) {
   const auto began = now();
@@ -195,7 +195,7 @@ Result<DaemonSearches> measure_daemon(const Corpus& corpus, const std::string& s
   DaemonSearches out;
   REEF_TRY(out.text_mib, write_sessions(corpus, home.sessions()));
   {
-    // The catalog alone first, so that the second start has only the index to make.
+    // Makes the catalog first, so that the second start has only the index to make.
     REEF_TRY(auto first, start_daemon(home));
     first.process.stop();
     std::filesystem::remove_all(home.index());

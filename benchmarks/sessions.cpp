@@ -9,7 +9,7 @@
 namespace reef::benchmarks {
 
 Status sessions() {
-  // As the daemon does: it decides how pool threads get in each other's way.
+  // The daemon sets this too, and it decides how much pool threads disturb each other.
   ::mallopt(M_ARENA_MAX, 2);
   REEF_TRY(const Scratch scratch, Scratch::make());
   const auto pi = Pi::find();

@@ -1,4 +1,4 @@
-// The tables of the group `sessions`. Each measures, prints and leaves nothing running.
+// The tables of the group `sessions`. Each function measures, prints and leaves nothing running.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace reef::benchmarks {
 
-// Each makes what it needs under `scratch`.
+// Each makes its files under `scratch`.
 Status print_appends(const std::string& scratch);
 Status print_contexts(const std::string& scratch, const Result<Pi>& pi);
 Status print_lists(const std::string& scratch, const Result<Pi>& pi);
 
-// In a process of its own, so that its peak of memory is that of opening one session: prints what
-// Pi::open prints. Returns an exit code.
+// Runs in a separate process, so that its peak of memory is that of opening one session; prints
+// what Pi::open prints. Returns an exit code.
 int open_context_here(const std::string& home, const std::string& id);
 
 }  // namespace reef::benchmarks

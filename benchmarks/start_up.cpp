@@ -1,4 +1,4 @@
-// What the daemon costs before anybody speaks: time until clients can connect, and memory.
+// The cost of an idle daemon: time until clients can connect, and memory.
 #include <thread>
 
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ Result<Resident> resident_with_connections(const daemon::Home& home, int pid) {
   const auto frame = ping_frame();
   for (int i = 0; i < kConnections; ++i) {
     REEF_TRY(auto connection, PlainConnection::connect(home));
-    // An answer says that the daemon serves it, and buffers that come with use are there.
+    // After an answer the connection is served and its buffers are allocated.
     REEF_CHECK(connection.exchange(frame));
     connections.push_back(std::move(connection));
   }
@@ -112,7 +112,7 @@ void print_memory(const Memory& memory) {
 
 Result<Resident> resident_sleeping() {
   REEF_TRY(const auto child, Child::start({"/bin/sleep", "600"}, "/dev/null"));
-  // Until it has mapped what it needs.
+  // Waits until the program has mapped what it needs.
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   return resident(child.pid());
 }

@@ -1,4 +1,4 @@
-// A table for a terminal: first column to the left, numbers to the right.
+// A table for a terminal: the first column to the left, numbers to the right.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@ namespace reef::benchmarks {
 
 class Table {
  public:
-  // Units stand in the heads.
+  // The heads name the units.
   Table(std::string title, std::vector<std::string> heads);
 
   // One cell per head; an empty cell is left blank.
   void add(std::vector<std::string> cells);
-  // A line below the rows.
+  // Adds a line below the rows.
   void note(std::string text);
-  // A blank line, then the table.
+  // Prints a blank line and then the table.
   void print() const;
 
  private:
@@ -24,7 +24,7 @@ class Table {
   std::vector<std::string> notes_;
 };
 
-// Three digits that matter: 0.123, 4.56, 78.9, 1234
+// Writes three significant digits: 0.123, 4.56, 78.9, 1234
 std::string number(double value);
 
 }  // namespace reef::benchmarks

@@ -17,9 +17,9 @@
 namespace reef::benchmarks {
 namespace {
 
-// Longer than any turn here takes; a daemon that hangs must not hang the benchmark.
+// Longer than any turn here, so that a hanging daemon does not hang the benchmark.
 constexpr std::chrono::milliseconds kPatience{20'000};
-// Of the size the ids of a long run have.
+// Has as many bytes as the ids in a long run.
 constexpr std::uint64_t kRequestId = 10'000;
 
 Task<void> keep(Task<Status> task, Status& outcome) {

@@ -1,4 +1,4 @@
-// Speaking to the daemon under measurement: through the client library, and without it.
+// Talking to the daemon under measurement, through the client library and without it.
 #pragma once
 
 #include <functional>
@@ -25,27 +25,27 @@ inline constexpr std::string_view kUserText =
 inline constexpr std::string_view kReplyText =
     "We had agreed to trust the older table and to measure once more at the pier.";
 
-// Runs one task on a loop of its own and returns what it returned.
+// Runs one task on a new loop and returns its result.
 Status run_on_loop(const std::function<Task<Status>(Executor)>& body);
 
 client::Endpoint endpoint_of(const daemon::Home& home);
 
 struct TurnTimes {
-  Nanos first_chunk;  // from before the request was made
+  Nanos first_chunk;  // from before the request is made
   Nanos whole;        // to `end`
 };
-// One streamed turn in the conversation of `sender`.
+// Takes one streamed turn in the conversation of `sender`.
 Task<Result<TurnTimes>> take_turn(client::Client& client, std::string sender);
 
-// As many clients as wanted, each with a connection of its own.
+// A number of clients, each with its own connection.
 class Clients {
  public:
   Clients(Executor loop, const daemon::Home& home, std::size_t count);
   Task<Status> connect();
   void close();
 
-  // Every client takes `turns` turns in each of `conversations` conversations of its own, one after
-  // the other; all clients at the same time. Returns how long it took.
+  // Every client takes `turns` turns in each of its own `conversations` conversations, one after
+  // the other; all clients run at the same time. Returns the total time.
   Task<Result<Nanos>> talk(std::string name, int conversations, int turns);
 
  private:
@@ -58,7 +58,7 @@ class PlainConnection {
  public:
   static Result<PlainConnection> connect(const daemon::Home& home);
 
-  // Writes a frame, waits for one frame. Its payload is good until the next call.
+  // Writes a frame and waits for one. The payload is valid until the next call.
   Result<std::string_view> ask(std::string_view frame);
   Status exchange(std::string_view frame);
 
@@ -70,7 +70,7 @@ class PlainConnection {
   std::string buffer_ = std::string(kReadBytes, '\0');
 };
 
-// The bytes of a Ping as the client library sends it.
+// Returns the bytes of a Ping as the client library sends it.
 std::string ping_frame();
 
 }  // namespace reef::benchmarks

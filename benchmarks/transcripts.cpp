@@ -11,9 +11,9 @@ constexpr std::size_t kTopics = 100;
 constexpr std::size_t kSessionsPerDay = 500;
 constexpr int kTurns = 2;
 constexpr std::size_t kEntryIdDigits = 12;
-// 2026-01-05 08:00 UTC
+// 2026-01-05 08:00 UTC.
 constexpr TimePoint kFirstDay{std::chrono::milliseconds(1'767'600'000'000)};
-// Has no factor in common with the number of ids a day has, so that neighbours differ.
+// Shares no factor with the number of ids in a day, so that neighbouring sessions differ.
 constexpr std::uint64_t kIdStep = 7'919;
 
 TimePoint time_of(std::size_t number) {

@@ -1,4 +1,4 @@
-// Transcripts made without the engine, so that there are many of them soon. Nothing is synced.
+// Makes transcripts without the engine, which is quicker for many. Nothing is synced.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ session::Draft assistant_says(std::string text);
 class TranscriptText {
  public:
   TranscriptText(const session::SessionId& id, TimePoint time, Random& random);
-  // Attaches it to the one before.
+  // Attaches the entry to the one before.
   session::EntryId add(session::Draft draft);
   const std::string& bytes() const { return bytes_; }
 
@@ -28,13 +28,12 @@ class TranscriptText {
   std::optional<session::EntryId> leaf_;
 };
 
-// <sessions>/<id>/session.jsonl
+// Writes <sessions>/<id>/session.jsonl.
 Status write_transcript(const std::string& sessions, const session::SessionId& id,
                         std::string_view bytes);
 
-// One of many sessions of two turns each, with a key of its own; the same number is the same
-// session. Every hundredth is about the same topic, every tenth has the status todo and the label
-// x.
+// One of many sessions with two turns each and a key of its own; the same number gives the same
+// session. Every hundredth has the same topic, every tenth has the status todo and the label x.
 inline constexpr std::size_t kLabelledEvery = 10;
 session::SessionId small_session_id(std::size_t number);
 std::string small_transcript(std::size_t number);

@@ -1,4 +1,4 @@
-// Turns with a model that costs nothing, beside the disk syncs they cannot do without.
+// Turns with a model that costs nothing, compared with the disk syncs that they require.
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ Task<Status> measure_first_chunks(Executor loop, const daemon::Home& home, First
       // The first turn makes the conversation.
       if (turn > 0) out.in_short.add(times.first_chunk);
     }
-    // Fewer, so that the long conversation does not become another one while it is measured.
+    // Only a few, so that the long conversation does not change much while it is measured.
     for (int i = 0; i < kChunksPerRound / 10; ++i) {
       REEF_CO_TRY(const auto times, co_await take_turn(client, long_sender));
       out.in_long.add(times.first_chunk);
@@ -67,14 +67,14 @@ constexpr int kTurnsPerConversation = 50;
 
 struct Load {
   int conversations;
-  int rounds;  // each with new conversations
+  int rounds;  // each has new conversations
 };
 constexpr Load kLoads[] = {{1, 21}, {16, 7}, {64, 5}};
 
 struct Rates {
   double turns_per_second = 0;
   double syncs_per_second = 0;
-  double daemon_us_per_turn = 0;  // of CPU
+  double daemon_us_per_turn = 0;  // CPU time
   double client_us_per_turn = 0;
 };
 

@@ -1,5 +1,5 @@
-// What a model is given: built from entries, measured in tokens, pruned, cut. And how far off the
-// estimates are from what tokenizers counted of real text.
+// Contexts for a model: building, measuring in tokens, pruning and cutting. Also compares the
+// estimates with the counts of real tokenizers.
 #include <sstream>
 
 #include <fmt/format.h>
@@ -82,7 +82,7 @@ struct Sample {
   std::int64_t counted[2] = {0, 0};  // cl100k, o200k
 };
 
-// Texts of several kinds and what two public tokenizers counted of each.
+// Reads texts of several kinds and the counts of two public tokenizers for each.
 Result<std::vector<Sample>> read_samples() {
   PosixFiles files;
   const std::string folder = REEF_TOKEN_SAMPLES;
@@ -134,7 +134,8 @@ Status print_estimates() {
       return fmt::format("{:.1f}", sums[i] / static_cast<double>(samples.size()));
     };
     table.add({"mean of all", "", "", mean(0), mean(1), mean(2)});
-    // A conversation: requests that grow by mixed text, each reported, as turns do it.
+    // A conversation of growing requests with mixed text, each followed by a report, as in real
+    // turns.
     context::Estimator estimator;
     double weight = 0;
     std::int64_t counted = 0;

@@ -1,5 +1,5 @@
-// The input is a list of frames without their lengths and sums (u8 kind, u8 length, payload), which
-// are put around it, so that what is fuzzed is behind the checks.
+// The input is a list of frames without lengths and checksums (u8 kind, u8 length, payload); these
+// are added here, so that the code behind the checks is fuzzed.
 #include "decoder_fuzz.h"
 #include "model/bedrock/bedrock.h"
 #include "model/bedrock/event_stream.h"

@@ -1,5 +1,5 @@
-// Any bytes in place of a Clawdbot store, beside a sound transcript: the transcript is read, and
-// what the store says of it can be kept.
+// Puts any bytes in place of a Clawdbot store, beside a sound transcript: the transcript must be
+// read, and what the store says about it must be valid.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Any bytes in place of CrabTalk's conversations.
+// Puts any bytes in place of CrabTalk's conversations.
 #include <cstddef>
 #include <cstdint>
 

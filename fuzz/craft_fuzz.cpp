@@ -1,4 +1,4 @@
-// Any bytes in place of Craft's sessions, and of a bundle.
+// Puts any bytes in place of Craft's sessions, and of a bundle.
 #include <cstddef>
 #include <cstdint>
 

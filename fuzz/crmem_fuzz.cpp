@@ -1,4 +1,4 @@
-// Any bytes are refused with a reason or read; what was read is written as it was.
+// Any bytes must be read or refused with a reason; what was read must be written back unchanged.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// A chunk decoder on bytes from outside: nothing crashes, any cut reads the same, and what is said
-// is what was streamed.
+// Feeds a chunk decoder bytes from outside: it must not crash, any cut must read the same, and the
+// reply must equal what was streamed.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ inline std::string decoded(const Codec& codec, std::string_view bytes, std::size
     if (const auto* one = std::get_if<session::ToolCallBlock>(&block))
       if (one->id.empty() || one->name.empty()) std::abort();
   }
-  // Blocks may come interleaved, so only the amount is the same in any case.
+  // Blocks may be interleaved, so only the sizes can be compared.
   if (text.size() != said.size() || thinking.size() != thought.size()) std::abort();
   return json::write(session::to_json(message));
 }

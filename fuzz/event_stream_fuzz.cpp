@@ -1,4 +1,5 @@
-// Frames from outside: any cut reads the same, and whatever is read has right sums.
+// Frames from outside: any cut must read the same, and every frame read must have correct
+// checksums.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -26,7 +27,7 @@ std::string read(std::string_view bytes, std::size_t step) {
   return out;
 }
 
-// The sums of frames are mended first: a fuzzer does not guess them.
+// Corrects the checksums first, because a fuzzer does not guess them.
 std::string mended(std::string bytes) {
   const auto put = [&](std::size_t at, std::uint32_t value) {
     for (std::size_t i = 0; i < 4; ++i)

@@ -1,5 +1,5 @@
-// What the fuzz targets of readers share: a disk made of a fuzzer's bytes, and what must hold
-// whatever they are.
+// Code shared by the fuzz targets of readers: a disk made of the fuzzer's bytes, and checks that
+// must hold for any bytes.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace reef::fuzz {
 
-// "@name\n" begins a file.
+// A line "@name" begins a file.
 inline void put_files(test::MemoryFiles& disk, const std::string& root, std::string_view bytes) {
   std::string name = "first";
   for (int files = 0; files < 16; ++files) {
@@ -21,7 +21,7 @@ inline void put_files(test::MemoryFiles& disk, const std::string& root, std::str
     bytes.remove_prefix(next + 2);
     const auto end = bytes.find('\n');
     name = bytes.substr(0, std::min<std::size_t>(end, 60));
-    // A tree has no empty names, and a path no NUL.
+    // A tree has no empty names, and a path has no NUL.
     for (auto& c : name)
       if (c == '\0') c = '_';
     if (name.empty() || name.starts_with('/') || name.ends_with('/') ||
@@ -33,7 +33,7 @@ inline void put_files(test::MemoryFiles& disk, const std::string& root, std::str
 
 using Reader = Status (*)(Files&, const std::string&, exchange::Intake&);
 
-// All that a reader makes of it. The intake in memory holds it to its contract.
+// Returns everything that a reader makes of the disk. MemoryIntake checks the reader's contract.
 inline std::string reading_of(Reader reader, test::MemoryFiles& disk, const std::string& path) {
   test::MemoryIntake intake(disk);
   const auto read = reader(disk, path, intake);
@@ -41,14 +41,14 @@ inline std::string reading_of(Reader reader, test::MemoryFiles& disk, const std:
   for (const auto& session : intake.sessions()) {
     REEF_ASSERT(session.ended);
     out += session.bytes();
-    // What was taken in is a transcript without damage.
+    // Every session taken in must be a transcript without damage.
     REEF_ASSERT(session.transcript().damage().empty());
   }
   for (const auto& problem : intake.problems()) out += problem.path + problem.why;
   return out;
 }
 
-// It is read the same again, also when files come in small pieces.
+// A second reading must give the same, also when files are read in small pieces.
 inline void check_reader(Reader reader, test::MemoryFiles& disk, const std::string& path,
                          std::size_t piece) {
   disk.read_at_most(SIZE_MAX);

@@ -1,4 +1,4 @@
-// Whatever a file is called, its name stays one name in one folder; no path leads out.
+// Any file name must stay one name in one folder; no path may lead out.
 #include <cstddef>
 #include <cstdint>
 #include <string>

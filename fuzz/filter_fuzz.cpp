@@ -1,5 +1,5 @@
-// The filter language: any text is refused or understood, and what is understood keeps the laws of
-// its own words: (x) is x, -(x) is the opposite, x OR x and x x are x.
+// The filter language: any text must be parsed or refused, and a parsed filter must obey the laws
+// of the language: (x) is x, -(x) is the opposite, x OR x and x x are x.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   static_cast<void>(check_filter(*filter, statuses, labels).ok());
-  // Deeper or longer than allowed it may be refused; then there is nothing to compare.
+  // A filter that becomes too deep or too long may be refused; then there is nothing to compare.
   const auto same = [&](const std::string& other, bool opposite) {
     const auto parsed = parse_filter(other);
     if (!parsed) return;

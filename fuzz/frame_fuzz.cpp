@@ -1,4 +1,4 @@
-// Any bytes, cut anywhere, must give the frames a plain reading of the whole gives, and no crash.
+// Any bytes, cut anywhere, must give the same frames as a plain reading of the whole, and no crash.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ struct Read {
   bool refused = false;
 };
 
-// Obviously right, not fast.
+// Obviously correct, but slow.
 Read read_plainly(std::string_view bytes) {
   Read out;
   while (bytes.size() >= kFrameHeaderBytes) {

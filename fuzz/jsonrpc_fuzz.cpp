@@ -1,5 +1,6 @@
-// Any bytes from a server, cut anywhere: lines as a plain reading of the whole gives them, messages
-// read or refused, and what is read of tools and results bounded and valid.
+// Any bytes from a server, cut anywhere: the lines must equal those of a plain reading of the
+// whole, messages must be read or refused, and the tools and results read must be bounded and
+// valid.
 #include <cstddef>
 #include <cstdint>
 #include <string>

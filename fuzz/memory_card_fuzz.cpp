@@ -1,5 +1,5 @@
-// Any file of a dumped memory is refused with a reason or taken; what was taken is dumped and
-// loaded the same again. The first line is the file's name.
+// Any file of a dumped memory must be accepted or refused with a reason; what was accepted must be
+// the same after another dump and load. The first line is the file's name.
 #include <cstddef>
 #include <cstdint>
 

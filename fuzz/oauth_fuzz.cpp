@@ -1,5 +1,5 @@
-// Any bytes of a server that refuses us, and any documents it points to: read or refused, bounded,
-// and never an address we would not go to.
+// Any refusal of a server, and any documents it points to, must be read or refused within bounds,
+// and must never yield an address that we may not ask.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* input, std::size_t siz
   } else {
     REEF_ASSERT(!trust.may_ask(bytes));
   }
-  // What has a name comes back as it went.
+  // A parameter with a name must survive being written and read.
   for (const auto& [name, value] : from_form(bytes)) {
     const Parameters one{{name, value}};
     REEF_ASSERT(from_form(to_form(one)) == one);

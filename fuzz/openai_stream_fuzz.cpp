@@ -1,4 +1,4 @@
-// The first byte says which of the two APIs: 'r' is Responses, anything else Chat Completions.
+// The first byte selects the API: 'r' is Responses, anything else Chat Completions.
 #include "decoder_fuzz.h"
 #include "model/openai/openai.h"
 

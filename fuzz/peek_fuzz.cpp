@@ -1,5 +1,5 @@
-// Any line can be peeked at, and what comes out keeps its bounds. That it agrees with reading the
-// line is recall.Peek's test.
+// Any line can be peeked at, and the result must keep its bounds. The test recall.Peek checks that
+// it agrees with reading the line.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

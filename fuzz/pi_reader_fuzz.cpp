@@ -1,4 +1,4 @@
-// Any bytes in place of a pi transcript; and places of secrets in any bytes.
+// Puts any bytes in place of a pi transcript, and looks for secrets in any bytes.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Any text is a query, and its snippet in any text is a piece of that text.
+// Any text is a query, and its snippet of any text must be a piece of that text.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Any transcript is a valid request for every API. The input is lines of JSON, each a message as
-// transcripts hold it; what is no JSON is the user's words.
+// Any transcript must become a valid request for every API. Each line of the input is a message in
+// JSON as in a transcript; other lines are the user's words.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

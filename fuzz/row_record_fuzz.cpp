@@ -1,4 +1,5 @@
-// Any record of the catalog can be read; one that is taken is written and read again as the same.
+// Any record of the catalog can be read; an accepted one must be the same after writing and
+// reading.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,4 +1,4 @@
-// A segment whose bytes lie, but whose checksums are right: reading it must stay inside it.
+// Reads a segment with wrong content but correct checksums: reading must stay inside it.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -77,7 +77,8 @@ void read_everything(const Segment& segment) {
 
 }  // namespace
 
-// Patches of the content: two bytes of place, from the end when the first bit is set, one of value.
+// Each patch of the content has two bytes of place (from the end if the first bit is set) and one
+// of value.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::string valid = make_content();
   auto content = valid;

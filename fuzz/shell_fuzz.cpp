@@ -1,5 +1,5 @@
-// The shell parser and judge: any text is refused or understood within its limits, and what more
-// can be said of a command than of its parts, holds for all.
+// The shell parser and judge: any text must be parsed or refused within the limits, and a command
+// that contains another must not be judged more harmless than it.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,15 +23,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     REEF_ASSERT(!parsed.error().what.empty() && parsed.error().what.size() < 300);
     return 0;
   }
-  // Longer or deeper than allowed it is not understood, and then it is not harmless either.
+  // A text beyond the limits is not understood, and then it must not count as harmless.
   const auto looks = [](const std::string& command) {
     return judge(command).effect == Effect::reads;
   };
-  // A line of its own before, so that no comment or here-document takes it away; and after.
+  // The added command is on its own line before or after, so that no comment or here-document hides
+  // it.
   REEF_ASSERT(!looks("touch x\n" + text));
   REEF_ASSERT(!looks(text + "\ntouch x"));
   REEF_ASSERT(!looks("echo \"$(\n" + text + "\ntouch x\n)\""));
-  // Nothing is allowed for good behind a change of folder or variables, or beside Reef itself.
+  // After a change of folder or variables, or beside Reef itself, nothing may be allowed for good.
   const auto lasts = [](const std::string& command) {
     const auto judged = judge(command);
     return judged.repeatable || !judged.rule.empty();
@@ -42,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (parsed->pipelines.size() == 1 && parsed->pipelines[0].commands.size() == 1 &&
       text.find_first_of("#\n\\") == std::string::npos && !parsed->pipelines[0].background)
     REEF_ASSERT(!looks(text + " > x"));
-  // What is harmless stays so in a group; what is not, does not become so.
+  // A harmless command must stay harmless in a group, and another must not become harmless.
   const auto grouped = judge("{\n" + text + "\n}");
   if (parse("{\n" + text + "\n}") && !parsed->pipelines.empty())
     REEF_ASSERT((grouped.effect == Effect::reads) == (judgement.effect == Effect::reads));

@@ -1,4 +1,4 @@
-// Any bytes are a skill with sound fields, or an error in words.
+// Any bytes must be a skill with valid fields, or an error with a message.
 #include "base/assert.h"
 #include "base/utf8.h"
 #include "skills/allowed_tools.h"
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   REEF_ASSERT(utf8::valid(skill->body) && text.size() + 3 * text.size() >= skill->body.size());
   for (const auto& warning : skill->warnings) REEF_ASSERT(utf8::valid(warning));
   const json::object arguments{{"command", "git log; rm x"}};
-  // Nothing that demands a beginning lets two commands through.
+  // An item that demands a beginning must not allow two commands.
   for (const auto& item : skill->allowed_tools) {
     const auto open = item.find('(');
     if (open == std::string::npos || item.substr(open) == "(*)" || item.substr(open) == "(:*)" ||

@@ -1,4 +1,4 @@
-// Any bytes, cut anywhere, must give the events a plain reading of the whole gives.
+// Any bytes, cut anywhere, must give the same events as a plain reading of the whole.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 using Events = std::vector<std::pair<std::string, std::string>>;
 constexpr std::size_t kBytesMax = 512;
 
-// The standard's own words, on the whole text.
+// Follows the wording of the standard on the whole text.
 Events read_plainly(std::string_view bytes) {
   if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
   Events events;
@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* input, std::size_t siz
   if (!refused) {
     REEF_ASSERT(events == expected);
   } else {
-    // What was read before the refusal is right.
+    // The events read before the refusal must be correct.
     REEF_ASSERT(events.size() <= expected.size());
     for (std::size_t i = 0; i < events.size(); ++i) REEF_ASSERT(events[i] == expected[i]);
     REEF_ASSERT(bytes.size() > kBytesMax);

@@ -1,5 +1,5 @@
-// Archives from elsewhere: whatever the bytes, a reader gives out files with paths that stay
-// inside, whole ones, and the same whether it is fed at once or in pieces.
+// Archives from elsewhere: for any bytes, the reader must return whole files with paths that stay
+// inside, and the same ones whether it is fed at once or in pieces.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -46,7 +46,7 @@ std::string read(std::string_view bytes, std::size_t step) {
   return log.said + (good && reader.finish().ok() ? "whole" : "not whole");
 }
 
-// A checksum is a wall no random change climbs: it is put right first.
+// Corrects the checksums first, because no random change gets past them.
 std::string with_checksums(std::string bytes) {
   for (std::size_t at = 0; at + 512 <= bytes.size(); at += 512) {
     if (bytes.compare(at + 257, 5, "ustar") != 0) continue;

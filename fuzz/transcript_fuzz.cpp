@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Transcript transcript{Reading(reading)};
   check(transcript);
 
-  // In pieces, the same.
+  // Reading in pieces must give the same.
   TranscriptReader pieces;
   std::string held;
   for (std::size_t at = 0; at < size; at += 7) {
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   REEF_ASSERT(pieces.reading().entries.size() == reading.entries.size());
 
-  // Backwards, the same.
+  // Reading backwards must give the same.
   const auto source = source_of(bytes);
   const auto backwards = *read_tail(source);
   const auto forwards = *read_tail_forwards(source);
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 reef::json::write(to_json(*other.message)));
   }
 
-  // A row read in two parts is the row read at once.
+  // A row read in two parts must equal the row read at once.
   const auto id = *SessionId::parse("s");
   const auto whole = make_row(id, bytes);
   if (reading.whole_bytes == size && size > 0) {
@@ -70,13 +70,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     REEF_ASSERT(reef::json::write(continued.meta) == reef::json::write(whole.meta));
   }
 
-  // Repaired, it has the same words and no damage.
+  // The repaired transcript must have the same entries and no damage.
   const Transcript mended{read_transcript(repaired(bytes, id))};
   REEF_ASSERT(mended.damage().empty());
   REEF_ASSERT(mended.entries().size() == transcript.entries().size());
   REEF_ASSERT(build_context(mended.branch()).items.size() == forwards.context.items.size());
 
-  // Written out again, every entry is there and has found its parent.
+  // After writing it out again every entry must be there and have found its parent.
   std::string again;
   for (const auto& entry : transcript.entries()) {
     for (const char c : entry_line(entry).substr(0, entry_line(entry).size() - 1))

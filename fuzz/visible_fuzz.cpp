@@ -1,5 +1,5 @@
-// Text made visible: whatever comes, in whatever pieces, nothing that drives a terminal or reorders
-// goes out, all of it is valid, and done again it stays as it is.
+// Text made visible: for any input, in any pieces, the output must be valid and free of characters
+// that control a terminal or reorder text, and making it visible again must change nothing.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,13 +33,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto shown = utf8::visible(text);
   check(shown);
   REEF_ASSERT(utf8::visible(shown) == shown);
-  // In pieces, of a size the input chooses.
+  // Takes the text in pieces, of a size that the input chooses.
   const std::size_t step = 1 + data[0] % 7;
   utf8::VisibleText pieces;
   std::string said;
   for (std::size_t at = 0; at < text.size(); at += step) said += pieces.take(text.substr(at, step));
   check(said + pieces.end());
-  // JSON keeps what is seen as it is.
+  // Escaping for JSON a second time must change nothing.
   const auto escaped = utf8::escape_unseen(shown);
   REEF_ASSERT(utf8::escape_unseen(escaped) == escaped);
   return 0;

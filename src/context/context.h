@@ -1,13 +1,13 @@
-// Table of contents of context/: what fills a model's window, and what makes room in it. Pure
+// Table of contents of context/: measures what fills a model's window and makes room in it. Pure
 // functions over entries and messages; no files, no loop.
 //
 //   estimate.h    estimate, Estimator   how many tokens something is
 //   cut.h         choose_cut            where a compaction cuts
 //   files.h       files_of              which files were read and changed
-//   facts.h       find_facts            what a summary must still say
-//   summary.h     Prefix, accept        what a summariser is asked, and whether its answer will do
+//   facts.h       find_facts            facts that a summary must keep
+//   summary.h     summary_words         the request to a summariser, and the check of its answer
 //   prune.h       prune                 old tool results, shortened in a request
-//   silent.h      SilentGate            a reply that is not for anybody
+//   silent.h      SilentGate            replies that are for nobody
 #pragma once
 
 #include "context/cut.h"

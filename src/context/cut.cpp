@@ -41,8 +41,8 @@ std::size_t begin_of(std::span<const Entry* const> branch) {
 }
 
 struct Point {
-  bool valid = false;       // a branch may be cut before it
-  std::int64_t tokens = 0;  // of the message
+  bool valid = false;       // the branch may be cut before this entry
+  std::int64_t tokens = 0;  // tokens of its message
 };
 
 std::vector<Point> points_of(std::span<const Entry* const> branch, std::size_t begin) {
@@ -63,7 +63,7 @@ std::vector<Point> points_of(std::span<const Entry* const> branch, std::size_t b
       continue;
     }
     if (const auto* reply = std::get_if<session::AssistantMessage>(&*message)) {
-      // A model that speaks again has done with what it called before, answered or not.
+      // A model that speaks again is done with its earlier calls, answered or not.
       open.clear();
       out[i].valid = true;
       for (const auto& block : reply->content)
@@ -110,7 +110,7 @@ std::optional<Cut> choose_cut(std::span<const Entry* const> branch, CutLimits li
     return sum;
   };
   while (cut < branch.size() && tokens_from(cut) > limits.keep_max) cut = next_valid(cut + 1);
-  // Settings and labels that stand right before what is kept are kept with it.
+  // Settings and labels right before the kept part are kept with it.
   if (cut < branch.size())
     while (cut > begin && !is_message(*branch[cut - 1]) && branch[cut - 1]->type != "compaction")
       --cut;

@@ -21,7 +21,7 @@ std::int64_t utf16_units(std::string_view text) {
   return units;
 }
 
-// Pictures of the user count nothing, those of tools do: so it is in pi.
+// Pictures in a user's message count nothing and those in tool results do, as in pi.
 std::int64_t units_of(const std::vector<session::Block>& blocks, std::int64_t image) {
   std::int64_t units = 0;
   for (const auto& block : blocks)
@@ -38,7 +38,7 @@ std::int64_t units_of(const std::vector<session::Block>& blocks, std::int64_t im
   return units;
 }
 
-// Tokens a character makes with the usual tokenizers, by what it is.
+// Tokens per character with the usual tokenizers, by kind of character.
 constexpr double kLetter = 0.22;
 constexpr double kSign = 0.50;
 constexpr double kIdeograph = 0.85;
@@ -47,7 +47,7 @@ constexpr double kLearning = 0.3;
 constexpr double kFactorMin = 0.25, kFactorMax = 4;
 constexpr double kLessonWeightMin = 50;
 constexpr double kImage = 1200;
-constexpr double kAroundMessage = 4;  // what an API puts around each
+constexpr double kAroundMessage = 4;  // for what an API adds to each message
 
 double weigh(const std::vector<session::Block>& blocks) {
   double sum = kAroundMessage;
@@ -87,7 +87,7 @@ std::int64_t estimate(const session::Message& message) {
 
 ContextTokens count(const session::Context& context) {
   ContextTokens out;
-  // A reply a compaction kept was counted in a context that is gone.
+  // A reply that a compaction kept reported on a context that is gone.
   const auto* first =
       context.items.empty()
           ? nullptr
@@ -119,7 +119,7 @@ double weigh(std::string_view text) {
       tokens += letter || byte == ' ' ? kLetter : kSign;
       ++i;
     } else {
-      // From U+3000 on: three bytes of E3..ED, or four.
+      // Characters from U+3000 on start with E3..ED, or take four bytes.
       const bool ideograph = byte >= 0xE3U && byte != 0xEEU && byte != 0xEFU;
       tokens += ideograph ? kIdeograph : kOther;
       ++i;
@@ -135,7 +135,7 @@ double weigh(const session::Message& message) {
                         [](const session::AssistantMessage& m) {
                           if (m.stop_reason == StopReason::error) return 0.0;
                           if (m.stop_reason != StopReason::aborted) return weigh(m.content);
-                          // Only its text is given (session/context.h).
+                          // the model gets only its text (session/context.h)
                           return m.hidden ? 0.0 : weigh(session::text_of(m.content));
                         },
                         [](const session::BashMessage& m) {

@@ -1,4 +1,4 @@
-// How many tokens something is. What a provider reports is the truth; between reports, an estimate.
+// Counts tokens. A provider's report is the truth; between reports there is an estimate.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,34 @@
 
 namespace reef::context {
 
-// pi's rule, so that both cut a session at the same place: UTF-16 units by four, rounded up.
+// pi's rule, so that both cut a session at the same place: a quarter of the UTF-16 units, rounded
+// up.
 std::int64_t estimate(const session::Message& message);
 
 struct ContextTokens {
   std::int64_t total = 0;
-  std::int64_t reported = 0;  // by the last reply that went well, after a compaction
-  std::int64_t since = 0;     // estimated, of what came after it
-  std::optional<std::size_t> reported_at = {};  // its place in the context
+  std::int64_t reported = 0;                    // by the last good reply after a compaction
+  std::int64_t since = 0;                       // estimate for everything after that reply
+  std::optional<std::size_t> reported_at = {};  // index of that reply in the context
 };
 ContextTokens count(const session::Context& context);
 
-// How many tokens usual tokenizers make of letters, of digits and signs, of ideographs and of other
-// scripts: what an Estimator starts from.
+// A first guess at tokens, on which an Estimator builds: how many tokens usual tokenizers make of
+// letters, of digits and signs, of ideographs and of other scripts.
 double weigh(std::string_view text);
-// As a model is given it; 0 when it is not.
+// Weighs a message as the model sees it; 0 when it does not.
 double weigh(const session::Message& message);
 
-// From weights to the tokens of one model; learns from what its provider reports.
+// Converts weights to the tokens of one model and learns from what its provider reports.
 class Estimator {
  public:
   std::int64_t estimate(double weight) const;
-  // What weighs this much turned out to be `tokens`. Reports on little say little and are left
-  // aside.
+  // A text of this weight turned out to have `tokens`. Reports on short texts say little and are
+  // ignored.
   void learn(double weight, std::int64_t tokens);
 
   double factor() const { return factor_; }
-  // Mean of |estimate - report| / report before each lesson; 0 before the first.
+  // Mean of |estimate - report| / report before each lesson; 0 before the first lesson.
   double error() const { return error_; }
   int lessons() const { return lessons_; }
 

@@ -13,10 +13,11 @@ namespace {
 
 constexpr std::size_t kLineBytesMax = 400;
 constexpr std::size_t kFactsMax = 400;
-// Of the words that are no number, path or name, how many a summary has to share.
+// The share of its ordinary words (no numbers, paths or names) that a fact must have in common with
+// a summary.
 constexpr double kShareMin = 0.7;
 
-// How people begin what is meant to last. Looked for at word boundaries, in lower case.
+// How people begin a statement that is meant to last. Matched at word boundaries, in lower case.
 constexpr std::array<std::string_view, 27> kLasting = {
     "always",       "never",      "must",      "must not",    "do not",     "don't",     "remember",
     "keep in mind", "note that",  "important", "from now on", "prefer",     "make sure", "rule:",
@@ -53,7 +54,7 @@ void each_line(std::string_view text, Take take) {
   }
 }
 
-// Ends at a stop that a space follows.
+// A sentence ends at a full stop that a space follows.
 template <class Take>
 void each_sentence(std::string_view line, Take take) {
   std::size_t begin = 0;
@@ -93,7 +94,7 @@ std::optional<Task> task_of(std::string_view line) {
 struct Words {
   std::set<std::string> hard, soft;
 };
-// Hard: with a digit, a capital behind the first letter, or a sign of a path or name inside.
+// A hard word has a digit, a capital after its first letter, or a sign of a path or name inside.
 Words words_of(std::string_view text) {
   Words out;
   constexpr std::string_view kInside = "_-./:@#";

@@ -1,5 +1,5 @@
-// What must not get lost when a conversation is summarised: tasks that are open, files that were
-// changed, rules and facts the user stated. Found by pattern, kept word for word.
+// Finds what a summary must not lose: open tasks, changed files, rules and facts that the user
+// stated. They are found by pattern and kept word for word.
 #pragma once
 
 #include <string>
@@ -17,22 +17,23 @@ struct Fact {
   std::string text;  // one line, as it was said
 };
 
-// Those known before and those of one stretch of messages, oldest first, each once. A task that is
-// ticked off later ("- [x] ...") is no longer one.
+// Returns the known facts and those of one stretch of messages, oldest first, each once. A task
+// that is ticked off later ("- [x] ...") is dropped.
 std::vector<Fact> find_facts(const std::vector<session::MessagePtr>& messages, const Files& files,
                              std::vector<Fact> known = {});
 
-// As the `details` of a compaction keep them: a later summary may leave out what this one said.
+// Facts as a compaction keeps them in its `details`, because a later summary may leave them out.
 json::array to_json(const std::vector<Fact>& facts);
 std::vector<Fact> facts_from_json(const json::array& in);
 
-// Does the summary still say it? Every number, path and name of it, and most of its other words.
+// Tells whether the summary still contains the fact: every number, path and name of it, and most of
+// its other words.
 bool says(std::string_view summary, const Fact& fact);
 
-// The heading under which what a summary left out is appended to it.
+// The heading above the facts that are appended to a summary.
 inline constexpr std::string_view kFactsHeading = "## Kept word for word";
-// The summary with what it does not say. At most `bytes_max` bytes are added: when there is no room
-// for all, the rules come first, oldest first, then the newest of the rest.
+// Returns the summary with the facts appended that it does not contain, using at most `bytes_max`
+// bytes. When not all fit, rules come first, oldest first, then the newest of the others.
 std::string with_missing(std::string summary, const std::vector<Fact>& facts,
                          std::size_t bytes_max);
 

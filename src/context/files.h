@@ -1,4 +1,4 @@
-// Which files a conversation read and changed, by what its tools were called with.
+// Finds the files that a conversation read and changed, by the arguments of its tool calls.
 #pragma once
 
 #include <set>
@@ -12,14 +12,14 @@ namespace reef::context {
 struct Files {
   std::set<std::string> read, written, edited;
 
-  // Written or edited.
+  // Files that were written or edited.
   std::set<std::string> changed() const;
-  // And never changed.
+  // Files that were read and never changed.
   std::set<std::string> only_read() const;
 };
 
 Files files_of(std::span<const session::Entry* const> entries);
-// Adds those an earlier compaction knew (`details` of its entry).
+// Adds the files that an earlier compaction recorded in its entry's `details`.
 void add_known(Files& files, const session::Entry& compaction);
 
 }  // namespace reef::context

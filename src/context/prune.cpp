@@ -13,7 +13,7 @@ namespace {
 using session::MessagePtr;
 using session::ToolResultMessage;
 
-// The results that may be touched end here.
+// Returns where the results that may be pruned end.
 std::size_t end_of_old(const std::vector<MessagePtr>& messages, int keep_replies) {
   int replies = 0;
   for (auto i = messages.size(); i > 0; --i) {
@@ -84,11 +84,12 @@ Pruned prune(std::vector<MessagePtr> messages, std::int64_t window, const PruneR
     return static_cast<std::int64_t>(share * static_cast<double>(window));
   };
 
-  // As before, then further only if that is not enough: a rewound branch may be shorter.
+  // Repeats earlier pruning, then goes further only if that is not enough. A rewound branch may be
+  // shorter than the state says.
   const auto again = std::min(state.shortened, out.messages.size());
   for (std::size_t i = 0; i < again; ++i) shorten(i);
   for (std::size_t i = 0; i < std::min(state.cleared, again); ++i) clear(i);
-  std::int64_t room = 0;  // that going on to shorten would make
+  std::int64_t room = 0;  // that further shortening would free
   for (auto i = again; i < old; ++i) {
     const auto* result = prunable(out.messages[i], rules);
     const auto shorter = result ? shortened(*result, rules) : nullptr;
@@ -99,7 +100,7 @@ Pruned prune(std::vector<MessagePtr> messages, std::int64_t window, const PruneR
     out.state.shortened = old;
   }
   if (total >= limit(rules.hard_share)) {
-    // Half of what is over at once, so that it does not happen at every request.
+    // Clears half of the excess at once, so that not every request has to.
     const auto wanted = limit((rules.soft_share + rules.hard_share) / 2);
     auto i = std::min(state.cleared, old);
     for (; i < old && total > wanted; ++i) clear(i);

@@ -21,7 +21,7 @@ std::string SilentGate::take(std::string_view piece) {
   if (state_ == State::open) return std::string(piece);
   if (state_ == State::silent) return {};
   held_ += piece;
-  // The whole token is still a beginning: the next character decides.
+  // A longer word may still follow the whole token, so the next character decides.
   if (kSilentToken.starts_with(held_)) return {};
   state_ = is_silent(held_) ? State::silent : State::open;
   auto out = std::exchange(held_, {});

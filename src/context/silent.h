@@ -1,4 +1,4 @@
-// A reply that begins with NO_REPLY is for nobody: the agent was woken and has nothing to say.
+// Recognises replies that begin with NO_REPLY: the agent was woken and has nothing to say.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@ namespace reef::context {
 
 inline constexpr std::string_view kSilentToken = "NO_REPLY";
 
-// The token is a word of its own at the very beginning: "NO_REPLY", "NO_REPLY.", "NO_REPLY done".
+// The token must be a word of its own at the very beginning: "NO_REPLY", "NO_REPLY.", "NO_REPLY
+// done".
 // Not " NO_REPLY", "no_reply", "NO_REPLYING" or "NO_REPLY_2".
 bool is_silent(std::string_view reply);
 
-// Holds back what could still become such a reply, and nothing else.
+// Holds back text that could still become such a reply, and nothing else.
 class SilentGate {
  public:
-  // What may be shown now.
+  // Returns the text that may be shown now.
   std::string take(std::string_view piece);
-  // What is left when the reply is over.
+  // Returns the rest when the reply is over.
   std::string finish();
   bool silent() const { return state_ == State::silent; }
 

@@ -93,7 +93,7 @@ std::vector<std::string> as_text(const std::vector<session::MessagePtr>& message
     while (!rest.empty()) {
       if (out.empty() || (!out.back().empty() && out.back().size() + rest.size() > bytes_max))
         out.emplace_back();
-      // At least one character, however small the piece.
+      // Takes at least one character, however small the piece.
       auto piece = utf8::prefix(rest, std::max<std::size_t>(bytes_max, 4));
       if (piece.empty()) piece = rest.substr(0, 1);
       out.back() += piece;

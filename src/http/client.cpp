@@ -79,7 +79,7 @@ Task<Result<Answer>> Client::send(Request request, Timeouts timeouts, std::strin
   auto exchange = std::make_unique<Exchange>(multi_, std::move(request));
   auto& it = *exchange;
   REEF_CO_CHECK(it.start(timeouts, ca_file));
-  // libcurl watches over the connecting; from there on the answer is waited for.
+  // libcurl has its own timeout for connecting; after that we time the wait for the answer.
   while (!it.connected && !it.head_done && !it.ended) co_await it.changed.wait();
   const auto deadline = steady_clock::now() + timeouts.first_byte;
   while (!it.head_done && !it.ended) {

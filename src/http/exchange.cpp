@@ -24,7 +24,7 @@ std::size_t on_body(char* data, std::size_t size, std::size_t count, void* excha
                                                                            : CURL_WRITEFUNC_PAUSE;
 }
 
-// Before anything of the request is sent.
+// libcurl calls this before it sends any of the request.
 int on_connected(void* data, char*, char*, int port, int) {
   auto& exchange = *static_cast<Exchange*>(data);
   if (exchange.request.own_user_only && !listener_is_ours(static_cast<std::uint16_t>(port))) {
@@ -59,7 +59,7 @@ Errc errc_of(CURLcode code) {
   }
 }
 
-// For people: the host, never what stands behind it.
+// Returns the host for error messages; the other parts of a URL may hold secrets.
 std::string host_of(const std::string& url) {
   auto at = url.find("://");
   at = at == std::string::npos ? 0 : at + 3;
@@ -68,7 +68,7 @@ std::string host_of(const std::string& url) {
   return host;
 }
 
-// What runs on this machine is not behind anybody's proxy.
+// Servers on this machine are never reached through a proxy.
 bool is_here(const std::string& host) {
   return host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("[::1]");
 }
@@ -125,7 +125,7 @@ Status Exchange::start(const Timeouts& limits, const std::string& ca_file) {
   good = set(CURLOPT_FOLLOWLOCATION, 0L) && good;
   good = set(CURLOPT_ACCEPT_ENCODING, "") && good;
   good = set(CURLOPT_NOSIGNAL, 1L) && good;
-  // A name that is still being looked up must not be waited for when the request is cancelled.
+  // Lets a cancelled request return without waiting for its name lookup.
   good = set(CURLOPT_QUICK_EXIT, 1L) && good;
   good = set(CURLOPT_TCP_KEEPALIVE, 1L) && good;
   good = set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L) && good;
@@ -151,7 +151,7 @@ Status Exchange::start(const Timeouts& limits, const std::string& ca_file) {
 
 void Exchange::end(CURLcode code) {
   leave();
-  // Once the request is out it is the answer that makes no sense.
+  // Once the request is out, "invalid" can only mean a malformed answer.
   const auto kind = connected && errc_of(code) == Errc::invalid ? Errc::unavailable : errc_of(code);
   if (code != CURLE_OK && !failure)
     failure = Error(kind, fmt::format("{}: {}", host_of(request.url),
@@ -162,9 +162,9 @@ void Exchange::end(CURLcode code) {
 
 void Exchange::take_header(std::string_view line) {
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
-  if (head_done) return;  // a trailer
+  if (head_done) return;  // this line is a trailer
   if (line.empty()) {
-    head_done = status >= 200;  // before it there may be an interim answer
+    head_done = status >= 200;  // a status below 200 is an interim answer
     if (head_done) changed.notify_all();
     return;
   }

@@ -6,10 +6,10 @@
 //   library.h                    libcurl, loaded when it is first needed
 //   multi.h                      its transfers on our loop
 //
-// Outbound HTTP on libcurl's multi interface, driven by the loop: nothing here blocks it, names are
-// resolved on libcurl's own threads. HTTP/2 where TLS offers it, connections kept alive and shared,
-// proxies from the environment, the system's CA store, compressed answers. Redirects are never
-// followed: a key goes to the host it was meant for and nowhere else. Loop thread.
+// Outbound HTTP on libcurl's multi interface, driven by the loop. Nothing here blocks the loop;
+// names are resolved on libcurl's own threads. HTTP/2 where TLS offers it, connections kept alive
+// and shared, proxies from the environment, the system's CA store, compressed answers. Redirects
+// are never followed, so that a key reaches only the host it is meant for. Loop thread.
 #pragma once
 
 #include <chrono>
@@ -31,8 +31,8 @@ struct Request {
   std::string url;
   Headers headers;
   std::string body;
-  // On this machine, and only when who listens there is our own user or root: another user may have
-  // taken the port.
+  // For a server on this machine: sends only if our own user or root listens there, since another
+  // user may have taken the port.
   bool own_user_only = false;
 };
 
@@ -45,8 +45,8 @@ struct Timeouts {
 struct Exchange;
 struct Multi;
 
-// An answer whose head is there. Destroying it before the end closes its stream at once: over
-// HTTP/1.1 the socket, over HTTP/2 the stream.
+// An answer whose head has arrived. Destroying it before the end closes the socket over HTTP/1.1
+// and the stream over HTTP/2.
 class Answer {
  public:
   explicit Answer(std::unique_ptr<Exchange> exchange);
@@ -56,8 +56,8 @@ class Answer {
 
   int status() const;
   const Headers& headers() const;  // names in lower case
-  // What came since the last call, waiting for the first byte of it; empty at the end. While nobody
-  // reads, kBufferBytesMax are held and the peer has to wait.
+  // Returns what came since the last call, waiting for at least one byte; empty at the end. When
+  // nobody reads, at most kBufferBytesMax are held and the peer has to wait.
   Task<Result<std::string>> read();
 
  private:
@@ -67,9 +67,9 @@ class Answer {
 
 inline constexpr std::size_t kBufferBytesMax = 256U << 10;
 
-// nullptr when there is no such header. `name` in lower case.
+// Returns nullptr when there is no such header. `name` must be in lower case.
 const std::string* find_header(const Headers& headers, std::string_view name);
-// The rest of the body, at most `bytes_max` of it.
+// Reads the rest of the body, at most `bytes_max` of it.
 Task<Result<std::string>> read_body(Answer& answer, std::size_t bytes_max);
 
 class Client {
@@ -85,11 +85,11 @@ class Client {
   // of the system's store.
   Task<Result<Answer>> send(Request request, Timeouts timeouts, std::string ca_file = {});
 
-  // Reads what is left of an answer nobody needs any more, for a moment, so that its connection can
-  // serve the next request.
+  // Reads the rest of an unwanted answer for a moment, so that its connection can serve the next
+  // request.
   void drain(Answer answer);
 
-  // Fails what is under way, takes nothing new, returns when every connection is closed.
+  // Fails the requests under way, accepts no new ones, and returns when every connection is closed.
   Task<void> stop();
 
   std::size_t in_flight() const;

@@ -8,7 +8,7 @@
 namespace reef::http {
 namespace {
 
-// Debian's libcurl4, the one with OpenSSL; the number is that of its interface.
+// Debian's libcurl4, the variant with OpenSSL; the number is the version of its interface.
 constexpr const char* kFile = "libcurl.so.4";
 
 Library loaded;

@@ -1,6 +1,6 @@
-// libcurl, loaded when the first request is made and not before: it brings two dozen libraries
-// along (TLS, Kerberos, LDAP, SSH, ...), which cost every start of the daemon 7 ms, measured,
-// whether or not it ever asks a model. Loop thread.
+// Loads libcurl at the first request, not before: it brings along two dozen libraries (TLS,
+// Kerberos, LDAP, SSH, ...), and these cost every start of the daemon 7 ms, measured, even if it
+// never asks a model. Loop thread.
 #pragma once
 
 #include <curl/curl.h>
@@ -28,9 +28,10 @@ struct Library {
   decltype(&::curl_slist_free_all) slist_free_all = nullptr;
 };
 
-// Takes some milliseconds the first time; `unavailable` when it is not installed or not whole.
+// Takes some milliseconds the first time; fails with `unavailable` when libcurl is missing or
+// incomplete.
 Status load_library();
-// What was loaded.
+// The loaded functions.
 const Library& curl();
 
 }  // namespace reef::http

@@ -64,7 +64,7 @@ void Multi::forget(curl_socket_t socket) {
   const auto watch = std::move(found->second);
   watches.erase(found);
   watch->wanted = CURL_POLL_NONE;
-  // The socket is libcurl's; only the watching ends.
+  // libcurl owns the socket; only the watching ends.
   static_cast<void>(watch->descriptor.release());
 }
 
@@ -85,7 +85,7 @@ void Multi::wait(curl_socket_t socket, const std::shared_ptr<Watch>& watch, bool
         if (!self || !self->handle) return;
         const int poll = write ? CURL_POLL_OUT : CURL_POLL_IN;
         const int event = write ? CURL_CSELECT_OUT : CURL_CSELECT_IN;
-        // What was wanted may have changed while this was on its way.
+        // libcurl may have changed its wish while this event was on its way.
         if (!failed && (watch->wanted & poll)) self->act(socket, event);
         const auto still = self->watches.find(socket);
         if (still != self->watches.end() && still->second == watch) self->arm(socket, watch);
@@ -110,7 +110,7 @@ void Multi::act(curl_socket_t socket, int events) {
     if (message->msg != CURLMSG_DONE) continue;
     char* owner = nullptr;
     curl().easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
-    // The message is gone once the handle is removed.
+    // Removing the handle invalidates the message.
     reinterpret_cast<Exchange*>(owner)->end(message->data.result);
   }
 }

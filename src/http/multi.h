@@ -1,5 +1,5 @@
-// libcurl's multi handle on the loop: which sockets it wants watched, when it wants to be called.
-// Behind http.h. Loop thread.
+// Runs libcurl's multi handle on the loop: watches the sockets it wants watched and calls it when
+// it wants to be called. Internal to http/. Loop thread.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@
 
 namespace reef::http {
 
-// One request and its answer. The callbacks only fill it and wake its reader; they never resume
-// anybody from inside libcurl.
+// One request and its answer. The callbacks only fill it and wake its reader; they never resume a
+// coroutine from inside libcurl.
 struct Exchange {
   Exchange(std::shared_ptr<Multi> owner, Request what);
   ~Exchange();
@@ -25,11 +25,11 @@ struct Exchange {
   Exchange& operator=(const Exchange&) = delete;
 
   Status start(const Timeouts& limits, const std::string& ca_file);
-  // Ends the exchange; a connection that is not done with is closed.
+  // Ends the exchange; closes its connection unless the answer is complete.
   void leave();
   void end(CURLcode code);
   void take_header(std::string_view line);
-  // False when it has to wait.
+  // Returns false when the buffer is full and the peer has to wait.
   bool take_body(std::string_view bytes);
   void resume();
 
@@ -40,8 +40,8 @@ struct Exchange {
   curl_slist* lines = nullptr;
   char why[CURL_ERROR_SIZE] = {};
 
-  bool added = false;      // libcurl holds it
-  bool connected = false;  // the request is on its way
+  bool added = false;      // libcurl has it
+  bool connected = false;  // the request is being sent
   bool head_done = false;
   bool ended = false;
   bool paused = false;

@@ -8,7 +8,7 @@ namespace reef::http::sse {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-// What was read is given back once it is worth a copy.
+// Consumed bytes are removed once there are enough to be worth moving the rest.
 constexpr std::size_t kShrinkBytes = 4096;
 constexpr std::size_t kIdBytesMax = 4096;
 
@@ -75,7 +75,7 @@ void Parser::take_line(std::string_view line) {
     event_.data += value;
     has_data_ = true;
   } else if (field == "id") {
-    // One with a NUL is ignored, says the standard; a huge one would be sent back in a header.
+    // The standard ignores an id with a NUL; a huge one would have to be sent back in a header.
     if (value.size() <= kIdBytesMax && value.find('\0') == std::string_view::npos) id_ = value;
   } else if (field == "retry") {
     std::int64_t wait = 0;

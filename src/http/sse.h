@@ -1,6 +1,6 @@
-// Server-sent events, read by the rules of the WHATWG HTML standard: lines end in CR, LF or CRLF,
-// a byte order mark may come first, comments and unknown fields mean nothing. Bytes may come in any
-// cut. Loop thread.
+// Parses server-sent events by the rules of the WHATWG HTML standard: lines end in CR, LF or CRLF,
+// a byte order mark may come first, comments and unknown fields are ignored. The bytes may arrive
+// in pieces of any size. Loop thread.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@
 namespace reef::http::sse {
 
 struct Event {
-  std::string type;  // empty: not named, which the standard calls "message"
+  std::string type;  // empty when not named, which the standard calls "message"
   std::string data;
 };
 
-// More than any event of a model's stream.
+// Larger than any event of a model's stream.
 inline constexpr std::size_t kEventBytesMax = 16U << 20;
 
 class Parser {
@@ -26,15 +26,15 @@ class Parser {
   explicit Parser(std::size_t event_bytes_max = kEventBytesMax) : bytes_max_(event_bytes_max) {}
 
   void feed(std::string_view bytes) { buffer_ += bytes; }
-  // The next whole event, nullopt until more bytes come. `too_large` when an event or a line grows
-  // beyond the bound; nothing can be read from then on.
+  // Returns the next whole event; nullopt until more bytes come. Fails with `too_large` when an
+  // event or a line exceeds the bound; every later call fails, too.
   Result<std::optional<Event>> next();
-  // The stream is over: an event that only lacks its blank line. The standard drops it; some
-  // servers forget the line.
+  // Call it at the end of the stream: returns an event that lacks only its blank line. The standard
+  // drops such an event, but some servers forget the line.
   std::optional<Event> rest();
 
-  // For whoever takes the stream up again: the id of the last event, also of one without data, and
-  // how long the server wants it to wait. Empty and none until said.
+  // For resuming the stream: the id of the last event, also of one without data, and how long the
+  // server wants the client to wait. Empty and nullopt until the server says so.
   const std::string& last_id() const { return last_id_; }
   std::optional<std::chrono::milliseconds> retry() const { return retry_; }
 
@@ -44,9 +44,9 @@ class Parser {
 
   std::size_t bytes_max_;
   std::string buffer_;
-  std::size_t start_ = 0;  // of the first line not taken yet
+  std::size_t start_ = 0;  // where the first unread line begins
   std::size_t seen_ = 0;   // no line ends before this
-  bool fresh_ = true;      // nothing was read yet: a byte order mark may stand here
+  bool fresh_ = true;      // nothing was read yet, so a byte order mark may come
   bool skip_lf_ = false;   // the last line ended in CR
   bool too_large_ = false;
   bool has_data_ = false;

@@ -6,7 +6,7 @@
 
 namespace reef::http {
 
-// By RFC 3986: everything but letters, digits and -._~ as %XX.
+// Encodes everything but letters, digits and -._~ as %XX (RFC 3986).
 std::string percent_encoded(std::string_view text);
 
 }  // namespace reef::http

@@ -8,13 +8,13 @@ using std::chrono::milliseconds;
 
 milliseconds Backoff::longest() const {
   auto out = std::min(min, max);
-  // No further than the limit, which also keeps it from growing beyond all numbers.
+  // Stops doubling at the limit, which also prevents overflow.
   for (int i = 1; i < failures && out < max; ++i) out = out > max / 2 ? max : out * 2;
   return out;
 }
 
 milliseconds Backoff::fail(std::uint64_t chance) {
-  // It says nothing any more by then, and must not wrap around.
+  // More failures make no difference, and the counter must not overflow.
   failures = std::min(failures + 1, 1'000);
   const auto most = longest();
   const auto spread = static_cast<std::uint64_t>(most.count()) / 4;

@@ -1,5 +1,6 @@
-// How long to leave a server alone that failed: twice as long each time, up to a limit, and not to
-// the millisecond, so that many that failed together do not come back together. A plain value.
+// How long to wait before a failed server is tried again: twice as long each time, up to a limit,
+// with some chance, so that servers that failed together are not all retried together. A plain
+// value.
 #pragma once
 
 #include <chrono>
@@ -9,12 +10,11 @@ namespace reef::mcp {
 
 struct Backoff {
   std::chrono::milliseconds min{1'000}, max{60'000};
-  int failures = 0;  // one after another
+  int failures = 0;  // in a row
 
-  // Three quarters of this, and up to a quarter more by chance, is the pause after so many
-  // failures.
+  // The longest pause after this many failures; the actual pause is at most a quarter shorter.
   std::chrono::milliseconds longest() const;
-  // One more; the pause until the next attempt. `chance` is any number.
+  // Counts a failure and returns the pause until the next attempt. `chance` is any random number.
   std::chrono::milliseconds fail(std::uint64_t chance);
   void succeed() { failures = 0; }
 };

@@ -79,7 +79,7 @@ std::string resource_contents(const json::object& resource) {
   return fmt::format("[{}: empty]", utf8::excerpt(text_of(resource, "uri"), 200));
 }
 
-// One block as words; images go to `images` where there are any wanted.
+// Describes one block as text; if `images` is given, an image goes there.
 std::string block_text(const json::object& block, std::vector<Image>* images) {
   const auto type = json::find_string(block, "type").value_or("");
   if (type == "text") return text_of(block, "text");
@@ -124,7 +124,7 @@ Result<Tool> tool_from(const json::value& value) {
   tool.description = utf8::prefix(description, kDescriptionBytesMax);
   if (tool.description.empty()) tool.description = text_of(*fields, "title");
   if (const auto* schema = json::find_object(*fields, "inputSchema")) tool.schema = *schema;
-  // What the model's backends insist on.
+  // The backends of models insist on these fields.
   if (json::find_string(tool.schema, "type") != "object") tool.schema["type"] = "object";
   if (!json::find_object(tool.schema, "properties")) tool.schema["properties"] = json::object();
   if (json::write(tool.schema).size() > kSchemaBytesMax)
@@ -147,7 +147,7 @@ CallResult call_result_from(const json::object& result) {
         add_line(out.text, block_text(*fields, &out.images));
   if (const auto* structured = json::find_object(result, "structuredContent")) {
     out.structured = *structured;
-    // The text mirror is a should, not a must.
+    // The specification only recommends that servers repeat it as text.
     if (out.text.empty()) out.text = json::write(*structured);
   }
   return out;

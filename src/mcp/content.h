@@ -1,5 +1,5 @@
-// What servers offer and answer, read from their JSON: foreign, bounded, every kind of content
-// understood or named. Pure functions.
+// Reads the tools, results, resources and prompts of servers from their JSON. The input is foreign,
+// so it is bounded; content of unknown kind is named. Pure functions.
 #pragma once
 
 #include <optional>
@@ -16,33 +16,34 @@ namespace reef::mcp {
 struct Tool {
   std::string name;
   std::string description;
-  json::object schema;     // of its arguments, as the server wrote it
-  bool read_only = false;  // it says that it changes nothing
-  // Arguments that are repeated in headers (x-mcp-header): the way to each, and the header's word.
+  json::object schema;     // of its arguments, as the server sent it
+  bool read_only = false;  // the server says that the tool changes nothing
+  // Arguments that are repeated in headers (x-mcp-header): the path to each, and its part of the
+  // header.
   std::vector<std::pair<std::vector<std::string>, std::string>> mirrors = {};
 };
-// Fails on one that cannot be called: no name, or headers against the rules.
+// Fails for a tool that cannot be called: it has no name, or its headers break the rules.
 Result<Tool> tool_from(const json::value& value);
 
 struct Image {
   std::string data;  // base64
   std::string mime_type;
 };
-// A result of tools/call for a model: what is no text is told in words; images go beside them.
+// A result of tools/call for a model: content that is not text is described; images are kept apart.
 struct CallResult {
   std::string text;
   bool is_error = false;
   std::vector<Image> images = {};
-  json::object structured = {};  // as it came; empty when there was none
+  json::object structured = {};  // as it came; empty if absent
 };
 CallResult call_result_from(const json::object& result);
 
 struct Resource {
-  std::string uri;  // or a template of ones
+  std::string uri;  // or a template for URIs
   std::string name, description, mime_type;
 };
 std::optional<Resource> resource_from(const json::value& value);
-// The contents of resources/read as text; what is none is named.
+// Returns the contents of resources/read as text; other content is named.
 std::string resource_text_from(const json::object& result);
 
 struct Prompt {
@@ -50,12 +51,12 @@ struct Prompt {
   std::vector<std::string> arguments;  // "topic", "style (optional)"
 };
 std::optional<Prompt> prompt_from(const json::value& value);
-// The messages of prompts/get, each behind who says it.
+// Returns the messages of prompts/get, each after its role.
 std::string prompt_text_from(const json::object& result);
 
-// A header's value for any text: as it is, or =?base64?...?= where it could not be one.
+// Makes a header value of any text: unchanged, or =?base64?...?= if it could not be a header.
 std::string header_value(std::string_view text);
-// The headers a call's arguments are repeated in: "Mcp-Param-X", value.
+// Returns the headers that repeat a call's arguments: "Mcp-Param-X", value.
 std::vector<std::pair<std::string, std::string>> mirrored(const Tool& tool,
                                                           const json::object& arguments);
 

@@ -1,7 +1,7 @@
 // Streamable HTTP: every message is a POST, answered by one message or by a stream of them.
 //
-// A stream that ends before its answer came, and that gave its events ids, is taken up again with
-// Last-Event-ID. Servers of the handshake's era may have a session and a stream of their own.
+// A stream that ends before its answer came is resumed with Last-Event-ID, if its events had ids.
+// Servers with a handshake may also have a session and a stream of their own.
 
 #include <fmt/format.h>
 
@@ -17,13 +17,13 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kRetryDefault{1'000}, kRetryMax{60'000};
-// Streams that brought nothing new, one after another, before it is given up.
+// After this many streams in a row without anything new we give up.
 constexpr int kResumptionsMax = 5;
 constexpr milliseconds kGoodbyePatience{2'000};
 constexpr std::size_t kErrorBytesMax = 64U << 10;
 
-// The rule is 404, in whatever words; servers made after a widespread example say 400 instead, and
-// would never be of use again once they were restarted.
+// The specification demands 404. Servers that follow a widespread example say 400 instead; they
+// would stay unusable after a restart if we did not accept that.
 bool tells_of_a_lost_session(int status, const std::string& body) {
   return status == 404 ||
          (status == 400 && utf8::lower_ascii(body).find("session") != std::string::npos);
@@ -44,7 +44,7 @@ class Http final : public Transport {
   Task<void> close() override;
 
  private:
-  // What a stream left for the next one.
+  // The state that a stream leaves for the one that resumes it.
   struct Place {
     std::string last_id = {};
     milliseconds retry = kRetryDefault;
@@ -53,7 +53,7 @@ class Http final : public Transport {
 
   http::Headers headers(const http::Headers& more) const;
   void hear(Message message, std::optional<std::int64_t> during);
-  // Reads a stream to its end, or to the answer of `id`: true when that came.
+  // Reads a stream to its end or to the answer of `id`; returns true when the answer came.
   Task<Result<bool>> read_stream(http::Answer answer, std::optional<std::int64_t> id, Place& place);
   Task<Status> take_up(std::int64_t id, Place place);
   Task<Result<http::Answer>> get(const std::string& last_id);
@@ -72,7 +72,7 @@ http::Headers Http::headers(const http::Headers& more) const {
   http::Headers out;
   if (!session_.empty()) out.emplace_back("Mcp-Session-Id", session_);
   for (const auto& header : more) out.push_back(header);
-  // A request may name its own, when it asks for another one.
+  // A request may name its own version, to ask for another one.
   if (!version_.empty() && std::none_of(more.begin(), more.end(), [](const auto& header) {
         return header.first == "MCP-Protocol-Version";
       }))
@@ -86,7 +86,7 @@ void Http::hear(Message message, std::optional<std::int64_t> during) {
 
 Task<Status> Http::send(Outgoing out) {
   if (closing_) co_return Error(Errc::unavailable, "the connection is closed");
-  // A session begins with the handshake, and with nothing else.
+  // Only the handshake begins a session.
   const bool handshake = json::find_string(out.message, "method") == "initialize";
   if (handshake) session_.clear();
   http::Request request;
@@ -105,7 +105,7 @@ Task<Status> Http::send(Outgoing out) {
   const int status = answer.status();
   const bool good = status >= 200 && status < 300;
   if (!out.id) {
-    // The body of what is only taken note of means nothing.
+    // The body of an answer to a notification means nothing.
     Status done = Ok{};
     if (!good) done = status_error(status, had_session, server_, {});
     client_.drain(std::move(answer));
@@ -134,7 +134,7 @@ Task<Status> Http::send(Outgoing out) {
                                            : message.error().what);
   if (status == 401 || status == 403 || status >= 500)
     co_return status_error(status, had_session, server_, body);
-  // Refusals of what could not be read name no request.
+  // An error about an unreadable request carries no id.
   if (message->id.is_null() || !good) message->id = *out.id;
   if (message->id != json::value(*out.id))
     co_return Error(Errc::invalid, "the server answered another request");
@@ -154,7 +154,7 @@ Task<Result<bool>> Http::read_stream(http::Answer answer, std::optional<std::int
   };
   for (;;) {
     const auto bytes = co_await answer.read();
-    // A stream that breaks is one that ends: what matters is whether the answer came.
+    // A broken stream counts as one that ended; only the answer matters.
     if (!bytes || bytes->empty()) break;
     parser.feed(*bytes);
     for (;;) {
@@ -221,14 +221,14 @@ Task<Status> Http::take_up(std::int64_t id, Place place) {
   co_return Error(Errc::unavailable, "the server ended its answer before its result came");
 }
 
-// What the server says on its own.
+// Reads the stream on which the server sends messages of its own.
 Task<void> Http::listen_on() {
   co_await yield_to_loop();
   Place place;
   for (int idle = 0; idle < kResumptionsMax && !closing_; ++idle) {
     auto answer = co_await get(place.last_id);
     if (!answer) {
-      // Most servers have none.
+      // Most servers have no such stream.
       if (answer.error().code == Errc::unsupported) co_return;
       if (answer.error().code == Errc::gone) break;
     } else {
@@ -252,7 +252,7 @@ Task<void> Http::close() {
   request.headers = headers({});
   auto timeouts = kHttpTimeouts;
   timeouts.connect = timeouts.first_byte = timeouts.idle = kGoodbyePatience;
-  // Whether it takes leave of us changes nothing.
+  // The session ends for us whatever the server answers.
   if (auto answer = co_await send_to(client_, server_, std::move(request), timeouts, Weight::aside))
     client_.drain(*std::move(answer));
 }

@@ -10,14 +10,14 @@ namespace {
 
 constexpr std::size_t kShownBytesMax = 200;
 
-// scheme://host:port
+// Returns scheme://host:port.
 std::string_view origin_of(std::string_view url) {
   const auto scheme = url.find("://");
   if (scheme == std::string_view::npos) return {};
   return url.substr(0, url.find_first_of("/?#", scheme + 3));
 }
 
-// Once for a token that was renewed, once for a proof that needs the server's word in it.
+// The first attempt, one after a renewed token, and one with the server's nonce in the proof.
 constexpr int kAttemptsMax = 3;
 
 http::Headers standing_headers(const Resolved& server) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMethodBytesMax = 256;
 constexpr std::size_t kIdBytesMax = 1024;
-// What was read is given back once it is worth a copy.
+// Consumed bytes are removed once there are enough to be worth moving the rest.
 constexpr std::size_t kShrinkBytes = 64U << 10;
 
 bool is_id(const json::value& id) {

@@ -1,14 +1,14 @@
-// Table of contents of mcp/: servers of the Model Context Protocol, as their client.
+// Table of contents of mcp/: a client for servers of the Model Context Protocol.
 //
-//   spec.h       Spec, fingerprint, Secrets   which server, and what of that is secret
+//   spec.h       Spec, fingerprint, Secrets   a configured server, and its secrets
 //   json_rpc.h   Message, Lines               JSON-RPC 2.0
 //   transport.h  Transport                    how messages travel
 //     stdio.cpp                                 a program
 //     http.cpp                                  Streamable HTTP
 //     sse_legacy.cpp                            HTTP+SSE of 2024-11-05
-//   content.h    Tool, CallResult             what servers offer and answer
-//   peer.h       Peer                         one connected server, both eras
-//   pool.h       Pool                         all of them, shared by those who declare them
+//   content.h    Tool, CallResult             the tools and results of servers
+//   peer.h       Peer                         one connected server, with or without handshake
+//   pool.h       Pool                         all servers, shared by the agents that declare them
 #pragma once
 
 #include "mcp/peer.h"

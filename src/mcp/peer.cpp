@@ -20,14 +20,14 @@ constexpr std::string_view kLatestHandshake = "2025-11-25";
 constexpr std::string_view kHandshakes[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 constexpr std::string_view kMeta = "io.modelcontextprotocol/";
 
-// A server that knows no `server/discover` may say nothing at all.
+// A server that does not know `server/discover` may not answer at all.
 constexpr milliseconds kProbePatience{5'000};
 constexpr milliseconds kHandshakePatience{30'000};
 constexpr milliseconds kSettingPatience{10'000};
-// However much progress it makes.
+// The limit for a call, however much progress it reports.
 constexpr milliseconds kCallMax = std::chrono::hours(2);
 constexpr int kRoundsMax = 10;
-constexpr std::size_t kAsksMax = 32;  // of the server, in one call
+constexpr std::size_t kAsksMax = 32;  // questions from the server that may wait at once
 constexpr int kPagesMax = 200;
 constexpr std::size_t kListedMax = 5'000;
 constexpr std::size_t kLoggedMax = 200;
@@ -58,7 +58,7 @@ std::string name_and_version(const json::object& info) {
   return utf8::excerpt(out, 200);
 }
 
-// Those that are what they should be.
+// Returns the valid items.
 template <class T>
 std::vector<T> all_from(const json::array& items, std::optional<T> (*from)(const json::value&)) {
   std::vector<T> out;
@@ -82,8 +82,8 @@ Errc code_of(const RpcError& error) {
 
 }  // namespace
 
-// Whoever has calls running. What a server asks is answered here: it need not say in which of them
-// it asks, so a question lives as long as any of them.
+// The owner of running calls. Its tasks answer the server's questions: a question need not name its
+// call, so it lives as long as any of the owner's calls.
 struct Peer::Owner {
   explicit Owner(const Executor& loop) : questions(loop, "mcp questions") {}
 
@@ -91,7 +91,7 @@ struct Peer::Owner {
   TaskGroup questions;
 };
 
-// A request that waits for its answer.
+// A request waiting for its answer.
 struct Peer::Pending {
   Pending(const Executor& loop, std::int64_t number, CallOptions with)
       : id(number), options(std::move(with)), changed(loop) {}
@@ -132,12 +132,12 @@ Task<Result<std::shared_ptr<Peer>>> Peer::connect(House house, Resolved server, 
 }
 
 Ears Peer::ears() {
-  // The transport is ours and tells nothing once it is gone.
+  // `this` is safe: we own the transport, and it calls nothing once it is gone.
   return {[this](Incoming incoming) { hear(std::move(incoming)); },
           [this](Error why) { end(std::move(why)); }};
 }
 
-// ---- finding out what it speaks ----
+// ---- finding out the server's revision ----
 
 Task<Status> Peer::open() {
   const bool program = !server_.spec.command.empty();
@@ -156,7 +156,7 @@ Task<Status> Peer::open() {
     co_return Ok{};
   }
   if (!probe && program && closed_) {
-    // Some end at a request they do not know: once more, without it.
+    // Some programs exit at a request they do not know, so it is started again and not probed.
     co_await transport_->close();
     before_.push_back(std::move(transport_));
     closed_.reset();
@@ -166,7 +166,7 @@ Task<Status> Peer::open() {
   }
   auto shaken = co_await shake_hands();
   if (!shaken && probe && *probe == Probe::silent && !closed_) {
-    // It was slow, not old.
+    // The server was slow, not old.
     const auto again = co_await discover(kHandshakePatience);
     if (again && *again == Probe::modern) {
       begin_listening();
@@ -189,7 +189,7 @@ Task<Result<Peer::Probe>> Peer::discover(milliseconds patience) {
         learn(*answer.result);
         co_return Probe::modern;
       }
-      break;  // newer or older than we are; the handshake may find what both speak
+      break;  // newer or older than we are; the handshake may find a common revision
     }
     if (answer.refusal && answer.refusal->code == kUnsupportedVersion &&
         answer.refusal->data.is_object() &&
@@ -214,7 +214,7 @@ Task<Status> Peer::shake_hands() {
   auto done = co_await initialize();
   const bool by_http = !server_.spec.url.empty();
   if (done || !by_http || done.error().code != Errc::unsupported) co_return done;
-  // Neither: it may be as old as HTTP+SSE.
+  // It speaks neither; it may be as old as HTTP+SSE.
   auto sse = co_await open_sse(house_.loop, house_.http, server_, ears());
   if (!sse) co_return done;
   co_await transport_->close();
@@ -266,21 +266,21 @@ void Peer::learn(const json::object& result) {
 void Peer::begin_listening() {
   if (modern_) {
     const auto* tools = json::find_object(capabilities_, "tools");
-    // Only where somebody wants to know: it keeps the connection up until it is closed.
+    // Only if somebody wants to know, because the subscription keeps the connection open.
     if (watch_.on_tools_changed && tools && json::find_bool(*tools, "listChanged") == true)
       background_.spawn(keep_subscribed(shared_from_this()));
   } else if (capabilities_.contains("logging")) {
     background_.spawn([](std::shared_ptr<Peer> self) -> Task<void> {
       co_await yield_to_loop();
       json::object params{{"level", "warning"}};
-      // Whether it minds changes nothing.
+      // The result does not matter.
       static_cast<void>(
           co_await self->exchange("logging/setLevel", std::move(params), {}, kSettingPatience));
     }(shared_from_this()));
   }
 }
 
-// 2026-07-28: what changes is told on a request that stays open.
+// In 2026-07-28 changes are announced on a request that stays open.
 Task<void> Peer::keep_subscribed(std::shared_ptr<Peer> self) {
   co_await yield_to_loop();
   Backoff backoff{self->house_.listen_again, kListenAgainMax};
@@ -292,7 +292,7 @@ Task<void> Peer::keep_subscribed(std::shared_ptr<Peer> self) {
     if (answer.refusal || (answer.failure && answer.failure->code == Errc::unsupported)) co_return;
     if (steady_clock::now() - began > kListenAgainMax) backoff.succeed();
     co_await sleep_for(backoff.fail(0));
-    // What changed in between was not heard.
+    // Changes in between were not announced, so there may have been some.
     if (!self->closed_ && self->watch_.on_tools_changed) self->watch_.on_tools_changed();
   }
 }
@@ -336,7 +336,8 @@ Task<void> Peer::notify_soon(std::shared_ptr<Peer> self, Outgoing out) {
     log::debug("mcp {}: {}", self->server_.spec.name, sent.error().what);
 }
 
-// What comes next must not overtake it, and a server that does not take it must not hold us up.
+// Waits, because the next message must not overtake this one, but not for ever on a server that
+// does not take it.
 Task<Status> Peer::send_within(Outgoing out, milliseconds patience) {
   struct Sent {
     explicit Sent(const Executor& loop) : changed(loop) {}
@@ -366,8 +367,8 @@ void Peer::notify(std::string_view method, json::object params) {
   background_.spawn(notify_soon(shared_from_this(), std::move(out)));
 }
 
-// Nobody waits for it any more: what is still done for it may end. Over HTTP closing the stream
-// says so in 2026-07-28.
+// Nobody waits for this request any more, so the server may stop working on it. In 2026-07-28 over
+// HTTP, closing the stream tells it that.
 void Peer::give_up(std::int64_t id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
@@ -455,7 +456,7 @@ Task<Result<json::object>> Peer::request(std::string method, json::object params
     given = params;
     REEF_CO_TRY(auto supplied, co_await supply(*result, options));
     if (!supplied.empty()) given["inputResponses"] = std::move(supplied);
-    // As it came, and only when it came.
+    // Returned as received, and only when received.
     if (const auto* state = result->if_contains("requestState")) given["requestState"] = *state;
   }
   co_return Error(Errc::invalid, "the server asks and asks, and does not answer");
@@ -494,7 +495,7 @@ Task<Result<json::array>> Peer::list(std::string method, std::string key) {
       }
     const auto next = json::find_string(result, "nextCursor");
     if (!next) co_return out;
-    // A server that sends us round in circles has been heard out.
+    // A cursor seen before means that the server is going in circles.
     cursor = *next;
     if (!cursors.insert(cursor).second) co_return out;
   }
@@ -557,14 +558,14 @@ Task<Result<json::object>> Peer::get_prompt(std::string name, json::object argum
 }
 
 Task<Status> Peer::ping() {
-  // There is no ping without a session; who it is can be asked at any time.
+  // Without a session there is no ping, but server/discover is always allowed.
   auto answer = co_await exchange(modern_ ? "server/discover" : "ping", {}, {}, kSettingPatience);
   auto result = result_of(std::move(answer));
   if (!result) co_return std::move(result).error();
   co_return Ok{};
 }
 
-// ---- what comes ----
+// ---- incoming messages ----
 
 void Peer::hear(Incoming incoming) {
   switch (incoming.message.kind) {
@@ -580,7 +581,7 @@ void Peer::hear(Incoming incoming) {
 void Peer::take_answer(Message message) {
   if (!message.id.is_int64() && !message.id.is_uint64()) return;
   const auto found = pending_.find(message.id.to_number<std::int64_t>());
-  // One that was given up, or never made.
+  // The request was given up, or never existed.
   if (found == pending_.end()) return;
   if (message.error) {
     found->second->settle({.refusal = std::move(message.error)});
@@ -615,7 +616,7 @@ void Peer::take_notification(const Message& message) {
   }
 }
 
-// The call a question of the server belongs to.
+// Returns the call that a question of the server belongs to; nullptr when that is unclear.
 std::shared_ptr<Peer::Pending> Peer::asked_in(std::optional<std::int64_t> during) const {
   if (during) {
     const auto found = pending_.find(*during);
@@ -643,7 +644,7 @@ void Peer::take_request(Message message, std::optional<std::int64_t> during) {
   const auto pending = message.method == "elicitation/create" ? asked_in(during) : nullptr;
   const auto owner = pending ? pending->owner : nullptr;
   auto& group = owner ? owner->questions : background_;
-  // One that asks without end is not answered without end.
+  // Limits a server that asks without end.
   if (group.size() >= kAsksMax) return;
   auto options = owner ? pending->options : CallOptions();
   group.spawn(answer_request(shared_from_this(), std::move(options), owner, std::move(message)));
@@ -652,7 +653,7 @@ void Peer::take_request(Message message, std::optional<std::int64_t> during) {
 Task<void> Peer::answer_request(std::shared_ptr<Peer> self, CallOptions options,
                                 std::weak_ptr<Owner> owner, Message message) {
   co_await yield_to_loop();
-  // The time a user takes is not the server's.
+  // The time that a user takes to answer does not count as the server's.
   struct Asking {
     Peer& peer;
     std::weak_ptr<Owner> owner;

@@ -1,9 +1,9 @@
-// One connected server, whatever its era and transport: tools, resources and prompts, and what it
-// asks back. Any number of calls at once; each is answered by its id, none waits for another. Loop
+// One connected server, whatever its revision and transport: its tools, resources and prompts, and
+// its questions to the user. Any number of calls may run at once; answers are matched by id. Loop
 // thread.
 //
-// Revisions: 2026-07-28 (no handshake; every request says who asks) and those with a handshake,
-// 2024-11-05 to 2025-11-25. Which one is found out by asking.
+// It speaks revision 2026-07-28, which has no handshake (every request carries the client's name),
+// and 2024-11-05 to 2025-11-25, which have one. It asks the server to find out which.
 #pragma once
 
 #include <chrono>
@@ -22,15 +22,15 @@ namespace reef::mcp {
 
 struct Progress {
   double done = 0;
-  double total = 0;  // 0: not known
+  double total = 0;  // 0 when unknown
   std::string message;
 };
 
-// A server asks the user something in the middle of a call.
+// A question that a server asks the user during a call.
 struct Elicitation {
   std::string message;
-  json::object schema = {};  // of a flat object
-  std::string url = {};      // instead: a page the user should visit
+  json::object schema = {};  // for a flat object
+  std::string url = {};      // used instead: a page that the user should visit
 };
 struct Elicited {
   enum class Action : std::uint8_t { accept, decline, cancel };
@@ -41,14 +41,14 @@ struct Elicited {
 struct CallOptions {
   std::function<void(Progress)> progress = {};
   std::function<Task<Elicited>(Elicitation)> elicit = {};
-  // Whose call it is. A question that does not say what it belongs to is put to the caller only
-  // when all that run are of one owner: never to somebody else's user.
+  // The owner of the call. A question that does not name its call reaches the user only when all
+  // running calls have the same owner, so it never reaches somebody else's user.
   std::string owner = {};
 };
 
 struct PeerInfo {
-  std::string server;     // name and version, as it says
-  std::string version;    // revision spoken
+  std::string server;     // name and version that the server states
+  std::string version;    // the revision that we speak
   std::string transport;  // stdio, http, sse
   std::string instructions;
   bool tools = false, resources = false, prompts = false;
@@ -59,16 +59,16 @@ class Peer : public std::enable_shared_from_this<Peer> {
   struct House {
     Executor loop;
     http::Client& http;
-    // The first pause before a subscription that broke is made again.
+    // The first pause before a broken subscription is made again.
     std::chrono::milliseconds listen_again{1'000};
   };
-  // Both must return at once.
+  // Both functions must return at once.
   struct Watch {
     std::function<void()> on_tools_changed = {};
-    std::function<void(Error)> on_closed = {};  // nothing can be called any more
+    std::function<void(Error)> on_closed = {};  // no call is possible any more
   };
 
-  // Cancellable, and then nothing is left behind.
+  // Cancelling it leaves nothing behind.
   static Task<Result<std::shared_ptr<Peer>>> connect(House house, Resolved server, Watch watch);
 
   Peer(House house, Resolved server, Watch watch);
@@ -78,9 +78,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
   bool closed() const { return closed_.has_value(); }
   std::size_t calls() const { return pending_.size(); }
 
-  // All pages. Tools against the rules are left out, and logged.
+  // Reads all pages. Invalid tools are left out and logged.
   Task<Result<std::vector<Tool>>> list_tools();
-  // `gone`: the server has forgotten us; nothing was done, and a new connection will do.
+  // Fails with `gone` when the server has forgotten the session: nothing was done, and the call may
+  // be repeated on a new connection.
   Task<Result<CallResult>> call_tool(std::string name, json::object arguments, CallOptions options);
   Task<Result<std::vector<Resource>>> list_resources();
   Task<Result<std::vector<Resource>>> list_templates();
@@ -90,13 +91,13 @@ class Peer : public std::enable_shared_from_this<Peer> {
                                         CallOptions options);
   Task<Status> ping();
 
-  // Calls that run fail; returns when nothing is left.
+  // Fails the running calls; returns when nothing is left.
   Task<void> close();
 
  private:
   struct Pending;
   struct Owner;
-  // How a request ended: one of the three.
+  // The end of a request; exactly one of the three is set.
   struct Answer {
     std::optional<json::object> result = {};
     std::optional<RpcError> refusal = {};
@@ -114,7 +115,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   Task<Answer> exchange(std::string method, json::object params, CallOptions options,
                         std::chrono::milliseconds timeout, http::Headers headers = {});
-  // With the rounds a server may want before it answers.
+  // Goes through the rounds of questions that a server may ask before it answers.
   Task<Result<json::object>> request(std::string method, json::object params, CallOptions options,
                                      http::Headers headers = {});
   Task<Result<json::object>> supply(const json::object& wanted, const CallOptions& options);
@@ -146,14 +147,15 @@ class Peer : public std::enable_shared_from_this<Peer> {
   Resolved server_;
   Watch watch_;
   PeerInfo info_;
-  json::object capabilities_;  // the server's
+  json::object capabilities_;  // of the server
   bool modern_ = false;
   std::string version_;
   std::unique_ptr<Transport> transport_;
-  std::vector<std::unique_ptr<Transport>> before_;  // tried, closed; what they sent may still end
+  std::vector<std::unique_ptr<Transport>> before_;  // tried, closed; their messages may still
+                                                    // arrive
   std::map<std::int64_t, std::shared_ptr<Pending>> pending_;
   std::int64_t next_id_ = 1;
-  std::map<std::string, std::weak_ptr<Owner>> owners_;    // of calls that run
+  std::map<std::string, std::weak_ptr<Owner>> owners_;    // of running calls
   std::map<std::string, Tool, std::less<>> known_tools_;  // for the headers of calls
   std::optional<Error> closed_;
   std::size_t logged_ = 0;

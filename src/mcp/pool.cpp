@@ -15,9 +15,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// A server that ends this soon after it was connected has failed, not ended.
+// A connection that ends this soon counts as failed.
 constexpr milliseconds kTooSoon{10'000};
-// For a call: how long it waits for the next attempt before it is told of the last one.
+// A call waits this long for the next attempt; if that is further off, it gets the last error.
 constexpr milliseconds kWorthWaiting{2'000};
 constexpr milliseconds kConnectPatience{90'000};
 constexpr milliseconds kReapMin{50}, kReapMax{30'000};
@@ -64,7 +64,7 @@ struct Pool::Entry {
   Entry(const Executor& loop, Spec what, Backoff pauses)
       : spec(std::move(what)), backoff(pauses), changed(loop), connecting(loop, "mcp connect") {}
 
-  const Spec spec;  // of whoever came first; the name is only for the log
+  const Spec spec;  // of the first agent that declared it; the name is only for the log
   Owners owners = {};
   State state = State::unknown;
   std::string error = {}, last_failure = {};
@@ -73,14 +73,14 @@ struct Pool::Entry {
   PeerInfo info = {};
   std::vector<Tool> tools = {};
   bool listing = false, list_stale = false;
-  bool ended = false;  // by itself, not by us
+  bool ended = false;  // ended by itself, not by us
   Backoff backoff;
-  steady_clock::time_point began = {};  // the attempt, or the connection
+  steady_clock::time_point began = {};  // when the attempt or the connection began
   steady_clock::time_point next_attempt = {};
   steady_clock::time_point last_used = {};
   std::size_t in_use = 0;
   Notify changed;
-  TaskGroup connecting;  // its attempt and its listing; they end with it
+  TaskGroup connecting;  // its attempt and its listing; cancelled with it
 };
 
 Task<Event> Feed::next() {
@@ -145,7 +145,7 @@ void Pool::declare(const std::string& agent, const std::vector<Spec>& servers) {
     tasks_.spawn(let_go());
 }
 
-// After the current round of changes.
+// Runs after the current round of changes.
 Task<void> Pool::let_go() {
   co_await yield_to_loop();
   letting_go_ = false;
@@ -165,8 +165,8 @@ Task<void> Pool::let_go() {
   }
 }
 
-// Whoever watches an agent's servers hears that one is gone; one that came back in the same round
-// was never away.
+// Tells the subscribers which servers an agent no longer has; one declared again in the same round
+// never left.
 void Pool::tell_departures() {
   for (const auto& [agent, server, key, state] : std::exchange(departures_, {})) {
     if (state == State::unknown || state == State::disconnected) continue;
@@ -244,7 +244,7 @@ Task<Result<Resolved>> Pool::resolve(Spec spec) {
   const auto fetch = [&](std::string& value, std::string_view what) -> Task<Status> {
     auto fetched = co_await house_.fetch(value);
     if (!fetched) co_return std::move(fetched).error().with(what);
-    // What must not be shown, wherever it came from.
+    // Fetched values are secrets and must never be shown.
     out.secrets.add(*fetched);
     value = *std::move(fetched);
     co_return Ok{};
@@ -274,7 +274,7 @@ Task<Status> Pool::connect_now(std::shared_ptr<Entry> entry) {
   };
   const Peer::House house{house_.loop, house_.http()};
   REEF_CO_TRY(auto peer, co_await Peer::connect(house, std::move(resolved), std::move(watch)));
-  // Kept from here on: a failure closes it in order.
+  // From here on the peer is kept, so that a failure closes it in order.
   entry->peer = peer;
   REEF_CO_TRY(auto tools, co_await peer->list_tools());
   if (peer->closed()) co_return Error(Errc::unavailable, "it ended right away");
@@ -293,7 +293,7 @@ void Pool::fail(Entry& entry, Error why) {
   entry.ended = true;
   entry.next_attempt =
       steady_clock::now() + entry.backoff.fail(house_.chance ? house_.chance() : 0);
-  // Said once, however often it is tried.
+  // Logs the same failure only once, however often it is tried.
   if (why.what != entry.last_failure) log::warn("mcp {}: {}", entry.spec.name, why.what);
   entry.last_failure = why.what;
   const bool login = why.code == Errc::unauthorized && entry.account;
@@ -316,7 +316,7 @@ std::shared_ptr<oauth::Account> Pool::account_of(const Spec& spec) const {
 void Pool::account_changed(const oauth::Account& account) {
   if (stopping_) return;
   for (const auto& [key, entry] : entries_) {
-    // An attempt under way sees it for itself.
+    // An attempt under way learns about it by itself.
     if (entry->account.get() != &account || entry->state == State::connecting ||
         entry->state == State::unknown)
       continue;
@@ -331,7 +331,7 @@ void Pool::account_changed(const oauth::Account& account) {
   }
 }
 
-// It is another server now, or we are somebody else to it.
+// Called when the server has moved or our login has changed.
 void Pool::forget_failures(Entry& entry) {
   entry.ended = false;
   entry.backoff.succeed();
@@ -357,10 +357,10 @@ bool Pool::lasted(Entry& entry) {
   return true;
 }
 
-// A connection that was up, or nearly.
+// Handles the end of a connection.
 void Pool::lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error why) {
   if (entry.peer != peer) return;
-  // An attempt under way sees it for itself.
+  // An attempt under way notices it by itself.
   if (entry.state == State::connecting) return;
   close_soon(std::exchange(entry.peer, nullptr));
   entry.ended = true;
@@ -529,7 +529,7 @@ void Pool::set_state(Entry& entry, State state, std::string error) {
     publish(event);
   }
   log::debug("mcp {}: {}", entry.spec.name, word_for(state));
-  // Agents know of it.
+  // Agents show whether a login is needed.
   if (wanted_login != (state == State::needs_login)) tell(entry.owners, told_);
 }
 

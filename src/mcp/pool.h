@@ -1,7 +1,6 @@
-// The servers agents have declared. Agents own their declarations; what is equal in everything that
-// matters is one connection, made when it is first needed, shared, taken down when nobody has used
-// it for long and made again when somebody does. A server that hangs or fails concerns only those
-// who wait for it. Loop thread.
+// The servers that agents have declared. Declarations with equal settings share one connection,
+// which is made when first needed, closed after a long idle time and made again on demand. A server
+// that hangs or fails affects only the calls to it. Loop thread.
 #pragma once
 
 #include <deque>
@@ -29,21 +28,21 @@ enum class State : std::uint8_t {
   connected,
   disconnected,
   failed,
-  needs_login,  // by a user; the error says how
+  needs_login,  // by a user; the error tells how
 };
 
-// What a user types to log in.
+// Returns the command with which a user logs in.
 std::string login_command(const std::string& agent, const std::string& server);
 
-// What is known of a declared server without asking it.
+// What we know about a declared server without asking it.
 struct Listing {
   std::string agent;
   Spec spec;
   State state = State::unknown;
   std::string error;
   PeerInfo info;
-  std::vector<Tool> tools;  // also while it is not connected, once they were listed
-  std::string login = {};   // the issuer it is logged in with
+  std::vector<Tool> tools;  // kept while it is not connected, once they were listed
+  std::string login = {};   // the issuer of the login
 };
 
 struct Event {
@@ -54,7 +53,7 @@ struct Event {
   TimePoint time = {};
 };
 
-// What happens to all servers, for one reader. The oldest is dropped for one that lags far behind.
+// The events of all servers, for one reader. If the reader lags far behind, the oldest are dropped.
 class Feed {
  public:
   static constexpr std::size_t kEventsMax = 4096;
@@ -78,17 +77,17 @@ class Pool {
     Executor loop;
     Clock& clock;
     std::function<http::Client&()> http;
-    // A secret from where it is (env:NAME, cmd:COMMAND) or the words themselves.
+    // Fetches a secret from its source (env:NAME, cmd:COMMAND), or returns the literal text.
     std::function<Task<Result<std::string>>(std::string source)> fetch;
-    // Where a component is, and what it wants to see (may be empty); nothing when it is not there.
-    // Not set: there are none.
+    // Returns the address of a component and the token it expects (may be empty); nullopt when it
+    // is not running. If not set, there are no components.
     struct Place {
       std::string url, token;
     };
     std::function<std::optional<Place>(const std::string& name)> find_component = {};
-    // Spreads attempts; not set: they come to the millisecond.
+    // A random number that spreads attempts; if not set, the pauses are exact.
     std::function<std::uint64_t()> chance = {};
-    // Who logs in. nullptr: nobody can.
+    // The accounts for logins; nullptr when there are none.
     oauth::Accounts* accounts = nullptr;
   };
   struct Limits {
@@ -102,32 +101,33 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Told when the tools of an agent's servers are others than before; must return at once.
+  // Called when the tools of an agent's servers have changed; must return at once.
   void on_tools_changed(std::function<void(const std::string& agent)> told) {
     told_ = std::move(told);
   }
   void set_idle(std::chrono::milliseconds idle) { limits_.idle = idle; }
 
-  // What an agent has, in place of what it had. Nothing is connected yet; what nobody has any more
-  // is let go, soon: who goes and comes again at once keeps it.
+  // Replaces the servers of an agent. Nothing is connected yet. A server that nobody has any more
+  // is closed after the current round of changes, so one declared again in the same round stays
+  // connected.
   void declare(const std::string& agent, const std::vector<Spec>& servers);
   void withdraw(const std::string& agent) { declare(agent, {}); }
 
-  // A component came, went or moved: those who have it are connected to where it is now.
+  // Call it when a component came, went or moved: its servers are connected to the new address.
   void component_changed(const std::string& name);
 
-  // What a server is shown, where that is not configured: nullptr for others.
+  // Returns the account for a server whose credential is not configured; nullptr for others.
   std::shared_ptr<oauth::Account> account_of(const Spec& spec) const;
-  // Somebody has logged in or out, or has to: connections follow.
+  // Call it after a login or logout, or when a login is needed: connections are adapted.
   void account_changed(const oauth::Account& account);
 
-  // In the order they were declared; of all agents when none is named.
+  // Lists servers in the order of declaration; those of all agents when none is named.
   std::vector<Listing> list(const std::string& agent = {}) const;
-  // Connects those of an agent that were never heard of; waits for them, at most `patience` from
-  // the begin of an attempt, and only for the first one.
+  // Connects those servers of an agent that were never connected. Waits only for first attempts,
+  // each at most `patience` from its start.
   Task<void> warm(std::string agent, std::chrono::milliseconds patience);
 
-  // A connection while it is used: it is not taken down for being idle.
+  // Holds a connection in use, so that it is not closed as idle.
   class Lease {
    public:
     Lease(std::shared_ptr<Entry> entry, std::shared_ptr<Peer> peer);
@@ -142,25 +142,27 @@ class Pool {
     std::shared_ptr<Entry> entry_;
     std::shared_ptr<Peer> peer_;
   };
-  // Connected, or why not. not_found when the agent has no such server.
+  // Returns a connection, or the reason why there is none. not_found when the agent has no such
+  // server.
   Task<Result<Lease>> use(std::string agent, std::string server);
-  // Connected anew, or why not; calls that run on the old connection fail.
+  // Connects anew, or returns why that failed; calls running on the old connection fail.
   Task<Status> reconnect(std::string agent, std::string server);
-  // The server has forgotten us: the next use() connects anew.
+  // Call it when the server has forgotten the session: the next use() connects anew.
   void drop(const Lease& lease);
-  // Once more on a new connection when the server has forgotten us: it has done nothing then.
+  // Calls a tool. When the server has forgotten the session it has done nothing, so the call is
+  // repeated once on a new connection.
   Task<Result<CallResult>> call(std::string agent, std::string server, std::string tool,
                                 json::object arguments, CallOptions options);
 
-  // A connection of its own, for a look; whoever asked closes it.
+  // Makes a separate connection for a look at the server; the caller closes it.
   Task<Result<std::shared_ptr<Peer>>> connect_alone(Spec spec);
 
-  // The state of everything that was ever tried, then what happens.
+  // Delivers the state of every server ever tried, then the events.
   std::shared_ptr<Feed> subscribe();
 
-  // Connections that are up.
+  // The number of open connections.
   std::size_t connections() const;
-  // Returns when every server is gone.
+  // Returns when every server is closed.
   Task<void> stop();
 
  private:
@@ -176,7 +178,7 @@ class Pool {
   void take_tools(Entry& entry, std::vector<Tool> tools);
   void lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error why);
   void fail(Entry& entry, Error why);
-  // It is over, by us or by it: one that lasted was a success.
+  // Call it when a connection ended. Returns whether it lasted; if so, it counts as a success.
   static bool lasted(Entry& entry);
   static void forget_failures(Entry& entry);
   void set_state(Entry& entry, State state, std::string error);
@@ -190,10 +192,10 @@ class Pool {
   House house_;
   Limits limits_;
   std::function<void(const std::string&)> told_;
-  // What each agent has, in its order: name and fingerprint.
+  // The servers of each agent with their fingerprints, in its order.
   std::map<std::string, std::vector<std::pair<Spec, std::string>>> declared_;
   Entries entries_;
-  // Servers agents had until the round of changes that is under way.
+  // Servers that agents had before the current round of changes.
   struct Departure {
     std::string agent, server, key;
     State state;

@@ -131,7 +131,7 @@ std::string masked_url(const std::string& url) {
   const auto end = std::min(out.find_first_of("/?#", begin), out.size());
   if (const auto at = out.substr(begin, end - begin).rfind('@'); at != std::string::npos)
     out.replace(begin, at, kMasked);
-  // Values of parameters: their names cannot be trusted to say what they are.
+  // Masks all values of parameters, because their names do not tell reliably which are secret.
   auto place = out.find('?');
   while (place != std::string::npos) {
     const auto stop = std::min(out.find_first_of("&#", place + 1), out.size());

@@ -1,4 +1,5 @@
-// Which server, how it is reached, and what of that is secret. Plain values, pure functions.
+// A configured server: how it is reached, and which of that is secret. Plain values, pure
+// functions.
 #pragma once
 
 #include <chrono>
@@ -17,7 +18,7 @@ using reef::kMasked;
 using reef::Secrets;
 
 struct Spec {
-  std::string name;  // the agent's word for it
+  std::string name;  // the agent's name for the server
 
   // A program that speaks over its standard input and output, or ...
   std::string command;
@@ -27,31 +28,33 @@ struct Spec {
 
   // ... an address that speaks HTTP.
   std::string url = {};
-  std::map<std::string, std::string> headers = {};  // values as those of env
-  std::string auth = {};  // a bearer token or whole Authorization value, env:NAME or cmd:COMMAND
-  // How a token is got when there is no auth; the defaults are for whoever answers 401.
+  std::map<std::string, std::string> headers = {};  // values as in env
+  std::string auth = {};  // a bearer token or a whole Authorization value; env:NAME or cmd:COMMAND
+  // How a token is obtained when there is no auth; the defaults suit any server that answers 401.
   oauth::Settings oauth = {};
 
-  bool auto_restart = true;  // false: once it has ended or failed it is left alone until it changes
-  std::chrono::milliseconds timeout{60'000};  // of a call that says nothing meanwhile
+  bool auto_restart = true;  // false: once ended or failed, it stays down until its settings change
+  std::chrono::milliseconds timeout{60'000};  // for a call that reports no progress
 
-  // A component of that name, wherever it is now (docs/mcp.md): neither command nor url.
+  // A component of this name at its current address (docs/mcp.md); then there is no command and no
+  // url.
   bool component = false;
 
   bool operator==(const Spec&) const = default;
 };
 
-// Letters, digits, dashes, underscores and points: names become part of tools' names.
+// Allows letters, digits, dashes, underscores and points, because it becomes part of tool names.
 bool is_server_name(std::string_view name);
-// Exactly one of command and url, and values that can be what they should.
+// Checks that values are valid and that there is either a command or a url, unless it is a
+// component.
 Status check(const Spec& spec);
 
-// Equal exactly when one connection can serve both: everything but the name counts, credentials
-// included. Holds secrets; never shown.
+// Equal exactly when one connection can serve both: everything except the name counts, including
+// credentials. It holds secrets and must never be shown.
 std::string fingerprint(const Spec& spec);
 
-// For lists: values of env and headers, auth, and what looks like a secret in arguments and
-// addresses are masked, unless they only name where the secret is (env:NAME, cmd:COMMAND).
+// For lists: masks the values of env and headers, auth, and anything that looks like a secret in
+// arguments and addresses, unless it only names where the secret is (env:NAME, cmd:COMMAND).
 Spec masked(const Spec& spec);
 std::vector<std::string> masked_args(const std::vector<std::string>& args);
 std::string masked_url(const std::string& url);

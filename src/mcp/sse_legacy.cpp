@@ -1,5 +1,5 @@
-// HTTP+SSE of 2024-11-05: one stream brings everything, messages are posted to the address it names
-// first.
+// HTTP+SSE of 2024-11-05: one stream brings all messages; ours are posted to the address that the
+// stream names first.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// A server that is a program: one message a line on its standard input and output.
+// A server that is a program: one message per line on its standard input and output.
 
 #include <csignal>
 #include <cstdlib>
@@ -19,15 +19,15 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kQueueBytesMax = 64U << 20;
-// Of what it says on stderr: how much is told when it ends, and how much goes to the log.
+// How much of its stderr is reported when it ends, and how much goes to the log.
 constexpr std::size_t kTailBytesMax = 1024;
 constexpr std::size_t kLogLinesMax = 200;
 constexpr std::size_t kLogLineBytesMax = 500;
 constexpr std::chrono::milliseconds kEndGrace{500};   // after its input was closed
 constexpr std::chrono::milliseconds kTermGrace{500};  // after SIGTERM
 
-// Keys live in the daemon's environment: a server gets what it needs to run, and what its
-// configuration says.
+// The daemon's environment holds keys, so a server gets only these variables and those of its
+// configuration.
 constexpr const char* kPassed[] = {"PATH",     "HOME",   "USER",     "LOGNAME", "SHELL", "LANG",
                                    "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ",      "TMPDIR"};
 
@@ -54,16 +54,16 @@ struct State {
   std::unique_ptr<process::Child> child;
   std::deque<std::string> queue;
   std::size_t queue_bytes = 0;
-  std::string tail;  // the last words on stderr
+  std::string tail;  // the end of its stderr
   std::size_t logged = 0;
   bool closing = false;
-  bool ended = false;  // nothing comes or goes any more
+  bool ended = false;  // nothing more is read or written
   Notify changed;
 
   void hear(std::string_view line) {
     auto message = message_from(line);
     if (!message) {
-      // Programs print what they like; it is no message, and no reason to end.
+      // Programs may print other text; it is not a message and no reason to stop.
       log::debug("mcp {}: a line that is no message: {}", server.spec.name, message.error().what);
       return;
     }
@@ -118,10 +118,10 @@ Task<void> read_messages(std::shared_ptr<State> state) {
       log::warn("mcp {}: a message of more than {} bytes was dropped", state->server.spec.name,
                 kMessageBytesMax);
   }
-  // Its end tells more than that of its output. It may also only have closed that.
+  // The program's exit tells more than the end of its output. If it only closed that, this ends it.
   state->child->signal_group(SIGTERM);
   const auto exit = co_await state->child->wait();
-  // Its last words may still be on their way.
+  // The last lines of its stderr may still be on their way.
   co_await yield_to_loop();
   auto why = describe(exit);
   if (!state->tail.empty()) why += "; its last words: " + utf8::single_line(state->tail);
@@ -137,7 +137,7 @@ Task<void> write_messages(std::shared_ptr<State> state) {
     state->queue.pop_front();
     state->queue_bytes -= line.size();
     const auto written = co_await state->child->write_input(std::move(line));
-    // Why it reads no more is told by its end.
+    // The program's exit will tell why it stopped reading.
     if (!written) co_return;
   }
 }
@@ -165,7 +165,7 @@ class Stdio final : public Transport {
     if (state_->ended || state_->closing)
       co_return Error(Errc::unavailable, "the server has ended");
     auto line = json::write(out.message) + "\n";
-    // It does not read what it is sent.
+    // The program does not read its input.
     if (state_->queue_bytes + line.size() > kQueueBytesMax)
       co_return Error(Errc::busy, "the server does not read its input");
     state_->queue_bytes += line.size();

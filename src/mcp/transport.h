@@ -1,4 +1,4 @@
-// How messages travel to one server and back. A transport knows nothing of what they mean; the peer
+// Carries messages to one server and back. A transport knows nothing about their meaning; the peer
 // (peer.h) does. Loop thread.
 #pragma once
 
@@ -22,20 +22,20 @@ namespace reef::mcp {
 
 struct Outgoing {
   json::object message;
-  std::optional<std::int64_t> id = {};  // of a request: its answer is waited for
-  http::Headers headers = {};           // where there are any
+  std::optional<std::int64_t> id = {};  // set for a request, which gets an answer
+  http::Headers headers = {};           // only for transports that have headers
 };
 
 struct Incoming {
   Message message;
-  // The request of ours in whose answer it came, where the transport can tell.
+  // Our request in whose answer it came, if the transport can tell.
   std::optional<std::int64_t> during = {};
 };
 
-// Who hears what comes. Neither may be called any more once close() has begun.
+// Receives what comes in. Neither function may be called once close() has begun.
 struct Ears {
   std::function<void(Incoming)> on_message;
-  // Nothing comes any more, and why.
+  // Says that nothing will come any more, and why.
   std::function<void(Error)> on_closed;
 };
 
@@ -45,38 +45,38 @@ class Transport {
 
   virtual std::string_view kind() const = 0;  // stdio, http, sse
 
-  // Hands a message over. Of a request it may take until the answer was heard; an error means that
-  // none will come. Cancelling it gives the request up.
+  // Sends a message. For a request it may return only after the answer was heard; an error means
+  // that no answer will come. Cancelling it gives the request up.
   //   unsupported   the server does not take such messages here: another era, or another transport
   //   gone          the server has forgotten the session
   //   unauthorized, denied, unavailable, timeout, busy
   virtual Task<Status> send(Outgoing out) = 0;
 
-  // The revision that was agreed on, from now on.
+  // Sets the revision agreed on, which applies from now on.
   virtual void use_version(std::string version) { (void)version; }
-  // The handshake is over: what the server says on its own is wanted.
+  // Call it after the handshake: begins to receive messages of the server's own.
   virtual void listen() {}
-  // An orderly end. Destroying it without is a rude one.
+  // Ends the connection in order. Destroying the transport without it is abrupt.
   virtual Task<void> close() = 0;
 };
 
-// A spec whose secrets have been fetched.
+// A spec with its secrets fetched.
 struct Resolved {
   Spec spec;
   Secrets secrets = {};
-  // Whose tokens are shown; none where the credential is configured.
+  // The account whose tokens are sent; null when the credential is configured.
   std::shared_ptr<oauth::Account> account = {};
 
-  // Takes everything secret out of the words of others.
+  // Removes all secrets from text that others wrote.
   std::string scrub(std::string text) const;
 };
 
-// Starts the program, in a group of its own.
+// Starts the program in its own process group.
 Task<Result<std::unique_ptr<Transport>>> start_stdio(Executor loop, Resolved server, Ears ears);
-// Streamable HTTP; nothing is sent yet.
+// Streamable HTTP; sends nothing yet.
 std::unique_ptr<Transport> make_http(Executor loop, http::Client& client, Resolved server,
                                      Ears ears);
-// HTTP+SSE of 2024-11-05: opens its stream and waits for the address messages go to.
+// HTTP+SSE of 2024-11-05: opens the stream and waits for the address for messages.
 Task<Result<std::unique_ptr<Transport>>> open_sse(Executor loop, http::Client& client,
                                                   Resolved server, Ears ears);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kOpen = "<div id=\"meta\">";
 constexpr std::string_view kClose = "</div>";
-// 9999-12-31T23:59:59Z, the last a date of four digits can say.
+// 9999-12-31T23:59:59Z, the last time that a year of four digits can express.
 constexpr std::uint64_t kLastDate = 253'402'300'799;
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {
@@ -39,7 +39,7 @@ std::optional<std::uint64_t> parse_time(std::string_view text) {
       std::chrono::duration_cast<std::chrono::seconds>(time->time_since_epoch()).count());
 }
 
-// What stands between `open` and `close`, and what follows; nullopt when there is no such place.
+// The text between `open` and `close`, and the text after it; nullopt when there is no such place.
 struct Piece {
   std::string_view inside;
   std::string_view rest;
@@ -100,7 +100,7 @@ void skip_newline(std::string_view& text) {
   }
 }
 
-// Control characters and the spaces at the ends, which a reader would trim.
+// Escapes control characters too, and spaces at the ends, which a reader would trim.
 void append_escaped(std::string& out, char c, bool at_end) {
   const auto byte = static_cast<unsigned char>(c);
   if (c == '&') {

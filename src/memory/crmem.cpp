@@ -16,7 +16,7 @@ constexpr std::string_view kMagic("CRMEM\0", 6);
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeaderBytes = 16;
 constexpr std::size_t kBodyHeadBytes = 8 + 4;
-// Of an entry with empty texts and no aliases.
+// The size of an entry with empty texts and no aliases.
 constexpr std::size_t kEntryBytesMin = 8 + 8 + 4 + 4 + 4 + 4;
 
 Error bad_format(std::size_t at, std::string_view why) {
@@ -57,7 +57,8 @@ class Reader {
     return std::string(taken);
   }
 
-  // Each of them takes at least `bytes_min`, so that a lying count is found before it is believed.
+  // Each item takes at least `bytes_min`, so a count beyond the bytes left is refused before it is
+  // used.
   Result<std::uint32_t> count(std::size_t bytes_min, std::string_view what) {
     const auto start = at_;
     REEF_TRY(const auto count, number<std::uint32_t>(what));

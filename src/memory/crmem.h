@@ -14,8 +14,8 @@ namespace reef::memory {
 
 enum class Kind : std::uint32_t {
   note = 0,     // written by the agent on purpose
-  archive = 1,  // what a compaction left of a conversation
-  topic = 2,    // known to CrabTalk's code, written by nobody
+  archive = 1,  // a conversation as a compaction archived it
+  topic = 2,    // known to CrabTalk's code, but nothing writes it
 };
 std::string_view name_of(Kind kind);
 
@@ -29,30 +29,30 @@ struct Entry {
 
   bool operator==(const Entry&) const = default;
 };
-// Never changed once it is in a memory, so that any thread may read it.
+// An entry in a memory never changes, so any thread may read it.
 using EntryPtr = std::shared_ptr<const Entry>;
 
 struct Contents {
   std::uint64_t next_id = 1;
-  std::vector<EntryPtr> entries;  // by id, no id and no name twice
-  // Ids as the file has them, where that is not by id: CrabTalk keeps no order, and a file is not
-  // shuffled because it was read. Ids that are gone are passed over, others follow.
+  std::vector<EntryPtr> entries;  // by id; every id and every name occurs once
+  // Ids in the order of the file, if that is not the order of ids: CrabTalk keeps none, and reading
+  // a file must not reorder it. Ids without an entry are skipped; entries not listed come last.
   std::vector<std::uint64_t> order;
 
-  // By name, else by alias; nullptr when there is none. An alias that is on several entries, as
-  // CrabTalk lets happen, leads to the oldest.
+  // Finds by name, else by alias; nullptr when there is none. An alias of several entries, which
+  // CrabTalk allows, leads to the oldest.
   EntryPtr find(std::string_view name) const;
 };
-// Whatever their order in the file.
+// Ignores the order in the file.
 bool operator==(const Contents& a, const Contents& b);
 
-// Whatever is not a whole, valid file is `corrupt`, and the error says where and why. Allocates no
-// more than the bytes there are call for.
+// Fails with `corrupt` unless the bytes are a whole, valid file; the error says where and why.
+// Allocates no more than the actual bytes require.
 Result<Contents> parse(std::string_view bytes);
-// The entries as serialize() writes them.
+// Returns the entries in the order in which serialize() writes them.
 std::vector<EntryPtr> in_file_order(const Contents& contents);
-// What parse() read comes out as it was. too_large when a text or a list does not fit the format's
-// 32 bits.
+// Writes what parse() read back unchanged. Fails with too_large when a text or a list does not fit
+// the format's 32 bits.
 Result<std::string> serialize(const Contents& contents);
 
 // How many bytes serialize() writes.

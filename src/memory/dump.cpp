@@ -32,11 +32,11 @@ constexpr std::string_view kState = "memory.json";
 constexpr std::string_view kBook = "book.toml";
 constexpr std::string_view kBookSeed = "[book]\ntitle = \"Memory\"\nsrc = \".\"\n";
 constexpr std::size_t kStemBytesMax = 200;
-// More is not a dump of ours, and would not be taken back.
+// A larger tree is not a dump of ours, and a load would refuse it.
 constexpr std::uint64_t kTreeBytesMax = 2 * kMemoryBytesMax;
 
-// A file name for any name: what it must not hold is %XX, and what is too long is cut and gets the
-// id. '%' itself is escaped, so no two names meet.
+// Makes a file name from any name: bytes that it must not contain become %XX, and a name that is
+// too long is cut and gets the id. '%' itself is escaped, so no two names collide.
 std::string stem_of(const Entry& entry) {
   const std::string_view name = entry.name;
   std::string stem;
@@ -57,7 +57,7 @@ std::string stem_of(const Entry& entry) {
   return stem;
 }
 
-// For a link in Markdown.
+// Encodes a path for a link in Markdown.
 std::string percent_encoded(std::string_view path) {
   std::string out;
   for (const char c : path) {
@@ -100,7 +100,7 @@ std::string summary_of(const Contents& contents) {
   return out;
 }
 
-// Everything an entry goes by, and those who do.
+// All names and aliases, and the entries that have them.
 using Owners = std::map<std::string, std::vector<const Entry*>, std::less<>>;
 Owners owners_of(const Contents& contents) {
   Owners owners;
@@ -111,10 +111,10 @@ Owners owners_of(const Contents& contents) {
   return owners;
 }
 
-// What cards have no place for.
+// The state that cards have no place for.
 struct State {
   std::optional<std::uint64_t> next_id;
-  // Names of several entries: they came with a file of CrabTalk, which does not look.
+  // Names of several entries: a file of CrabTalk may have these, because it does not check.
   std::set<std::string, std::less<>> shared;
   std::vector<std::uint64_t> order;  // Contents::order
 };
@@ -161,7 +161,7 @@ Result<State> parse_state(std::string_view text) {
   return state;
 }
 
-// The section a path is in, and the file's name without its ending.
+// The section that a path belongs to, and the file's name without its extension.
 struct Place {
   const Section* section;
   std::string_view stem;
@@ -173,14 +173,14 @@ std::optional<Place> place_of(std::string_view path) {
     name.remove_prefix(section.folder.size());
     if (!name.starts_with('/') || !name.ends_with(kEnding)) continue;
     name = name.substr(1, name.size() - 1 - kEnding.size());
-    // Editors leave their own files beside; ours never start with a dot.
+    // Editors leave their own files here; ours never start with a dot.
     if (name.empty() || name.front() == '.' || name.find('/') != std::string_view::npos) continue;
     return Place{&section, name};
   }
   return std::nullopt;
 }
 
-// An entry and the file that says it.
+// An entry and the file it was read from.
 struct Told {
   Entry entry;
   std::string_view path;
@@ -200,7 +200,7 @@ Result<Told> told_by(const TreeFile& file, const Place& place, std::uint64_t now
   told.entry.aliases = std::move(card.aliases);
   if (!utf8::valid(told.entry.name))
     return Error(Errc::invalid, "the file's name is not valid UTF-8");
-  // Of those with an id the memory knows what it holds already, and checks the rest.
+  // An entry with an id may be in the memory already, so the memory checks what is new about it.
   if (told.fresh) REEF_CHECK(check_new(told.entry));
   return told;
 }
@@ -240,7 +240,7 @@ Status check_names(const std::vector<Told>& all, const State& state) {
   return Ok{};
 }
 
-// Entries without an id follow those that have one.
+// Gives ids to the new entries, above all existing ids.
 Status give_ids(std::vector<Told>& all, const State& state, std::uint64_t& next_id) {
   std::uint64_t newest = 0;
   for (const auto& told : all)
@@ -261,7 +261,7 @@ Status give_ids(std::vector<Told>& all, const State& state, std::uint64_t& next_
 }  // namespace
 
 std::vector<TreeFile> to_tree(const Contents& contents) {
-  // First, so that a dump that was cut off is known for one.
+  // The state comes first, so that a dump that was interrupted is recognised as one.
   std::vector<TreeFile> tree{{std::string(kState), write_state(contents)}};
   for (const auto& section : kSections) {
     for (const auto& entry : contents.entries) {
@@ -312,7 +312,7 @@ Status put_temp(Files& files, const std::string& temp, std::string_view bytes) {
   return write_all(files, fd.get(), bytes);
 }
 
-// Whole or not at all, and untouched when it says the same already.
+// Writes the file atomically, or leaves it untouched when it has these bytes already.
 Status put_file(Files& files, const std::string& path, std::string_view bytes) {
   if (const auto there = read_all(files, path); there && *there == bytes) return Ok{};
   const auto temp = path + std::string(kTemp);
@@ -324,7 +324,7 @@ Status put_file(Files& files, const std::string& path, std::string_view bytes) {
   return std::move(put).error().with("write " + path);
 }
 
-// The files in a section's folder; none when there is no folder.
+// Lists the files in a section's folder; empty when there is no folder.
 Result<std::vector<std::string>> list_section(Files& files, const std::string& root,
                                               const Section& section) {
   const auto folder = fmt::format("{}/{}", root, section.folder);
@@ -343,14 +343,14 @@ Result<std::vector<std::string>> list_section(Files& files, const std::string& r
   return paths;
 }
 
-// Somebody else's file, which a dump would have to replace or remove.
+// The error for a file that no dump made but that this dump would have to replace or remove.
 Error no_dumps(const std::string& folder, std::string_view path, std::string_view why) {
   return Error(Errc::conflict,
                fmt::format("{}/{}: no dump made it ({}); move it away or choose another folder",
                            folder, utf8::excerpt(path, 300), why));
 }
 
-// A file as large as no dump's is not read.
+// A file too large to be a dump's is not read.
 Result<std::string> read_bounded(Files& files, const std::string& folder, std::string_view path) {
   const auto full = fmt::format("{}/{}", folder, path);
   REEF_TRY(const auto stat, files.stat_path(full));
@@ -358,8 +358,8 @@ Result<std::string> read_bounded(Files& files, const std::string& folder, std::s
   return read_all(files, full);
 }
 
-// Nothing but headings of the sections and links to their files, as a dump of ours and of CrabTalk
-// has it. CrabTalk once had prompts, too.
+// True when the text has nothing but headings of the sections and links to their files, like a dump
+// of ours or of CrabTalk, which once had prompts, too.
 bool is_summary(std::string_view text) {
   const auto is_heading = [](std::string_view line) {
     for (const auto* title : {"Summary", "Prompts"})
@@ -386,8 +386,8 @@ bool is_summary(std::string_view text) {
   return true;
 }
 
-// Whether a dump left its mark on the folder; conflict when somebody else's files have the marks'
-// names.
+// Tells whether a dump marked the folder as its own. Fails with conflict when a marker's file has
+// other content.
 Result<bool> is_marked(Files& files, const std::string& folder) {
   if (exists(files, fmt::format("{}/{}", folder, kState))) {
     REEF_TRY(const auto bytes, read_bounded(files, folder, kState));
@@ -401,8 +401,8 @@ Result<bool> is_marked(Files& files, const std::string& folder) {
   return true;
 }
 
-// A file among the entries' may go when a dump made it, by its card, or when a load has taken in
-// what it says.
+// A dump may remove an entry's file when its card shows that a dump made it, or when the memory
+// already holds its content.
 Status check_entry_file(const std::string& folder, const TreeFile& file, const Place& place,
                         const std::unordered_map<std::string_view, const Entry*>& by_name) {
   auto card = parse_card(file.bytes);
@@ -415,8 +415,8 @@ Status check_entry_file(const std::string& folder, const TreeFile& file, const P
   return no_dumps(folder, file.path, "it has no card, and no load has taken it in");
 }
 
-// The entries' files a dump may replace. conflict, with the file, when there is one of somebody
-// else.
+// Returns the entries' files that a dump may replace. Fails with conflict, naming the file, when
+// one was not made by a dump.
 Result<std::set<std::string>> replaceable(Files& files, const std::string& folder,
                                           const Contents& contents) {
   REEF_TRY(const bool marked, is_marked(files, folder));
@@ -427,7 +427,7 @@ Result<std::set<std::string>> replaceable(Files& files, const std::string& folde
     REEF_TRY(auto paths, list_section(files, folder, section));
     for (auto& path : paths) {
       const auto place = place_of(path);
-      // Pictures beside the entries are the person's own, and stay.
+      // Other files beside the entries, such as pictures, belong to the person and stay.
       if (!place && marked) continue;
       if (!place) return no_dumps(folder, path, "it is no entry");
       REEF_TRY(auto bytes, read_bounded(files, folder, path));
@@ -438,8 +438,8 @@ Result<std::set<std::string>> replaceable(Files& files, const std::string& folde
   return old;
 }
 
-// Where a folder or a device stands, no file can be put: found out only on the way, the tree would
-// be half of one dump and half of another.
+// A folder or a device may stand where a file must go. Finding out halfway would leave a tree that
+// mixes two dumps, so all places are checked first.
 Status check_places(Files& files, const std::string& folder, const std::vector<TreeFile>& tree) {
   for (const auto& file : tree) {
     for (const auto& path : {file.path, file.path + std::string(kTemp)}) {
@@ -458,7 +458,8 @@ Status write_tree(Files& files, const std::string& folder, const Contents& conte
   REEF_CHECK(check_places(files, folder, tree));
   REEF_TRY(auto old, replaceable(files, folder, contents));
   REEF_CHECK(make_directories(files, folder));
-  // New files first and old ones gone last: whatever happens in between, every entry is there.
+  // New files are written first and old ones removed last, so that every entry exists at any
+  // moment.
   for (const auto& file : tree) {
     const auto slash = file.path.find('/');
     if (slash != std::string::npos)

@@ -1,5 +1,5 @@
-// A memory as a tree of Markdown files for people and mdBook, and back: dumping and loading gives
-// the same CRMEM, byte for byte. docs/memory.md has the layout. Any thread.
+// Turns a memory into a tree of Markdown files for people and mdBook, and back: a dump that is
+// loaded gives the same CRMEM, byte for byte. docs/memory.md has the layout. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@ struct TreeFile {
   std::string bytes;
 };
 
-// Without book.toml, which belongs to the person once it is there.
+// Returns the tree without book.toml, which belongs to the person once it exists.
 std::vector<TreeFile> to_tree(const Contents& contents);
-// What the files say. New ones get ids and the time `now` (Unix seconds). `invalid` names the file.
+// Reads entries from the files. New ones get ids and the time `now` (Unix seconds). The error
+// `invalid` names the file.
 Result<Contents> from_tree(const std::vector<TreeFile>& files, std::uint64_t now);
 
-// Writes the tree; of what is there, replaces the entries' files, SUMMARY.md and memory.json and
-// leaves the rest alone. conflict when one of these was made by no dump; nothing has changed then.
+// Writes the tree. Replaces the entries' files, SUMMARY.md and memory.json and leaves everything
+// else alone. Fails with conflict, before changing anything, when no dump made one of these files.
 Status write_tree(Files& files, const std::string& folder, const Contents& contents);
-// The files from_tree() wants.
+// Reads the files that from_tree() takes.
 Result<std::vector<TreeFile>> read_tree(Files& files, const std::string& folder);
 
 }  // namespace reef::memory

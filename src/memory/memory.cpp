@@ -13,9 +13,9 @@ namespace reef::memory {
 namespace {
 
 constexpr std::size_t kOpenMax = 64;
-constexpr std::size_t kFileNameBytesMax = 250;  // with room for .tmp
+constexpr std::size_t kFileNameBytesMax = 250;  // leaves room for .tmp
 constexpr std::string_view kSuffix = ".crmem";
-// CrabTalk knows no limit; a sparse giant must not take the machine's memory.
+// CrabTalk has no limit, but a huge sparse file must not use up the machine's memory.
 constexpr std::uint64_t kFileBytesMax = 512U << 20;
 
 bool same(const std::optional<Files::Stat>& a, const std::optional<Files::Stat>& b) {
@@ -23,7 +23,7 @@ bool same(const std::optional<Files::Stat>& a, const std::optional<Files::Stat>&
   return a->size == b->size && a->modified_ns == b->modified_ns;
 }
 
-// nullopt when there is no file.
+// Returns nullopt when there is no file.
 Result<std::optional<Files::Stat>> stat_of(Files& files, const std::string& path) {
   auto stat = files.stat_path(path);
   if (stat) return std::optional<Files::Stat>(*stat);
@@ -38,7 +38,7 @@ Status write_file(Files& files, const std::string& path, std::string_view bytes)
   return replace_atomically(files, path, bytes);
 }
 
-// A write that failed may have come as far as the rename. Then the old content is put back.
+// A failed write may have got as far as the rename; this puts the old content back.
 Status undo(Files& files, const std::string& path, const std::string& written,
             const std::optional<std::string>& before) {
   const auto there = read_all(files, path);
@@ -52,7 +52,7 @@ Status undo(Files& files, const std::string& path, const std::string& written,
 
 }  // namespace
 
-// One visit to the disk, on the pool: values in, values out.
+// One visit to the disk, made on the pool with values in and values out.
 struct Memory::Round {
   std::vector<std::shared_ptr<Pending>> batch;
   std::shared_ptr<const Contents> contents;
@@ -155,7 +155,7 @@ Task<void> Memory::work() {
     };
     static_cast<void>(co_await pool_.run(visit));
   } catch (const std::exception& error) {
-    // No memory, usually. Those who wait must hear of it, and the next one must work.
+    // Usually memory ran out. The waiting callers must get an error, and the next visit must work.
     round.contents.reset();
     round.unreadable = Error(Errc::internal, error.what());
     for (const auto& pending : round.batch) pending->outcome = *round.unreadable;
@@ -175,7 +175,7 @@ Task<Result<EntryPtr>> Memory::apply(Operation operation) {
 
 Task<Result<EntryPtr>> Memory::wait_for(std::shared_ptr<Pending> mine) {
   queue_.push_back(mine);
-  // Whoever finds nobody at work does it for all that wait.
+  // A caller that finds nobody at work does the work of all that wait.
   while (!mine->done) {
     if (working_) {
       co_await changed_.wait();
@@ -192,7 +192,7 @@ Task<Result<std::shared_ptr<const Contents>>> Memory::contents() {
 
 Task<Result<std::shared_ptr<const Contents>>> Memory::look() {
   for (;;) {
-    // What is being written is not there yet: until then, what was there before.
+    // Until the write under way is durable, the old contents count.
     if (working_ && contents_) co_return contents_;
     if (working_) {
       co_await changed_.wait();
@@ -201,7 +201,8 @@ Task<Result<std::shared_ptr<const Contents>>> Memory::look() {
     co_await work();
     if (contents_) co_return contents_;
     if (unreadable_) co_return *unreadable_;
-    // In doubt: a write of somebody who came along failed. The next look reads what is there.
+    // contents_ is in doubt because a write in the same batch failed; the next visit reads the
+    // disk.
   }
 }
 
@@ -230,7 +231,8 @@ Result<std::shared_ptr<Memory>> Memories::of(std::string_view agent) {
   REEF_TRY(const auto name, file_name_of(agent));
   auto found = cache_.find(agent);
   if (found == cache_.end()) {
-    // Those nobody uses can be read again; two of one file must not be.
+    // An unused memory can be read again, so it may go; one in use must stay, or its file would
+    // have two.
     while (cache_.size() >= kOpenMax) {
       auto oldest = cache_.end();
       for (auto it = cache_.begin(); it != cache_.end(); ++it)

@@ -1,16 +1,16 @@
-// Table of contents of memory/, and its heart: a Memory is what one agent remembers, kept in one
-// file; Memories is those of all agents. docs/memory.md tells how it works.
+// Table of contents of memory/, and its main classes: a Memory holds what one agent remembers, in
+// one file; Memories holds the memories of all agents. docs/memory.md explains how it works.
 //
 //   crmem.h       Entry, Contents, parse, serialize      the file format
-//   operations.h  Add, Write, Rename, ...; apply         what can be done to it
+//   operations.h  Add, Write, Rename, ...; apply         the changes to a memory
 //   recall.h      Index, Hit                             ranking entries for a question
 //   dump.h        to_tree, from_tree                      Markdown for people, and back
-//   card.h        Card                                   one file of that
+//   card.h        Card                                   one file of a dump
 //   uploads.h     Uploads                                memories that come in parts
 //   memory.h      Memory, Memories                       this file
 //
-// Memory and Memories belong to the loop thread; the pool reads, changes and writes. What changes
-// something runs to its end even when the task that asked for it is cancelled.
+// Memory and Memories belong to the loop thread; the pool reads, changes and writes. A change runs
+// to its end even when the task that asked for it is cancelled.
 #pragma once
 
 #include <deque>
@@ -33,32 +33,32 @@ class Memory {
  public:
   Memory(Executor loop, Files& files, Pool& pool, Clock& clock, std::string path);
 
-  // What is on disk, also when another program put it there since. `corrupt` when it cannot be
-  // read: nothing else works then, and the file is not touched.
+  // Returns what is on disk, even if another program wrote it. Fails with `corrupt` when it cannot
+  // be read; then every call fails and the file is not touched.
   Task<Result<std::shared_ptr<const Contents>>> contents();
-  // Durable when it returns; on an error nothing has changed, in memory and on disk. Calls made
-  // while another is being written share the next write, in the order of the calls.
+  // Durable when it returns; an error means that nothing has changed, neither in memory nor on
+  // disk. Calls made during a write share the next write, in the order of the calls.
   Task<Result<EntryPtr>> apply(Operation operation);
   Task<Result<std::vector<Hit>>> recall(std::string query, std::size_t limit);
 
  private:
   struct Pending {
     Operation operation;
-    std::optional<Result<EntryPtr>> outcome = {};  // the pool's until `done`
-    bool done = false;                             // and durable; the loop's
+    std::optional<Result<EntryPtr>> outcome = {};  // belongs to the pool until `done`
+    bool done = false;                             // set on the loop, once the outcome is durable
   };
   struct Round;
 
   Task<Result<EntryPtr>> wait_for(std::shared_ptr<Pending> mine);
   Task<Result<std::shared_ptr<const Contents>>> look();
-  // Compares with the disk and does all that waits. The only one that uses the file.
+  // Compares with the disk and runs all waiting operations. Nothing else uses the file.
   Task<void> work();
 
   Files& files_;
   Pool& pool_;
   Clock& clock_;
   const std::string path_;
-  // nullptr until it was read, and in doubt: it is read again before anything is believed.
+  // nullptr until it was read, and after a doubtful write, so that it is read again before use.
   std::shared_ptr<const Contents> contents_;
   std::optional<Files::Stat> stat_;  // of the file contents_ was read from; none: there was none
   std::optional<Error> unreadable_;
@@ -73,12 +73,13 @@ class Memories {
  public:
   Memories(Executor loop, Files& files, Pool& pool, Clock& clock, std::string folder);
 
-  // That of an agent; read when it is used. invalid when a file cannot have the agent's name.
+  // Returns an agent's memory, which is read on first use. Fails with invalid when the name cannot
+  // become a file name.
   Result<std::shared_ptr<Memory>> of(std::string_view agent);
-  // Whether there is a file.
+  // Tells whether the agent has a file.
   Task<Result<bool>> exists(std::string agent);
-  // An agent has a new name: its file follows, if there is one. `conflict` when there is one of the
-  // new name already.
+  // Renames the agent's file, if it has one. Fails with `conflict` when the new name has one
+  // already.
   Task<Status> rename(std::string from, std::string to);
   Uploads& uploads() { return uploads_; }
 
@@ -98,7 +99,8 @@ class Memories {
   Uploads uploads_;
 };
 
-// <agent>.crmem; what a file name must not hold is written as %XX, so that no two agents share one.
+// Returns <agent>.crmem; bytes that a file name must not contain become %XX, so no two agents share
+// one.
 Result<std::string> file_name_of(std::string_view agent);
 
 }  // namespace reef::memory

@@ -25,7 +25,7 @@ Result<std::size_t> place_of(const Contents& contents, std::string_view name) {
   return static_cast<std::size_t>(at - contents.entries.begin());
 }
 
-// `name` belongs to nobody, or to the entry `own` already.
+// Checks that no entry but `own` has the name.
 Status check_free(const Contents& contents, std::string_view name, const Entry* own) {
   const auto owner = contents.find(name);
   if (!owner || owner.get() == own) return Ok{};
@@ -51,13 +51,13 @@ Status check_alias_count(std::size_t count) {
                fmt::format("an entry has at most {} aliases, this one {}", kAliasesMax, count));
 }
 
-// Gives the entry those aliases, each once and without its own name.
+// Gives the entry these aliases, each once and without its own name.
 Status set_aliases(const Contents& contents, Entry& entry, const std::vector<std::string>& aliases,
                    const Entry* own) {
   std::vector<std::string> kept;
   for (const auto& alias : aliases) {
     if (alias == entry.name || std::find(kept.begin(), kept.end(), alias) != kept.end()) continue;
-    // What it has already was checked once, or came with a file of somebody else.
+    // Its present aliases were checked before, or came in a foreign file.
     const bool had =
         own && std::find(own->aliases.begin(), own->aliases.end(), alias) != own->aliases.end();
     if (!had) {
@@ -71,7 +71,7 @@ Status set_aliases(const Contents& contents, Entry& entry, const std::vector<std
   return Ok{};
 }
 
-// Puts the changed entry in the old one's place, if there is room for it.
+// Puts the changed entry in the place of the old one, if it fits into the memory.
 Result<EntryPtr> replace(Contents& contents, std::size_t at, Entry entry) {
   const auto before = serialized_bytes(contents);
   auto fresh = std::make_shared<const Entry>(std::move(entry));
@@ -87,7 +87,7 @@ Result<EntryPtr> replace(Contents& contents, std::size_t at, Entry entry) {
   return fresh;
 }
 
-// Also in a file whose next_id lags behind.
+// Returns an unused id, even when the file's next_id lags behind.
 Result<std::uint64_t> fresh_id(const Contents& contents) {
   constexpr auto kLast = std::numeric_limits<std::uint64_t>::max();
   const auto newest = contents.entries.empty() ? 0 : contents.entries.back()->id;
@@ -160,7 +160,7 @@ Result<EntryPtr> remove(Contents& contents, std::string_view name) {
   REEF_TRY(const auto at, place_of(contents, name));
   auto gone = contents.entries[at];
   contents.entries.erase(contents.entries.begin() + static_cast<std::ptrdiff_t>(at));
-  // Its id is not given again.
+  // Its id must not be used again.
   if (gone->id < std::numeric_limits<std::uint64_t>::max())
     contents.next_id = std::max(contents.next_id, gone->id + 1);
   return gone;
@@ -189,7 +189,7 @@ Result<EntryPtr> forget(Contents& contents, const Forget& op) {
   return remove(contents, op.name);
 }
 
-// How many times each name and alias is there.
+// Counts how many entries have each name or alias.
 using Bearers = std::unordered_map<std::string_view, std::size_t>;
 Bearers bearers_of(const Contents& contents) {
   Bearers bearers;
@@ -207,8 +207,8 @@ Status check_new_name(std::string_view what, std::string_view name, const Bearer
                fmt::format("{} '{}' is there more than once", what, utf8::excerpt(name)));
 }
 
-// A file that was moved to another folder: its entry is still the same one. Of another memory an
-// entry may have the same id by chance, hardly the same time or name, too.
+// Refuses a changed kind, as when a file was moved to another folder. An entry of another memory
+// may have the same id by chance, but hardly the same time or name, too.
 Status check_kind(const Entry& entry, const Entry& before) {
   const bool same = entry.created_at == before.created_at || entry.name == before.name;
   if (!same || entry.kind == before.kind) return Ok{};
@@ -217,8 +217,8 @@ Status check_kind(const Entry& entry, const Entry& before) {
                                           name_of(before.kind), name_of(entry.kind)));
 }
 
-// Of an entry that comes with a load, what `before`, which has its id, does not have: a file of
-// somebody else may go beyond our limits, and must outlive its own dump.
+// Checks only what a loaded entry changes about `before`, the entry with its id: a foreign memory
+// may exceed our limits, and loading its own dump must still work.
 Status check_news(const Entry& entry, const Entry* before, const Bearers& bearers) {
   if (before) REEF_CHECK(check_kind(entry, *before));
   if (!before || entry.name != before->name)

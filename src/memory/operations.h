@@ -1,4 +1,4 @@
-// What can be done to a memory: values, and one function that does them. Pure, any thread.
+// The operations on a memory, as values, and the one function that applies them. Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace reef::memory {
 
-// Of what is written from now on; a file that has more is read.
+// Limits for new entries; a file that exceeds them is still read.
 inline constexpr std::size_t kNameBytesMax = 256;
 inline constexpr std::size_t kAliasesMax = 64;
 inline constexpr std::size_t kContentBytesMax = 1U << 20;
 inline constexpr std::size_t kEntriesMax = 50'000;
-// All of it: the file is written whole at every change.
+// The limit for the whole memory, because every change writes the file anew.
 inline constexpr std::uint64_t kMemoryBytesMax = 64U << 20;
 
 // Every `name` may also be an alias of the entry.
@@ -28,13 +28,13 @@ struct Add {
   Kind kind = Kind::note;
   std::uint64_t created_at = 0;  // Unix seconds; 0: now
 };
-// The kind stays what it is.
+// Keeps the entry's kind.
 struct Write {
   std::string name;
   std::string content;
-  std::optional<std::vector<std::string>> aliases;  // not given: those there are
+  std::optional<std::vector<std::string>> aliases;  // nullopt: unchanged
 };
-// An archive keeps its old name as an alias: a transcript refers to it.
+// An archive keeps its old name as an alias, because a transcript refers to it.
 struct Rename {
   std::string name;
   std::string to;
@@ -47,7 +47,8 @@ struct Alias {
 struct Remove {
   std::string name;
 };
-// What agents and clients do to notes: an upsert and a removal that leave everything else alone.
+// The changes that agents and clients make to notes: an upsert and a removal. Other kinds are left
+// alone.
 struct Remember {
   std::string name;
   std::string content;
@@ -56,22 +57,22 @@ struct Remember {
 struct Forget {
   std::string name;
 };
-// Everything at once, as a load does it; a Memory keeps the old file beside the new one. What is
-// new in it obeys the limits; what the memory holds already may come back as it is.
+// Replaces the whole memory, as a load does; a Memory keeps the old file next to the new one. New
+// parts must obey the limits; parts that the memory already has may return as they are.
 struct Replace {
   Contents contents;
 };
 using Operation = std::variant<Add, Write, Rename, Alias, Remove, Remember, Forget, Replace>;
 
-// Returns the entry as it is then, or was when it is gone; nullptr for Replace. On an error nothing
-// has changed. `now` is Unix seconds.
+// Returns the entry as it is afterwards, or as it was when removed; nullptr for Replace. An error
+// means that nothing has changed. `now` is Unix seconds.
 Result<EntryPtr> apply(Contents& contents, const Operation& operation, std::uint64_t now);
 
 Error no_entry(std::string_view name);
 
-// What may be a name or an alias from now on; `what` is for the error.
+// Checks a new name or alias; `what` is for the error.
 Status check_name(std::string_view what, std::string_view name);
-// What may be a new entry, by itself: others may have its names.
+// Checks a new entry by itself; it does not look for other entries with its names.
 Status check_new(const Entry& entry);
 
 }  // namespace reef::memory

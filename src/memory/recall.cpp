@@ -15,10 +15,10 @@ namespace {
 constexpr double kK1 = 1.2;
 constexpr double kB = 0.75;
 
-// Words are compared by their hashes: 64 bits are enough for any memory.
+// Words are compared by hash; 64 bits suffice for any memory.
 using Word = std::uint64_t;
 
-// The tokenizer stops after some words; texts are given to it in pieces it takes whole.
+// The tokenizer stops after some words, so it gets texts in pieces that it reads whole.
 constexpr std::size_t kPieceBytes = 120U << 10;
 static_assert(kPieceBytes / 2 < search::kWordsMax);
 
@@ -31,7 +31,8 @@ std::string_view next_piece(std::string_view& text) {
   return piece;
 }
 
-// Text to words as sessions' search does it: folded, stemmed, identifiers whole and by part.
+// Splits text into words as the search over sessions does: folded, stemmed, identifiers whole and
+// by part.
 class Splitter {
  public:
   void add(std::string_view text) {
@@ -40,7 +41,7 @@ class Splitter {
       length_ += tokenizer_.words();
     }
   }
-  // Without the words that say nothing, unless there are no others.
+  // Leaves out stop words, unless there are no others.
   void add_query(std::string_view query) {
     std::vector<Word> rest;
     for (const auto& token : tokenizer_.tokenize(query))
@@ -96,7 +97,7 @@ struct Index::Document {
   }
 
   EntryPtr entry;
-  std::vector<Count> counts;  // by word
+  std::vector<Count> counts;  // sorted by word
   double length = 0;
 };
 

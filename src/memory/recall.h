@@ -1,5 +1,5 @@
-// Ranking entries for a question: BM25 over name, aliases and content, notes and archives together.
-// An Index is made from contents and never changed; any thread.
+// Ranks entries for a question: BM25 over name, aliases and content, notes and archives together.
+// An Index never changes once made; any thread.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,12 @@ struct Hit {
 
 class Index {
  public:
-  // What `before` knows of unchanged entries is used again; it may be nullptr.
+  // Reuses what `before` knows of unchanged entries; it may be nullptr.
   Index(const Contents& contents, const Index* before);
   ~Index();
 
-  // Best first, those with any of the words; between equals the younger. No words, no hits.
+  // Returns entries with any of the words, best first and the younger first among equals. A query
+  // without words finds nothing.
   std::vector<Hit> search(std::string_view query, std::size_t limit) const;
 
  private:

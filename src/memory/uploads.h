@@ -1,5 +1,4 @@
-// Memories that come from a client in parts, because one frame may be too small for them. Loop
-// thread.
+// Memories that come from a client in parts, because one frame may be too small. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +13,9 @@ namespace reef::memory {
 
 class Uploads {
  public:
-  // All of it with the last part, else nullopt. `name` is the client's choice; a part that does not
-  // continue what is here is a conflict. Of those that never come to an end the oldest is given up.
+  // Returns all of it with the last part, else nullopt. The client chooses `name`; a part that does
+  // not continue the upload is a conflict. When there are too many, the one idle longest is
+  // dropped.
   Result<std::optional<std::string>> add(std::string_view name, std::uint64_t offset,
                                          std::string_view part, bool last);
 
@@ -24,7 +24,7 @@ class Uploads {
     std::string name;
     std::string bytes;
   };
-  std::deque<Upload> uploads_;  // the one that began first in front
+  std::deque<Upload> uploads_;  // the one idle longest comes first
 };
 
 }  // namespace reef::memory

@@ -10,7 +10,7 @@ bool is_near(std::string_view host) {
          host.starts_with("0.0.0.0") || host.starts_with("10.") || host.starts_with("192.168.");
 }
 
-// Behind the scheme.
+// Returns the position after the scheme.
 std::size_t origin_of(std::string_view url) {
   const auto scheme = url.find("://");
   return scheme == std::string_view::npos ? 0 : scheme + 3;

@@ -1,4 +1,4 @@
-// Addresses of backends, as people paste them.
+// Normalises addresses of backends as people paste them.
 #pragma once
 
 #include <initializer_list>
@@ -7,12 +7,12 @@
 
 namespace reef::model {
 
-// With a scheme, without spaces, query, slash or the first of `endings` at its end: what an
-// endpoint's path can be put behind.
+// Returns an address that an endpoint's path can be appended to: with a scheme, without spaces and
+// query, and without a slash or the first matching one of `endings` at its end.
 std::string base_url_from(std::string_view text, std::initializer_list<std::string_view> endings);
 
-// Up to `folder` in its path, as "/models/" in an address that names a model behind it; all of it
-// where there is none.
+// Cuts the address before `folder`, such as "/models/" where a pasted address names a model;
+// unchanged when `folder` does not occur.
 std::string before_folder(std::string url, std::string_view folder);
 
 }  // namespace reef::model

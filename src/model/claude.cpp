@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kMaxTokensDefault = 8192;
 constexpr std::int64_t kBudgetMin = 1024;
-// What must be left for the answer beside the thoughts.
+// The least that must remain for the answer after the thoughts.
 constexpr std::int64_t kAnswerMin = 1024;
 
 std::int64_t budget_of(ThinkingLevel level) {
@@ -43,7 +43,7 @@ std::string_view effort_of(ThinkingLevel level, std::string_view model) {
       return "medium";
     case ThinkingLevel::high:
       return "high";
-    // Only the largest models take more.
+    // Only the largest models accept "max".
     case ThinkingLevel::xhigh:
       return model.find("opus") != std::string_view::npos ? "max" : "high";
   }
@@ -78,7 +78,7 @@ std::pair<int, int> version_of(std::string_view model) {
     int number = 0;
     const auto [stop, failed] = std::from_chars(word.data(), word.data() + word.size(), number);
     const bool whole = failed == std::errc() && stop == word.data() + word.size();
-    // A longer number is a date, and the two parts of a version stand together.
+    // A longer number is a date, and the two parts of a version are adjacent.
     if (whole && word.size() <= 2) {
       numbers.push_back(number);
     } else if (!numbers.empty()) {
@@ -100,7 +100,7 @@ Lengths lengths(const Request& request, const ModelFacts& facts, bool thinking) 
     return out;
   }
   auto budget = budget_of(request.thinking);
-  // What the caller asked for is the answer; thoughts come on top, as far as the model goes.
+  // The caller's limit is for the answer; thoughts are added to it, as far as the model allows.
   if (request.max_tokens)
     out.max_tokens = std::min(out.max_tokens + budget, std::max(most, out.max_tokens));
   budget = std::min(budget, out.max_tokens - kAnswerMin);

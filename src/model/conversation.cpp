@@ -38,7 +38,7 @@ bool keeps(std::string_view name, const NameRule& rule) {
   });
 }
 
-// Characters outside the rule become underscores, or nothing where the rule has none.
+// Replaces characters that the rule forbids by underscores, or drops them if it forbids those too.
 std::string cleaned(std::string_view name, const NameRule& rule, std::string_view when_empty) {
   if (keeps(name, rule)) return std::string(name);
   const bool underscore = rule.also.find('_') != std::string_view::npos;
@@ -56,8 +56,8 @@ std::string cleaned(std::string_view name, const NameRule& rule, std::string_vie
   return out;
 }
 
-// `name`, or `name` with the next number that makes it one that is not taken; cut at the end to
-// keep the length. The number only grows, so that a thousand equal names take a thousand steps.
+// Returns `name`, or `name` with the next number that makes it free, cut to keep the length. The
+// number only grows, so that a thousand equal names take a thousand steps.
 template <class Taken>
 std::string first_free(const std::string& name, const NameRule& rule, std::size_t& number,
                        const Taken& taken) {
@@ -86,8 +86,8 @@ bool is_base64(std::string_view data) {
                      [](char c) { return is_letter(c) || is_digit(c) || c == '+' || c == '/'; });
 }
 
-// Which result answers which call. Ids need not be unique in a history: some backends start again
-// at call_0 with every reply, some give none.
+// Finds the result of each call. Ids need not be unique in a history: some backends start again at
+// call_0 with every reply, some give none.
 class Pairing {
  public:
   using CallPlace = std::pair<std::size_t, std::size_t>;  // message, block
@@ -102,7 +102,7 @@ class Pairing {
       } else if (const auto* result = std::get_if<session::ToolResultMessage>(messages[i].get())) {
         const auto found = open.find(key(result->tool_call_id, result->tool_name));
         if (found == open.end()) continue;
-        // The latest reply that made such a call, and the first such call in it.
+        // A result belongs to the latest reply with such a call, and to the first such call in it.
         auto& calls = found->second;
         const auto place = std::find_if(calls.begin(), calls.end(), [&](const CallPlace& call) {
           return call.first == calls.back().first;
@@ -159,14 +159,14 @@ class Preparation {
   std::vector<Piece>& turn_of(Turn::Role role) {
     if (out_.turns.empty() || out_.turns.back().role != role) {
       if (!out_.turns.empty()) drop_last_thoughts();
-      // Dropping may have taken the whole turn and left one of this role at the end.
+      // Dropping may have removed the whole turn, so that the last turn now has this role.
       if (out_.turns.empty() || out_.turns.back().role != role)
         out_.turns.push_back(Turn{role, {}});
     }
     return out_.turns.back().pieces;
   }
 
-  // A thought that leads to nothing is refused by those who check, and of no use to the others.
+  // Some APIs refuse a turn that ends in a thought, and it is of no use to the others.
   void drop_last_thoughts() {
     auto& turn = out_.turns.back();
     if (turn.role != Turn::Role::assistant) return;
@@ -179,7 +179,7 @@ class Preparation {
     if (!is_blank(text)) turn_of(role).push_back(TextPiece{valid(text), signature});
   }
 
-  // Why the model cannot be shown the image; empty when it can.
+  // Says why the model cannot be shown the image; empty when it can.
   std::string why_not(const session::ImageBlock& image) const {
     if (!facts_.images) return "this model takes no images";
     if (!rules_.image_types.empty() &&
@@ -225,7 +225,7 @@ class Preparation {
                          turn_of(Turn::Role::assistant)
                              .push_back(ThinkingPiece{valid(b.thinking), b.signature, b.redacted});
                      },
-                     // No API takes an image as a model's own words.
+                     // No API accepts images in an assistant's turn.
                      [&](const session::ImageBlock&) {
                        add_text(Turn::Role::assistant,
                                 "(An image the assistant made is not shown.)");
@@ -373,7 +373,7 @@ ToolNames::ToolNames(const std::vector<Tool>& tools, const NameRule& rule) : rul
     from_api_.emplace(api, name);
     to_api_.emplace(name, std::move(api));
   };
-  // Names that can stay as they are have the first choice.
+  // Names that can stay unchanged have priority.
   for (const auto& tool : tools)
     if (keeps(tool.name, rule_)) add(tool.name);
   for (const auto& tool : tools) add(tool.name);
@@ -397,7 +397,7 @@ bool same_model(std::string_view a, std::string_view b) {
   if (!b.starts_with(a)) return false;
   auto date = std::string(b.substr(a.size()));
   if (date.empty()) return true;
-  // -20250929 or -2025-09-29
+  // The date is written -20250929 or -2025-09-29.
   if (a.empty() || date[0] != '-') return false;
   std::erase(date, '-');
   return date.size() == 8 && std::all_of(date.begin(), date.end(), is_digit);

@@ -14,12 +14,12 @@ constexpr bool kThinks = true;
 constexpr bool kPlain = false;
 
 struct Line {
-  std::string_view name;  // lower case, dashes only
+  std::string_view name;  // in lower case, with dashes only
   std::int64_t window;
   std::int64_t output;
   bool images;
   bool thinking;
-  // US dollars a million tokens; 0: not known, or free.
+  // US dollars per million tokens; 0 when unknown or free.
   double input, out, cache_read, cache_write;
 };
 
@@ -83,8 +83,8 @@ constexpr Line kLines[] = {
     {"qwen3", 40'960, 0, kBlind, kThinks, 0, 0, 0, 0},
 };
 
-// us.anthropic.claude-sonnet-4-5-20250929-v1:0, anthropic/claude-sonnet-4.5 and claude-sonnet-4-5
-// are one model.
+// Maps us.anthropic.claude-sonnet-4-5-20250929-v1:0, anthropic/claude-sonnet-4.5 and
+// claude-sonnet-4-5 to the same name.
 std::string plain_name(std::string_view id) {
   auto name = utf8::lower_ascii(id);
   if (const auto slash = name.rfind('/'); slash != std::string::npos) name.erase(0, slash + 1);

@@ -1,5 +1,5 @@
-// What is known of well-known models without asking anybody. Prices and limits change: config.toml
-// overrides every value. Pure functions.
+// Built-in facts about well-known models. Prices and limits change: config.toml overrides every
+// value. Pure functions.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace reef::model {
 
-// By the name a backend uses, in any of its forms: with a date at the end, a vendor or a region in
-// front, points or dashes in its version. The id is the one asked for.
+// Finds a model by a backend's name for it: with a date at the end, a vendor or a region in front,
+// dots or dashes in its version. The result's id is the one asked for.
 std::optional<ModelFacts> known_model(std::string_view id);
 
 }  // namespace reef::model

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Of an answer that only says what went wrong.
+// The most that is read of an error's body.
 constexpr std::size_t kErrorBytesMax = 64U << 10;
 constexpr std::size_t kListBytesMax = 16U << 20;
 constexpr milliseconds kPauseMax{8'000};
@@ -100,7 +100,7 @@ Task<Result<std::shared_ptr<const Codec>>> HttpProvider::codec() {
   auto work = [source = key_source_, patience = options_.key_patience](std::stop_token stop) {
     return read_key(source, patience, std::move(stop));
   };
-  // Only a command is slow.
+  // Only a command is slow enough for the pool.
   auto key = key_source_.kind == KeySource::Kind::command ? co_await house_.pool.run_leavable(work)
                                                           : work({});
   if (!key) co_return std::move(key).error().with("key");
@@ -119,7 +119,7 @@ Task<std::variant<http::Answer, Failure>> HttpProvider::send(const Codec& codec,
   if (status >= 200 && status < 300) co_return *std::move(answer);
   const auto headers = answer->headers();
   if (status >= 300 && status < 400) co_return redirected(status, headers);
-  // A body that is cut still says something.
+  // A truncated body may still tell the cause.
   const auto body = co_await http::read_body(*answer, kErrorBytesMax);
   auto failure = codec.failure(status, headers, body ? *body : std::string());
   failure.http_status = status;
@@ -182,7 +182,7 @@ Task<Outcome> HttpProvider::stream(const Request& request, const DeltaSink& sink
     if (reached) co_return outcome;
     if (failure.kind == Failure::Kind::auth && key_source_.kind == KeySource::Kind::command &&
         !std::exchange(key_read_again, true)) {
-      // It may have been renewed since.
+      // The key may have been renewed since it was read.
       const auto before = key_;
       if (codec_ == *codec) codec_.reset();
       const auto fresh = co_await this->codec();

@@ -1,5 +1,5 @@
-// A provider behind HTTP: a codec says what to send and what comes back, this moves the bytes,
-// tries again what may work a moment later, and names what fails. Loop thread.
+// A provider behind HTTP: a codec makes the request and reads the reply; this class moves the
+// bytes, retries temporary failures and names the others. Loop thread.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace reef::model {
 
-// What every provider of a node shares. All of it outlives the providers.
+// What all providers of a node share; it must outlive them.
 struct HttpHouse {
   http::Client& client;
   Pool& pool;
@@ -30,11 +30,11 @@ struct HttpOptions {
   http::Timeouts timeouts;
   int retries_max = 2;
   std::chrono::milliseconds backoff{100};  // before the first retry; doubles
-  // A backend that wants a longer pause is not waited for: the failure says how long.
+  // When a backend asks for a longer pause, the call fails at once and the failure tells the pause.
   std::chrono::milliseconds retry_after_max{30'000};
   std::chrono::milliseconds key_patience{15'000};
-  Headers headers;      // beside the codec's own, or instead of them
-  std::string ca_file;  // trusted instead of the system's store
+  Headers headers;      // in addition to the codec's own, or replacing them
+  std::string ca_file;  // replaces the system's store
 };
 
 using CodecFor = std::function<std::shared_ptr<const Codec>(const std::string& key)>;
@@ -42,13 +42,13 @@ using FactsFor = std::function<ModelFacts(std::string_view model)>;
 
 class HttpProvider final : public Provider {
  public:
-  // The key is read at the first call; one from a command is read again when it is refused.
+  // The key is read at the first call; a key from a command is read again when it is refused.
   HttpProvider(HttpHouse house, CodecFor codec_for, KeySource key, FactsFor facts_for,
                HttpOptions options);
 
   std::string_view api() const override { return api_; }
   Task<Outcome> stream(const Request& request, const DeltaSink& sink) override;
-  // An empty list where the API has none.
+  // Returns an empty list when the API has none.
   Task<ModelsOutcome> list_models();
 
  private:
@@ -65,12 +65,12 @@ class HttpProvider final : public Provider {
   HttpOptions options_;
   std::string api_;
   std::string key_;
-  std::shared_ptr<const Codec> codec_;  // once the key is known
+  std::shared_ptr<const Codec> codec_;  // set once the key is known
 };
 
-// From `retry-after-ms` or `retry-after` (seconds or a date).
+// Reads `retry-after-ms` or `retry-after` (seconds or a date).
 std::optional<std::chrono::milliseconds> retry_after_of(const Headers& headers, TimePoint now);
-// Tokens times their price; a total the backend named itself is kept.
+// Multiplies tokens by their price; a total that the backend reported is kept.
 void price(session::Usage& usage, const session::Cost& price_of_million);
 
 }  // namespace reef::model

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kKeyBytesMax = 16U << 10;
 
-// What the child wrote until it closed its end; nullopt when the time was up or a stop asked for.
+// Reads what the child writes until it closes its end; nullopt on timeout or a requested stop.
 std::optional<std::string> read_until_closed(int fd, std::chrono::steady_clock::time_point until,
                                              const std::stop_token& stop) {
   const Fd asked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -55,7 +55,7 @@ Result<std::string> run_command(const std::string& command, std::chrono::millise
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  // What it complains about may hold the secret.
+  // Its error output may contain the secret.
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -75,7 +75,7 @@ Result<std::string> run_command(const std::string& command, std::chrono::millise
   writing = Fd();
   const auto output =
       read_until_closed(reading.get(), std::chrono::steady_clock::now() + patience, stop);
-  // Also what it left in the background.
+  // Kills what the command left in the background, too.
   ::kill(-child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

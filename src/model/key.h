@@ -1,5 +1,5 @@
-// Where a provider's key comes from: the words themselves, `env:NAME`, or `cmd:COMMAND`, whose
-// first line of output it is. Keys are never logged and never part of an error.
+// Reads a provider's key from its source: the literal text, `env:NAME`, or `cmd:COMMAND` (the first
+// line of its output). Keys are never logged and never part of an error.
 #pragma once
 
 #include <chrono>
@@ -19,11 +19,12 @@ struct KeySource {
   bool operator==(const KeySource&) const = default;
 };
 KeySource key_source_from(std::string_view text);
-// For lists: "env:NAME", "cmd", "set", "none"; never the key, nor a command that may hold it.
+// Describes the source for lists: "env:NAME", "cmd", "set", "none"; never the key, nor a command,
+// which may contain it.
 std::string describe(const KeySource& source);
 
-// Waits for the command: call it on a pool thread. A command runs under `sh -c` in a process group
-// of its own, which is killed when `patience` ends or a stop is asked for.
+// Waits for the command, so call it on a pool thread. A command runs under `sh -c` in its own
+// process group, which is killed when `patience` ends or a stop is requested.
 Result<std::string> read_key(const KeySource& source, std::chrono::milliseconds patience,
                              std::stop_token stop = {});
 

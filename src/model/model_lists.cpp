@@ -6,7 +6,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::minutes kFresh{10};
-// A list that could not be had is asked for again sooner.
+// After a failure the list is requested again sooner.
 constexpr std::chrono::seconds kFailed{10};
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What backends say they have: asked for in the background when somebody wants to know, kept for a
-// while. Nothing waits for it at start-up. Loop thread.
+// The backends' lists of models: requested in the background on demand and kept for a while.
+// Start-up does not wait for them. Loop thread.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,14 @@ class ModelLists {
 
   struct List {
     std::vector<ModelFacts> models;
-    std::string problem;  // why there is none
+    std::string problem;  // why there is no list
   };
 
-  // Asks those whose list is missing or old, waits for them at most `patience`, and returns what is
-  // known by then, by the provider's name; `only` names one provider, or all when empty.
+  // Requests lists that are missing or old, waits for them at most `patience`, and returns the
+  // lists known by then, by provider name; `only` names one provider, or all when empty.
   Task<std::map<std::string, List>> look(std::shared_ptr<const Providers> providers,
                                          std::string only, std::chrono::milliseconds patience);
-  // After a reload: what a name stood for may have changed.
+  // Call it after a reload, because a name may now mean another provider.
   void forget();
   Task<void> stop();
 

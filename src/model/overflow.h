@@ -1,5 +1,5 @@
-// Few backends have an error of its own for a conversation that is too long; most say so in words,
-// and proxies pass on the words of whoever is behind them. Pure function.
+// Recognises the error of a conversation that is too long. Few backends have a code for it; most
+// say so in words, and proxies pass on the words of the backend behind them. Pure function.
 #pragma once
 
 #include <string_view>

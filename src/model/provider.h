@@ -1,4 +1,4 @@
-// What a model backend is to Reef. Loop thread.
+// The interface of a model backend. Loop thread.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace reef::model {
 
-// What a model may call.
+// A tool that a model may call.
 struct Tool {
   std::string name;
   std::string description;
@@ -23,7 +23,7 @@ struct Tool {
 struct ToolChoice {
   enum class Mode : std::uint8_t { automatic, none, required, named };
   Mode mode = Mode::automatic;
-  std::string name;  // with `named`
+  std::string name;  // set for `named`
 };
 enum class ThinkingLevel : std::uint8_t { off, minimal, low, medium, high, xhigh };
 std::optional<ThinkingLevel> thinking_level_from(std::string_view name);
@@ -39,18 +39,18 @@ struct Request {
   ThinkingLevel thinking = ThinkingLevel::off;
   std::optional<std::int64_t> max_tokens;
   std::vector<std::string> stop;
-  json::object extra;  // parameters of this backend, passed through as they are
+  json::object extra;  // parameters for this backend only, passed on unchanged
 };
 
-// A piece of the reply as it comes; never empty.
+// A piece of the reply as it arrives; never empty.
 struct Delta {
   enum class Kind : std::uint8_t { text, thinking, tool_call };
   Kind kind = Kind::text;
-  std::string text;  // of a tool call: the tool's name, once it is known
+  std::string text;  // for a tool call: the tool's name, once known
 };
 using DeltaSink = std::function<void(Delta)>;
 
-// The whole reply: its content is what the deltas said, its usage what the backend counted.
+// The whole reply: its content equals the deltas, its usage is the backend's count.
 struct Reply {
   session::AssistantMessage message;
 };
@@ -69,15 +69,15 @@ struct Failure {
   };
   Kind kind = Kind::server;
   std::string message;  // the backend's own words
-  int http_status = 0;  // 0: none
+  int http_status = 0;  // 0 when there is none
   std::optional<std::chrono::milliseconds> retry_after;
-  bool final = false;  // trying again cannot help: a quota is used up, the backend says so
+  bool final = false;  // retrying cannot help, for example because a quota is used up
 };
 std::string_view name_of(Failure::Kind kind);
 std::optional<Failure::Kind> failure_kind_from(std::string_view name);
-// Whether the same request may work a moment later.
+// True when the same request may succeed a moment later.
 bool is_transient(const Failure& failure);
-// For people: what failed, for which model, and why.
+// Tells people what failed, for which model, and why.
 std::string describe(const Failure& failure, std::string_view model);
 
 using Outcome = std::variant<Reply, Failure>;
@@ -86,12 +86,12 @@ class Provider {
  public:
   virtual ~Provider() = default;
 
-  // The api name transcripts carry, for example anthropic-messages.
+  // The api name that transcripts record, for example anthropic-messages.
   virtual std::string_view api() const = 0;
 
-  // Calls `sink` for every piece while it comes, then returns the whole. Cancelling the task (asio
+  // Calls `sink` for every piece as it arrives, then returns the whole. Cancelling the task (asio
   // terminal cancellation) closes the request at once and unwinds with operation_aborted. The
-  // request and the sink outlive the task.
+  // request and the sink must outlive the task.
   virtual Task<Outcome> stream(const Request& request, const DeltaSink& sink) = 0;
 };
 

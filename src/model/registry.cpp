@@ -88,14 +88,14 @@ CodecFor codec_for(const ProviderSpec& spec, const std::string& base_url) {
     return [base_url](const std::string& key) -> CodecPtr {
       return std::make_shared<openai::ResponsesCodec>(openai::endpoint_at(base_url, key));
     };
-  // Everything else speaks Chat Completions.
+  // All other kinds speak Chat Completions.
   return [base_url, usage = spec.stream_usage](const std::string& key) -> CodecPtr {
     return std::make_shared<openai::ChatCodec>(
         openai::ChatSettings{openai::endpoint_at(base_url, key), usage});
   };
 }
 
-// For lists: a password in an address is a key as well.
+// Removes the query and a password from an address for lists, because they may be keys.
 std::string without_secrets(std::string url) {
   url.erase(std::min(url.find_first_of("?#"), url.size()));
   const auto scheme = url.find("://");
@@ -145,7 +145,7 @@ Result<Providers::Entry> make_provider(const ProviderSpec& spec, const HttpHouse
   if (base_url.empty() && kind->needs_address)
     return Error(Errc::invalid, fmt::format("base_url: kind '{}' needs one", spec.kind));
   const bool own_place = !spec.base_url.empty() && !kind->base_url.empty();
-  // A server of one's own often needs no key; one that does says so.
+  // A self-hosted server often needs no key; one that does will say so.
   const auto key = !spec.key.empty() ? spec.key
                    : kind->key_variable.empty() || own_place
                        ? std::string()

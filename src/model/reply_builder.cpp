@@ -8,10 +8,10 @@ namespace reef::model {
 namespace {
 
 constexpr std::size_t kMessageBytesMax = 1000;
-// What a block costs beside its text.
+// The assumed cost of a block beside its text.
 constexpr std::size_t kBlockBytes = 256;
 
-// Nothing at all is what several APIs send for a call without parameters.
+// Several APIs send no arguments at all for a call without parameters.
 std::optional<json::object> arguments_from(const std::string& text) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) return json::object();
   auto parsed = json::parse_lenient(text);
@@ -104,7 +104,7 @@ Reply ReplyBuilder::finish(session::StopReason reason) {
       if (block.arguments.empty()) {
         auto arguments = arguments_from(text);
         if (!arguments && reason == session::StopReason::length) continue;
-        // Whoever runs the call refuses this by the tool's schema, and the model reads why.
+        // The call will be refused by the tool's schema, and the model reads why.
         block.arguments =
             arguments ? *std::move(arguments) : json::object{{"malformed_json", text}};
       }
@@ -147,7 +147,7 @@ Failure failure_of_status(int status, std::string_view body) {
     }
   };
   failure.kind = kind();
-  failure.final = status == 402;  // a bill is not paid in a moment
+  failure.final = status == 402;  // a bill is not paid within a moment
   failure.message = utf8::excerpt(body, kMessageBytesMax);
   if (failure.message.find_first_not_of(' ') == std::string::npos)
     failure.message = fmt::format("the server answered with status {}", status);

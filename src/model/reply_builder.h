@@ -1,4 +1,4 @@
-// A reply put together from the pieces of a stream: gives each piece on as it comes and keeps the
+// Assembles a reply from the pieces of a stream: passes each piece on as it arrives and keeps the
 // whole. Every decoder feeds one. Loop thread.
 #pragma once
 
@@ -16,28 +16,29 @@ class ReplyBuilder {
  public:
   explicit ReplyBuilder(ToolNames names) : names_(std::move(names)) {}
 
-  // `number` is what the API calls the block, each kind counted by itself; blocks stand in the
-  // order of their first mention.
+  // `number` is the API's number of the block, counted separately for each kind; blocks keep the
+  // order in which they were first mentioned.
   void add_text(std::int64_t number, std::string_view text, const DeltaSink& sink);
   void add_thinking(std::int64_t number, std::string_view text, const DeltaSink& sink);
   void add_thinking_signature(std::int64_t number, std::string_view signature);
   void set_redacted(std::int64_t number, std::string_view data);
   void set_text_signature(std::int64_t number, std::string_view signature);
-  // The id and the name may come late or again; what is empty changes nothing.
+  // The id and the name may come late or again; empty values change nothing.
   void add_call(std::int64_t number, std::string_view id, std::string_view name,
                 const DeltaSink& sink);
   void add_arguments(std::int64_t number, std::string_view json);
   void set_arguments(std::int64_t number, json::object arguments);
   void set_call_signature(std::int64_t number, std::string_view signature);
 
-  // More than any model says: the reply is to be given up.
+  // True when the reply is larger than any model's; the caller must give it up.
   bool too_large() const { return bytes_ > kBytesMax; }
 
   session::Usage usage;
-  std::string model;  // that answered, as the backend names it
+  std::string model;  // the model that answered, as the backend names it
 
-  // The whole. A call without a name is dropped, as is one that was cut in its arguments by
-  // `length`; one without an id gets one. `stop` and `tool_use` become what the content says.
+  // Returns the whole reply. Drops calls without a name and calls that `length` cut in their
+  // arguments; gives an id to calls without one. `stop` and `tool_use` are corrected to match the
+  // content.
   Reply finish(session::StopReason reason);
 
  private:
@@ -65,12 +66,12 @@ class ReplyBuilder {
   std::size_t bytes_ = 0;
 };
 
-// What a failed HTTP answer means when nothing but its status is understood; the message is what
-// there is of the body, or the status in words.
+// Interprets an HTTP error by its status alone; the message is the body, or the status in words if
+// there is no body.
 Failure failure_of_status(int status, std::string_view body);
-// A body or frame that is not what the API promises.
+// For a body or frame that breaks the API's promises.
 Failure garbled(std::string_view what);
-// The body ended before the reply did.
+// For a body that ended before the reply did.
 Failure cut_short();
 Failure grown_too_large();
 

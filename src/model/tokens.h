@@ -1,4 +1,4 @@
-// Rough token counts for backends that report none: four bytes a token. Pure functions.
+// Rough token counts for backends that report none: four bytes per token. Pure functions.
 #pragma once
 
 #include <cstdint>

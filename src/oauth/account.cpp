@@ -11,14 +11,14 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// After a renewal that failed for no fault of the token.
+// The pause after a renewal that failed although the token may be good.
 constexpr std::chrono::milliseconds kRenewAgain{10'000};
 constexpr std::chrono::milliseconds kStopPatience{3'000};
 constexpr std::string_view kJwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 constexpr std::string_view kTokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
 constexpr std::string_view kTokenType = "urn:ietf:params:oauth:token-type:";
 
-// For the log: never what stands behind the host.
+// Returns the server's name for the log, without the path and query.
 std::string server_name(std::string_view server) {
   const auto address = parse_address(server);
   return address ? origin_of(*address) : std::string("?");
@@ -29,7 +29,7 @@ bool same_place(std::string_view a, std::string_view b) {
   return left && right && origin_of(*left) == origin_of(*right);
 }
 
-// The company's identity provider vouches for its user (an identity assertion, "ID-JAG").
+// Asks the company's identity provider for an assertion about its user ("ID-JAG").
 Task<Result<std::string>> exchange_id_token(Fetcher& fetcher, Settings settings,
                                             const Discovered& discovered) {
   const auto& house = fetcher.house();
@@ -95,7 +95,7 @@ Task<Account::Credentials> Account::credentials(std::string method, std::string 
   const auto now = office_.house.clock.now();
   const bool due = grant_ && grant_->renew_at != TimePoint() && now >= grant_->renew_at;
   const bool can = grant_ && (!grant_->refresh_token.empty() || is_unattended(settings_));
-  // When it does not work now, the server says whether the old one still does.
+  // If this fails now, the server tells us whether the old token is still good.
   if (due && can && steady_clock::now() >= renew_again_)
     static_cast<void>(co_await renew(grant_->refresh_token.empty() ? Way::obtain : Way::refresh));
   if (!grant_) co_return out;
@@ -127,13 +127,13 @@ Task<Result<bool>> Account::refused(Refusal refusal) {
     nonce_ = *nonce;
     if (wanted) co_return true;
   }
-  // Somebody else has had it renewed meanwhile.
+  // Another request has had the token renewed meanwhile.
   if (!again && grant_ && grant_->access_token != token) co_return true;
   const bool unattended = is_unattended(settings_);
   if (refusal.status == 403) {
     if (challenge.error != "insufficient_scope" || refusal.aside) co_return false;
     const auto had = grant_ ? united(grant_->requested, grant_->granted) : wanted_;
-    // To ask once more for what was asked for and not given leads nowhere.
+    // Asking again for scopes that were requested and not granted leads nowhere.
     if (again || challenge.scopes.empty() || contains_all(had, challenge.scopes))
       co_return Error(Errc::denied, fmt::format("the server refuses it for lack of rights ({}), "
                                                 "although they were asked for",
@@ -169,7 +169,7 @@ Task<Result<bool>> Account::refused(Refusal refusal) {
 // ---- renewing ----
 
 Task<Status> Account::renew(Way way) {
-  // In a task of its own: a token that is given up half-way may be lost for good.
+  // Runs in a task of its own, because a token could be lost for good if we stopped halfway.
   if (!std::exchange(renewing_, true)) tasks_.spawn(renew_now(shared_from_this(), way));
   while (renewing_) co_await changed_.wait();
   co_return renewed_;
@@ -187,7 +187,7 @@ Task<void> Account::renew_now(std::shared_ptr<Account> self, Way way) {
   self->renewed_ = Error(Errc::cancelled, "the login was not renewed");
   if (way == Way::refresh) {
     self->renewed_ = co_await self->refresh();
-    // Whoever needs nobody to log in gets another one.
+    // An account that needs no user gets another grant.
     if (!self->renewed_ && is_unattended(self->settings_)) way = Way::obtain;
   }
   if (way == Way::obtain) {
@@ -205,7 +205,7 @@ Task<void> Account::renew_now(std::shared_ptr<Account> self, Way way) {
 
 Task<Result<Client>> Account::client_for(const Grant& grant) {
   if (is_registered(grant.client)) co_return client_of(grant.client);
-  // How it was done the last time.
+  // The method that worked the last time.
   co_return co_await configured_client(office_.house, settings_, {grant.client.method});
 }
 
@@ -223,11 +223,11 @@ Task<Status> Account::refresh() {
                         {"refresh_token", grant.refresh_token},
                         {"resource", grant.resource}};
   auto answer = co_await request_tokens(ask, std::move(request));
-  // Another login, or none, while this one was renewed.
+  // Somebody logged in again or out while this grant was renewed.
   if (!grant_ || grant_->refresh_token != grant.refresh_token) co_return Ok{};
   if (!answer) {
     if (answer.error().code == Errc::unauthorized) {
-      // It will never be good again.
+      // This refresh token will never work again.
       grant_->refresh_token.clear();
       static_cast<void>(co_await office_.store.put(*grant_));
     }
@@ -244,7 +244,7 @@ Task<Status> Account::refresh() {
 
 Task<Result<Discovered>> Account::look_up() {
   if (!challenge_) {
-    // What it wants it says when it is asked without anything to show.
+    // A server states its demands when it gets a request without credentials.
     http::Request request;
     request.url = server_;
     request.headers = {{"Content-Type", "application/json"},
@@ -258,7 +258,7 @@ Task<Result<Discovered>> Account::look_up() {
   }
   auto ask = fetcher();
   auto found = co_await discover(ask, server_, *challenge_, settings_);
-  // A secret is for the issuer it was first used with; a server cannot send it to another.
+  // A secret belongs to the issuer it was first used with; no server may have it sent to another.
   const bool has_secret = !settings_.client_secret.empty() || is_unattended(settings_);
   if (found && has_secret && grant_ && settings_.issuer.empty() &&
       grant_->issuer != found->server.issuer)
@@ -268,7 +268,7 @@ Task<Result<Discovered>> Account::look_up() {
                               utf8::excerpt(utf8::printable(found->server.issuer)),
                               utf8::excerpt(utf8::printable(grant_->issuer))));
   if (found) co_return found;
-  // What it says may be put right: it is asked again the next time.
+  // The server's challenge may get corrected, so it is asked again the next time.
   challenge_.reset();
   co_return std::move(found).error();
 }
@@ -277,7 +277,7 @@ std::vector<std::string> Account::scopes_for(const Discovered& discovered) const
   if (!wanted_.empty()) return united(wanted_, settings_.scopes);
   if (!settings_.scopes.empty()) return settings_.scopes;
   auto out = challenge_ && !challenge_->scopes.empty() ? challenge_->scopes : discovered.scopes;
-  // What was found to be needed is not asked for step by step again.
+  // Keeps the scopes that were needed before, so that they are not asked for step by step again.
   if (grant_ && grant_->issuer == discovered.server.issuer) out = united(out, grant_->requested);
   return out;
 }
@@ -351,7 +351,7 @@ Task<Result<Account::Farewell>> Account::forget() {
   out.was_there = grant.has_value();
   auto dropped = co_await office_.store.drop(server_, identity_);
   if (grant) {
-    // With it the client: whoever has trouble with one gets another.
+    // Drops the client too, because a user who has trouble with one should get another.
     if (is_registered(grant->client)) static_cast<void>(co_await office_.store.drop(grant->client));
     needs_login_ = !is_unattended(settings_);
     if (office_.changed) office_.changed(*this);
@@ -365,7 +365,7 @@ Task<Result<Account::Farewell>> Account::forget() {
 }
 
 Task<void> Account::stop() {
-  // What replaces a token should arrive; but not at any price.
+  // A new token should still arrive, but the stop must not wait long for it.
   const auto deadline = steady_clock::now() + kStopPatience;
   while (renewing_ && steady_clock::now() < deadline)
     static_cast<void>(co_await changed_.wait_until(deadline));

@@ -1,6 +1,6 @@
-// Our standing with one server: the tokens we show it, and what is done when it refuses them. All
-// connections to the server share it, so that a token is renewed once, however many need it. Loop
-// thread.
+// Our account with one server: the tokens we present, and how we react when it refuses them. All
+// connections to the server share the account, so that a token is renewed once, however many need
+// it. Loop thread.
 #pragma once
 
 #include "base/task_group.h"
@@ -11,12 +11,12 @@ namespace reef::oauth {
 
 class Account;
 
-// What all accounts share.
+// The state that all accounts share.
 struct Office {
   explicit Office(House house) : house(std::move(house)), store(this->house) {}
   House house;
   Store store;
-  // Told when a login is needed or has been done; must return at once.
+  // Called when a login is needed or was done; must return at once.
   std::function<void(const Account&)> changed = {};
 };
 
@@ -26,45 +26,46 @@ class Account : public std::enable_shared_from_this<Account> {
 
   const std::string& server() const { return server_; }
   const Settings& settings() const { return settings_; }
-  // A secret was changed; the login stays what it is.
+  // Replaces the settings after a secret was changed; the login stays valid.
   void use(Settings settings) { settings_ = std::move(settings); }
 
   const std::optional<Grant>& grant() const { return grant_; }
-  // Nothing works before somebody logs in.
+  // True when nothing works until somebody logs in.
   bool needs_login() const { return needs_login_; }
-  // Takes our secrets out of the words of others.
+  // Removes our secrets from text that others wrote.
   std::string scrub(std::string text) const;
 
   struct Credentials {
     http::Headers headers;
     std::string token;
   };
-  // For a request to the server, and to nobody else. What is about to expire is renewed before.
+  // For a request to this server only; empty for other addresses. Renews a token about to expire
+  // first.
   Task<Credentials> credentials(std::string method, std::string url);
 
-  // The server answered 401 or 403.
+  // A 401 or 403 from the server.
   struct Refusal {
     int status = 401;
     http::Headers headers = {};
-    std::string token = {};  // that was shown
-    bool renewed = false;    // it was got because another one was refused
-    bool aside = false;      // the request was of no importance: nobody is to log in for it
+    std::string token = {};  // the token that was sent
+    bool renewed = false;    // obtained after another token was refused
+    bool aside = false;      // a minor request, for which nobody should have to log in
   };
-  // True: it should be tried again. Errors: `unauthorized` when somebody has to log in, `denied`
-  // when that would not help.
+  // Returns true when the request should be repeated. Errors: `unauthorized` when somebody has to
+  // log in, `denied` when that would not help.
   Task<Result<bool>> refused(Refusal refusal);
 
   // ---- for logins ----
   Fetcher fetcher() const;
   Office& office() const { return office_; }
-  // From what the server last said; it is asked when it has said nothing yet.
+  // Uses the server's last challenge; when there was none, asks the server first.
   Task<Result<Discovered>> look_up();
-  // What is asked for: what the settings say, the server wants, or it knows, in this order; and
-  // what was had before where more is wanted.
+  // The scopes to ask for: those of the settings, else those the server demanded, else those it
+  // supports. When a request needs more, the earlier scopes are added.
   std::vector<std::string> scopes_for(const Discovered& discovered) const;
-  // What is known of a grant before it is asked for.
+  // Fills in what is known about a grant before it is requested.
   Result<Grant> begin_grant(const Discovered& discovered) const;
-  // Where nobody has to be asked.
+  // Gets a grant that needs no user.
   Task<Result<Grant>> obtain();
   Task<Status> adopt(Grant grant);
   struct Farewell {
@@ -72,7 +73,7 @@ class Account : public std::enable_shared_from_this<Account> {
   };
   Task<Result<Farewell>> forget();
 
-  // Waits a moment for what is being renewed, and returns when nothing runs.
+  // Waits a moment for a renewal under way; returns when nothing runs any more.
   Task<void> stop();
 
  private:
@@ -90,8 +91,8 @@ class Account : public std::enable_shared_from_this<Account> {
   std::optional<Grant> grant_;
   bool needs_login_ = false;
   std::optional<Challenge> challenge_;  // the last one
-  std::vector<std::string> wanted_;     // in the next login, when the last was not enough
-  std::string nonce_;                   // the server's, for proofs
+  std::vector<std::string> wanted_;     // of the next login, if the last were not enough
+  std::string nonce_;                   // the server's nonce for DPoP proofs
   std::chrono::steady_clock::time_point renew_again_ = {};
   bool renewing_ = false;
   Status renewed_ = Ok{};

@@ -1,4 +1,4 @@
-// All accounts, and the logins that are under way. Loop thread.
+// All accounts, and the logins under way. Loop thread.
 #pragma once
 
 #include <map>
@@ -14,12 +14,12 @@ class Accounts {
   Task<Status> load() { return office_.store.load(); }
   void on_change(std::function<void(const Account&)> told) { office_.changed = std::move(told); }
 
-  // The one for this server and these settings, whoever has it.
+  // Returns the account for this server and these settings; all callers share it.
   std::shared_ptr<Account> account(const std::string& server, const Settings& settings);
 
-  // Lives as long as it is held.
+  // The login lives as long as somebody holds it.
   std::shared_ptr<Login> login(std::shared_ptr<Account> account);
-  // nullptr when it is over.
+  // Returns nullptr when the login is over.
   std::shared_ptr<Login> find_login(const std::string& id) const;
 
   Task<void> stop();

@@ -116,7 +116,7 @@ bool is_inner(const Address& address) {
   std::array<unsigned char, 16> number{};
   if (inet_pton(AF_INET, address.host.c_str(), number.data()) == 1)
     return is_inner_v4(number.data());
-  // Other spellings of numbers that resolvers take for IPv4: 2130706433, 127.1, 0x7f.1
+  // True for other spellings that resolvers take for IPv4: 2130706433, 127.1, 0x7f.1
   const auto last = address.host.substr(address.host.rfind('.') + 1);
   if (is_number(last) || last.starts_with("0x")) return true;
   if (inet_pton(AF_INET6, address.host.c_str(), number.data()) != 1) return false;

@@ -40,7 +40,7 @@ class Reader {
     text_.remove_prefix(size);
     return out;
   }
-  // A quoted string, or what stands there up to the next separator.
+  // Reads a quoted string, or the text up to the next separator.
   std::string value() {
     std::string out;
     if (take('"')) {
@@ -78,11 +78,11 @@ std::vector<AuthScheme> schemes_from(std::string_view header) {
     if (reader.done()) return out;
     auto word = reader.token();
     if (word.empty()) {
-      reader.skip_one();  // no word begins like this
+      reader.skip_one();  // no word begins with this character
       continue;
     }
     reader.skip_spaces();
-    // A parameter of the scheme before it, or the next scheme.
+    // The word names a parameter of the current scheme, or the next scheme.
     if (reader.take('=')) {
       reader.skip_spaces();
       auto value = reader.value();
@@ -104,7 +104,7 @@ Challenge challenge_from(const http::Headers& headers) {
     for (const auto& scheme : schemes_from(value)) {
       const bool dpop = scheme.name == "dpop";
       if (!dpop && scheme.name != "bearer") continue;
-      // The first one counts, but what only the other says is not lost.
+      // The first challenge decides, but the others fill in what it lacks.
       if (!found) out.dpop = dpop;
       found = true;
       const auto keep = [](std::string& into, std::string said) {

@@ -1,5 +1,4 @@
-// What a server says when it refuses a request: WWW-Authenticate (RFC 9110, 6750, 9728). Pure
-// functions.
+// Parses the refusal of a request: WWW-Authenticate (RFC 9110, 6750, 9728). Pure functions.
 #pragma once
 
 #include <string>
@@ -15,23 +14,23 @@ struct AuthScheme {
   std::string name;                                             // in lower case
   std::vector<std::pair<std::string, std::string>> parameters;  // names in lower case
 };
-// Whatever can be made out; any bytes.
+// Returns whatever can be understood; accepts any bytes.
 std::vector<AuthScheme> schemes_from(std::string_view header);
 
-// The one we can do something about: Bearer or DPoP.
+// A challenge that we can answer: Bearer or DPoP.
 struct Challenge {
   bool dpop = false;
-  std::string resource_metadata;  // where it says more of itself
+  std::string resource_metadata;  // address of the server's metadata
   std::string error;              // invalid_token, insufficient_scope, use_dpop_nonce
   std::vector<std::string> scopes;
 };
-// Of the headers of an answer; empty when it says nothing.
+// Finds the challenge in an answer's headers; empty when there is none.
 Challenge challenge_from(const http::Headers& headers);
 
-// Words between spaces, each once.
+// Returns the words between spaces, each once.
 std::vector<std::string> scopes_from(std::string_view text);
 std::string joined(const std::vector<std::string>& scopes);
-// Those of both, each once, in order.
+// Returns the scopes of both, each once, in order.
 std::vector<std::string> united(std::vector<std::string> scopes,
                                 const std::vector<std::string>& more);
 bool contains(const std::vector<std::string>& list, std::string_view word);

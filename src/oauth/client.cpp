@@ -10,11 +10,11 @@
 namespace reef::oauth {
 namespace {
 
-// What we would rather use first.
+// Tries our preferred methods first.
 std::string method_with_secret(const std::vector<std::string>& said) {
   for (const std::string_view method : {"client_secret_basic", "client_secret_post"})
     if (contains(said, method)) return std::string(method);
-  return "client_secret_basic";  // RFC 8414: who says nothing takes this
+  return "client_secret_basic";  // the default of RFC 8414
 }
 
 bool is_known(std::string_view method) {
@@ -59,7 +59,7 @@ Task<Result<Client>> configured_client(const House& house, Settings settings,
 Task<Result<Registration>> register_client(Fetcher& fetcher, ServerMetadata server,
                                            std::string redirect_uri,
                                            std::vector<std::string> scopes) {
-  // Whoever reads this machine's files reads a secret, too: it proves nothing, so rather none.
+  // Anyone who can read our files can read a secret, so it proves nothing; prefer to have none.
   const bool open = contains(server.auth_methods, "none");
   const auto method = open ? std::string("none") : method_with_secret(server.auth_methods);
   json::object fields{{"client_name", "Reef"},
@@ -89,7 +89,7 @@ Task<Result<Registration>> register_client(Fetcher& fetcher, ServerMetadata serv
   };
   out.id = text("client_id");
   out.secret = text("client_secret");
-  // The server's word counts, where it says one.
+  // The server's statement counts, if it makes one.
   out.method = text("token_endpoint_auth_method");
   if (out.method.empty()) out.method = method;
   out.expires = json::find_int(*fetched.document, "client_secret_expires_at").value_or(0);

@@ -1,4 +1,4 @@
-// Who we are towards an authorization server, and how we prove it. Loop thread.
+// Our identity as a client of an authorization server, and its proof. Loop thread.
 #pragma once
 
 #include "oauth/fetch.h"
@@ -12,33 +12,34 @@ struct Client {
   std::string id;
   std::string secret = {};
   std::string method = "none";
-  std::optional<SigningKey> key = {};  // private_key_jwt
+  std::optional<SigningKey> key = {};  // for private_key_jwt
   std::string key_id = {};
 };
 
-// A client a server has made for us; it is that server's only.
+// A client that a server registered for us; only that server knows it.
 struct Registration {
   std::string issuer, id, secret, method, redirect_uri;
-  std::int64_t expires = 0;  // seconds; 0: never
+  std::int64_t expires = 0;  // in seconds; 0: never
 
   bool operator==(const Registration&) const = default;
 };
-// Otherwise it only says which client it was: that of the settings.
+// Tells a registered client from that of the settings, of which a grant records only the id.
 inline bool is_registered(const Registration& registration) {
   return !registration.redirect_uri.empty();
 }
 Client client_of(const Registration& registration);
 
-// The one of the settings, with its secret fetched. `said`: what the server takes.
+// Returns the client of the settings, with its secret fetched. `said` lists the methods that the
+// server supports.
 Task<Result<Client>> configured_client(const House& house, Settings settings,
                                        std::vector<std::string> said);
 
-// RFC 7591.
+// Registers a client (RFC 7591).
 Task<Result<Registration>> register_client(Fetcher& fetcher, ServerMetadata server,
                                            std::string redirect_uri,
                                            std::vector<std::string> scopes);
 
-// Adds to a request to a token endpoint what it has to carry to be of this client.
+// Adds to a token request whatever proves that it comes from this client.
 void prove(const Client& client, const std::string& issuer, std::int64_t now,
            Parameters& parameters, http::Headers& headers);
 

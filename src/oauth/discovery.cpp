@@ -11,7 +11,7 @@ std::string shown(std::string_view text) {
   return utf8::excerpt(utf8::printable(text));
 }
 
-// Nothing where the server has no such document.
+// Returns nullopt when the server has no such document.
 Task<Result<std::optional<ResourceMetadata>>> find_resource(Fetcher& fetcher, std::string server,
                                                             const Challenge& challenge) {
   auto places = resource_metadata_places(server);
@@ -21,7 +21,7 @@ Task<Result<std::optional<ResourceMetadata>>> find_resource(Fetcher& fetcher, st
     REEF_CO_TRY(const auto fetched, co_await fetcher.get(place));
     if (!fetched.good() || !fetched.document) continue;
     REEF_CO_TRY(auto metadata, resource_metadata_from(*fetched.document));
-    // Tokens for somebody else are not what we are after.
+    // A token for another resource is of no use.
     if (!covers(metadata.resource, server))
       co_return Error(Errc::denied, fmt::format("the server's metadata is about {}, not about {}",
                                                 shown(metadata.resource), shown(server)));
@@ -48,7 +48,7 @@ Task<Result<Discovered>> discover(Fetcher& fetcher, std::string server, Challeng
   const auto address = parse_address(server);
   if (!address)
     co_return Error(Errc::invalid, "the server's address is none that can be logged in to");
-  // Without what may be a secret in it.
+  // Drops the query, which may hold a secret.
   const auto plain = origin_of(*address) + address->path;
   Discovered out;
   REEF_CO_TRY(const auto resource, co_await find_resource(fetcher, plain, challenge));
@@ -57,7 +57,7 @@ Task<Result<Discovered>> discover(Fetcher& fetcher, std::string server, Challeng
     if (issuer.empty()) {
       issuer = resource->authorization_servers.front();
     } else if (!contains(resource->authorization_servers, issuer)) {
-      // What we are there is nobody else's business.
+      // Our client at one issuer must not be shown to another.
       co_return Error(Errc::denied,
                       fmt::format("the server does not take logins of {}, which oauth.issuer "
                                   "names, but of {}",

@@ -1,4 +1,4 @@
-// From a server that refuses us to the authorization server it trusts. Loop thread.
+// Finds the authorization server that a refusing server trusts. Loop thread.
 #pragma once
 
 #include "oauth/challenge.h"
@@ -9,13 +9,14 @@
 namespace reef::oauth {
 
 struct Discovered {
-  std::string resource;             // what tokens are asked for, as the server calls itself
-  std::vector<std::string> scopes;  // it knows
-  bool dpop = false;                // tokens are wanted that only we can use
+  std::string resource;             // what tokens are for, as the server names itself
+  std::vector<std::string> scopes;  // scopes that the server supports
+  bool dpop = false;                // tokens must be bound to our key
   ServerMetadata server;
 };
 
-// The document of an issuer, wherever it is. not_found: it has none.
+// Fetches the document of an issuer from one of its possible places. Fails with not_found when
+// there is none.
 Task<Result<ServerMetadata>> find_server(Fetcher& fetcher, std::string issuer);
 
 Task<Result<Discovered>> discover(Fetcher& fetcher, std::string server, Challenge challenge,

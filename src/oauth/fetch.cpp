@@ -44,7 +44,7 @@ Task<Result<Fetched>> Fetcher::ask(http::Request request) {
     if (body.size() > kDocumentBytesMax)
       co_return Error(Errc::too_large, fmt::format("the answer of {} has more than {} bytes", place,
                                                    kDocumentBytesMax));
-    // One that trickles is as good as one that stands still.
+    // An answer that only trickles counts as stalled.
     if (steady_clock::now() - begin > 2 * house_.patience)
       co_return Error(Errc::timeout, fmt::format("the answer of {} does not end", place));
   }

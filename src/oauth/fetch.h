@@ -1,5 +1,5 @@
-// Small documents from servers that are not trusted: only from where we may be sent, of bounded
-// size and in bounded time; redirects are not followed. Loop thread.
+// Fetches small documents from servers that are not trusted: only from allowed addresses, with
+// limits on size and time; redirects are not followed. Loop thread.
 #pragma once
 
 #include <functional>
@@ -15,25 +15,25 @@
 
 namespace reef::oauth {
 
-// What logging in needs of the daemon; everything must outlive it.
+// The parts of the daemon that logins need; all must outlive them.
 struct House {
   Executor loop;
   Clock& clock;
   std::function<http::Client&()> http;
-  // A secret from where it is (env:NAME, cmd:COMMAND) or the words themselves.
+  // Fetches a secret from its source (env:NAME, cmd:COMMAND), or returns the literal text.
   std::function<Task<Result<std::string>>(std::string source)> fetch;
   Files& files;
   reef::Pool& pool;
-  std::string file = {};                       // where tokens are kept; empty: nowhere
-  std::chrono::milliseconds patience{20'000};  // with one answer
+  std::string file = {};                       // where tokens are kept; empty keeps none
+  std::chrono::milliseconds patience{20'000};  // timeout of one answer
 };
 
 std::int64_t seconds_now(const Clock& clock);
 
 struct Fetched {
   int status = 0;
-  std::optional<json::object> document = {};  // where the answer is one
-  std::string nonce = {};                     // for the next proof (DPoP)
+  std::optional<json::object> document = {};  // set when the answer is a JSON object
+  std::string nonce = {};                     // for the next DPoP proof
   bool good() const { return status >= 200 && status < 300; }
 };
 

@@ -19,7 +19,7 @@ namespace reef::oauth {
 namespace {
 
 constexpr std::int64_t kAssertionSeconds = 300;
-constexpr int kHalf = 32;  // bytes of r, of s and of a coordinate
+constexpr int kHalf = 32;  // bytes of r, of s and of each coordinate
 
 template <auto Free>
 struct Freed {
@@ -32,7 +32,7 @@ using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using Context = std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>>;
 using Signature = std::unique_ptr<ECDSA_SIG, Freed<ECDSA_SIG_free>>;
 
-// Keys are not asked for on the daemon's terminal.
+// Keeps OpenSSL from asking for a passphrase on the daemon's terminal.
 int no_passphrase(char*, int, int, void*) {
   return 0;
 }

@@ -1,5 +1,5 @@
-// Signed words: ES256 keys and the JWTs made with them, PKCE, and randomness that nobody guesses.
-// Pure functions but for the randomness. Any thread.
+// ES256 keys and the JWTs signed with them, PKCE, and random words that nobody can guess. Pure
+// functions except for the randomness. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ struct evp_pkey_st;
 
 namespace reef::oauth {
 
-// RFC 4648 section 5, without padding.
+// Base64url of RFC 4648 section 5, without padding.
 std::string base64url(std::string_view bytes);
-// `bytes` of the system's randomness, as base64url.
+// Returns `bytes` random bytes from the system, as base64url.
 std::string random_word(std::size_t bytes);
 
-// RFC 7636, S256.
+// The S256 challenge of RFC 7636.
 std::string challenge_of(std::string_view verifier);
 
 // An EC P-256 key.
@@ -39,13 +39,13 @@ class SigningKey {
 
 std::string make_jwt(json::object header, const json::object& claims, const SigningKey& key);
 
-// RFC 7523: that a request is the client's. `now` in seconds.
+// Proves that a request comes from the client (RFC 7523). `now` is in seconds.
 std::string client_assertion(const SigningKey& key, const std::string& key_id,
                              const std::string& client, const std::string& audience,
                              std::int64_t now);
 
-// RFC 9449: that a request is of whoever has the key. The token where one is shown, the nonce where
-// one was asked for.
+// Proves that a request comes from the holder of the key (RFC 9449). `token` and `nonce` may be
+// empty when the request carries none.
 std::string dpop_proof(const SigningKey& key, std::string_view method, std::string_view url,
                        std::string_view token, std::string_view nonce, std::int64_t now);
 

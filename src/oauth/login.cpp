@@ -40,7 +40,8 @@ Login::Login(std::shared_ptr<Account> account)
       changed_(account_->office().house.loop) {}
 
 Login::~Login() {
-  // Nobody came back: the server may have forgotten the client. The next login makes another.
+  // Nobody came back, perhaps because the server forgot the client. The next login registers
+  // another.
   if (registered_before_ && !came_)
     static_cast<void>(account_->office().store.drop(*registration_));
 }
@@ -62,7 +63,7 @@ Status Login::listen(std::uint16_t port) {
   return Ok{};
 }
 
-// By hand, by a document of our own, by registering: in this order.
+// Chooses, in this order: a client registered by hand, a document of our own, a new registration.
 Task<Status> Login::choose_client() {
   const auto& settings = account_->settings();
   const auto& server = discovered_.server;
@@ -80,7 +81,7 @@ Task<Status> Login::choose_client() {
                                 "and put its id into oauth.client_id",
                                 shown(server.issuer)));
   const auto now = seconds_now(account_->office().house.clock);
-  // A client is known by where its browser comes back to: there again, if it is free.
+  // A registered client has a fixed redirect address, so its port must be free again.
   for (const auto& known : store.registrations(server.issuer)) {
     if (known.expires != 0 && known.expires <= now + 60) continue;
     const auto port = port_of(known.redirect_uri);
@@ -93,7 +94,7 @@ Task<Status> Login::choose_client() {
   }
   REEF_CO_CHECK(listen(settings.redirect_port));
   auto ask = account_->fetcher();
-  // Also what may be wanted later: a client is often held to the scopes it named.
+  // Names the scopes that may be wanted later, too, because servers often hold clients to them.
   REEF_CO_TRY(registration_, co_await register_client(ask, server, redirect_uri(),
                                                       united(scopes_, discovered_.scopes)));
   client_ = client_of(*registration_);
@@ -111,13 +112,13 @@ Task<Result<Login::Visit>> Login::begin() {
   if (server.authorization_endpoint.empty())
     co_return Error(Errc::unsupported, shown(server.issuer) + " has no page to log in");
   REEF_CO_CHECK(account_->fetcher().trust().may_ask(server.authorization_endpoint));
-  // Without it, whoever sees the browser's way back can take the login over.
+  // Without PKCE, anyone who sees the browser's redirect could take over the login.
   if (!contains(server.challenge_methods, "S256"))
     co_return Error(Errc::unsupported,
                     shown(server.issuer) + " does not support PKCE (S256), which is required");
   scopes_ = account_->scopes_for(discovered_);
-  // So that it can be renewed while nobody is there. Alone it would take the place of the scopes
-  // the server gives by itself.
+  // offline_access lets us renew without the user. Requested alone, it would replace the server's
+  // default scopes.
   const bool offline = !scopes_.empty() && contains(server.scopes, "offline_access");
   if (offline) scopes_ = united(scopes_, {"offline_access"});
   REEF_CO_CHECK(co_await choose_client());
@@ -158,7 +159,8 @@ Task<Result<Grant>> Login::finish() {
     static_cast<void>(co_await changed_.wait_until(deadline));
   if (!came_) co_return Error(Errc::timeout, "nobody came back from the login");
   const auto& server = discovered_.server;
-  // RFC 9207, letter by letter: an answer of another server must not be taken for this one's.
+  // RFC 9207 demands an exact comparison: an answer from another server must not pass for this
+  // one's.
   const auto issuer = find_parameter(*came_, "iss");
   if (issuer ? *issuer != server.issuer : server.says_issuer)
     co_return Error(Errc::denied,
@@ -192,7 +194,7 @@ Task<Result<Grant>> Login::finish() {
   auto ask = account_->fetcher();
   auto answer = co_await request_tokens(ask, std::move(request));
   if (!answer) {
-    // A client the server has forgotten is not tried again.
+    // A client that the server has forgotten must not be used again.
     if (registration_ && answer.error().code == Errc::unauthorized)
       static_cast<void>(co_await account_->office().store.drop(*registration_));
     co_return std::move(answer).error();
@@ -201,7 +203,7 @@ Task<Result<Grant>> Login::finish() {
   co_return co_await adopted(std::move(grant));
 }
 
-// What could not be kept works as long as the daemon runs, and whoever logged in must know.
+// A grant that could not be stored still works until the daemon stops; the user must be told.
 Task<Result<Grant>> Login::adopted(Grant grant) {
   if (auto kept = co_await account_->adopt(grant); !kept)
     co_return std::move(kept).error().with(

@@ -1,4 +1,4 @@
-// One attempt to log in: the page the user has to visit, and what comes back from it. Loop thread.
+// One attempt to log in: the page that the user has to visit, and the result. Loop thread.
 #pragma once
 
 #include "oauth/account.h"
@@ -9,7 +9,7 @@ namespace reef::oauth {
 class Login {
  public:
   struct Visit {
-    std::string url;  // empty: nobody has to be asked
+    std::string url;  // empty when no user is needed
     std::string redirect_uri;
   };
 
@@ -18,16 +18,16 @@ class Login {
   Login(const Login&) = delete;
   Login& operator=(const Login&) = delete;
 
-  // For those who were not started by it; nobody guesses it.
+  // For clients that did not start the login; nobody can guess it.
   const std::string& id() const { return id_; }
-  // Finds out where, registers where that is needed, and begins to listen.
+  // Finds the authorization server, registers with it if needed, and begins to listen.
   Task<Result<Visit>> begin();
-  // The address the browser was sent back to, from wherever. An error when it is not an answer to
-  // this login; it goes on then.
+  // Takes the address that the browser was sent back to, whoever delivers it. An error means that
+  // it does not answer this login, which goes on.
   Status take(std::string_view redirect_url);
-  // Waits for that, and gets the tokens for it. The account has them then.
+  // Waits for that address and gets the tokens. Afterwards the account has them.
   Task<Result<Grant>> finish();
-  // Without anybody who logs in again.
+  // True when the grant can be renewed without a user.
   bool is_renewable(const Grant& grant) const;
 
  private:
@@ -44,7 +44,7 @@ class Login {
   std::optional<Registration> registration_;
   bool registered_before_ = false;
   std::unique_ptr<RedirectListener> listener_;
-  std::optional<Grant> grant_;  // got without a visit
+  std::optional<Grant> grant_;  // set when no visit was needed
   std::optional<Parameters> came_;
   Notify changed_;
 };

@@ -75,7 +75,7 @@ std::vector<std::string> server_metadata_places(std::string_view issuer) {
 Result<ServerMetadata> server_metadata_from(const json::object& document, std::string_view issuer) {
   ServerMetadata out;
   out.issuer = text(document, "issuer");
-  // A slash at the end leads to the same documents and nowhere else; servers disagree about it.
+  // Servers disagree about a slash at the end, but both forms lead to the same documents.
   if (without_slash(out.issuer) != without_slash(issuer))
     return Error(
         Errc::denied,

@@ -33,20 +33,20 @@ std::string page(const RedirectListener::Reply& reply) {
       reply.status, reply.status == 200 ? "OK" : "Refused", body.size(), body);
 }
 
-// One browser's connection; whoever says nothing is let go.
+// A browser's connection; one that stays silent is closed.
 struct Visit {
   Visit(tcp::socket with, const Executor& loop) : socket(std::move(with)), deadline(loop) {}
   tcp::socket socket;
   asio::steady_timer deadline;
 };
 
-// Outlives the listener for as long as its tasks need to see that it is over.
+// Outlives the listener until its tasks have noticed that it is gone.
 struct Desk {
   Desk(tcp::acceptor at, const Executor& on, RedirectListener::Ask who)
       : loop(on), acceptor(std::move(at)), ask(std::move(who)), tasks(on, "oauth redirect") {}
   Executor loop;
   tcp::acceptor acceptor;
-  RedirectListener::Ask ask;  // empty: it is over
+  RedirectListener::Ask ask;  // empty when the listener is gone
   TaskGroup tasks;
 };
 
@@ -78,7 +78,7 @@ Task<void> accept(std::shared_ptr<Desk> desk) {
     auto [error, socket] = co_await desk->acceptor.async_accept(kAwait);
     if (!desk->ask) co_return;
     if (error) {
-      co_await sleep_for(std::chrono::milliseconds(100));  // out of descriptors, say
+      co_await sleep_for(std::chrono::milliseconds(100));  // out of descriptors, for example
     } else if (desk->tasks.size() <= kConnectionsMax) {
       desk->tasks.spawn(serve(desk, std::make_shared<Visit>(std::move(socket), desk->loop)));
     }
@@ -92,7 +92,7 @@ class Listener final : public RedirectListener {
   }
   ~Listener() override {
     desk_->ask = nullptr;
-    desk_->tasks.cancel();  // with the last of them the port is free
+    desk_->tasks.cancel();  // the port becomes free when the last task ends
   }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

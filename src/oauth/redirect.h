@@ -1,4 +1,4 @@
-// Waits on this machine for a browser to come back from a login. Loop thread.
+// Waits on this machine for a browser that returns from a login. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class RedirectListener {
     int status = 200;
     std::string text;  // for people
   };
-  // Told the target of a request ("/callback?code=..."); must return at once.
+  // Called with the target of a request ("/callback?code=..."); must return at once.
   using Ask = std::function<Reply(std::string target)>;
 
-  // On 127.0.0.1; port 0 is any.
+  // Listens on 127.0.0.1; port 0 picks any free port.
   static Result<std::unique_ptr<RedirectListener>> open(Executor loop, std::uint16_t port, Ask ask);
   virtual ~RedirectListener() = default;
   virtual std::uint16_t port() const = 0;

@@ -23,7 +23,7 @@ constexpr std::pair<std::string_view, GrantKind> kGrants[] = {
 constexpr std::string_view kMethods[] = {"none", "client_secret_basic", "client_secret_post",
                                          "private_key_jwt"};
 
-// The settings that are texts, for reading and for showing.
+// The settings that are texts, both for reading and for showing them.
 struct Text {
   std::string_view key;
   std::string Settings::*member;
@@ -59,7 +59,7 @@ bool has_control(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-// RFC 6749, scope-token.
+// Checks for a scope-token of RFC 6749.
 bool is_scope(std::string_view scope) {
   return !scope.empty() && scope.size() <= kScopeBytesMax &&
          std::all_of(scope.begin(), scope.end(),

@@ -7,7 +7,7 @@
 namespace reef::oauth {
 namespace {
 
-// Far more than anybody has; the oldest go.
+// Limits far above real use; the oldest are dropped.
 constexpr std::size_t kGrantsMax = 1'000;
 constexpr std::size_t kRegistrationsMax = 1'000;
 

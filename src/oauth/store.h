@@ -1,5 +1,5 @@
 // Tokens and registered clients, in memory and in one file of mode 0600 (docs/mcp.md). Loop thread;
-// the file is written on the pool, one write at a time, always whole.
+// the pool writes the file, one write at a time and always the whole file.
 #pragma once
 
 #include "base/notify.h"
@@ -13,16 +13,16 @@ class Store {
   explicit Store(const House& house)
       : house_(house), changed_(house.loop), tasks_(house.loop, "oauth store") {}
 
-  // A file that cannot be read is moved aside; nobody is logged in then.
+  // Moves an unreadable file aside; then nobody is logged in.
   Task<Status> load();
 
   const Grant* find(std::string_view server, std::string_view identity) const;
-  // Each is done at once and on its way to the disk, whatever becomes of who waits until it is
-  // durable. One grant for a server and an identity: the last one.
+  // Each change applies at once and is written even if the caller stops waiting; it is durable when
+  // the call returns. There is one grant for a server and an identity, the last one put.
   Task<Status> put(Grant grant);
   Task<Status> drop(std::string server, std::string identity);
 
-  // The clients of an issuer, the last one first.
+  // Returns the clients of an issuer, newest first.
   std::vector<Registration> registrations(std::string_view issuer) const;
   Task<Status> put(Registration registration);
   Task<Status> drop(Registration registration);

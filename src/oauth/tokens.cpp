@@ -154,7 +154,7 @@ Status take_tokens(const json::object& answer, TimePoint now, Grant& into) {
                              utf8::excerpt(utf8::printable(type))));
   }
   into.access_token = token;
-  // One that is not replaced stays good.
+  // Without a new refresh token the old one stays valid.
   if (auto refresh = text_of(answer, "refresh_token"); is_token(refresh))
     into.refresh_token = std::move(refresh);
   into.expires = into.renew_at = {};
@@ -164,7 +164,7 @@ Status take_tokens(const json::object& answer, TimePoint now, Grant& into) {
     into.expires = now + lifetime;
     into.renew_at = into.expires - std::min<std::chrono::milliseconds>(kMarginMax, lifetime / 4);
   }
-  // Who says nothing gave what was asked for.
+  // Without a scope in the answer, the requested scopes were granted.
   const auto scope = json::find_string(answer, "scope");
   into.granted = scope ? scopes_from(*scope) : into.requested;
   return Ok{};
@@ -188,7 +188,7 @@ Task<Result<json::object>> request_tokens(Fetcher& fetcher, TokenRequest request
                 co_await fetcher.post(request.endpoint, "application/x-www-form-urlencoded",
                                       to_form(parameters), std::move(headers)));
     if (fetched.good() && fetched.document) co_return *std::move(fetched.document);
-    // A server may want its own word in the proof, once.
+    // A server may demand its own nonce in the proof, once.
     if (key && attempt == 0 && !fetched.nonce.empty() && fetched.document &&
         json::find_string(*fetched.document, "error") == "use_dpop_nonce") {
       nonce = fetched.nonce;

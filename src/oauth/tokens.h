@@ -1,21 +1,21 @@
-// Token endpoints, and what comes from them. Loop thread.
+// Token endpoints and the grants they return. Loop thread.
 #pragma once
 
 #include "oauth/client.h"
 
 namespace reef::oauth {
 
-// What an authorization server has given us. Holds secrets; never shown.
+// A grant from an authorization server. It holds secrets and must never be shown.
 struct Grant {
-  std::string server;    // whose address it was got for
-  std::string identity;  // by which settings (identity_of)
+  std::string server;    // the address it was obtained for
+  std::string identity;  // identity_of the settings used
   std::string issuer, resource;
   std::string token_endpoint, revocation_endpoint;
-  Registration client;  // the id always, the rest where the server made it for us
+  Registration client;  // always has the id; the rest only if the server registered it
 
   std::string access_token, refresh_token;
-  std::string dpop_key;                   // PEM; empty: a bearer token
-  TimePoint expires = {}, renew_at = {};  // the epoch: not said
+  std::string dpop_key;                   // PEM; empty for a bearer token
+  TimePoint expires = {}, renew_at = {};  // the epoch when unknown
   std::vector<std::string> requested, granted;
 };
 json::object to_json(const Grant& grant);
@@ -23,7 +23,7 @@ std::optional<Grant> grant_from(const json::object& fields);
 json::object to_json(const Registration& registration);
 std::optional<Registration> registration_from(const json::object& fields);
 
-// Takes what a token endpoint answered into a grant.
+// Copies a token endpoint's answer into a grant.
 Status take_tokens(const json::object& answer, TimePoint now, Grant& into);
 
 struct TokenRequest {
@@ -32,11 +32,11 @@ struct TokenRequest {
   Parameters parameters;
   std::string dpop_key = {};  // PEM
 };
-// Errors: `unauthorized` when what was shown is worth nothing (any more), `denied` when it is not
-// enough, others when it may be tried again.
+// Errors: `unauthorized` when our credentials are no longer valid, `denied` when they do not
+// suffice; after other errors the request may be repeated.
 Task<Result<json::object>> request_tokens(Fetcher& fetcher, TokenRequest request);
 
-// RFC 7009. False when the server would not.
+// Revokes a grant (RFC 7009). False when the server refused.
 Task<bool> revoke(Fetcher& fetcher, Grant grant, Client client);
 
 }  // namespace reef::oauth

@@ -12,8 +12,8 @@
 namespace reef::organise {
 namespace {
 
-constexpr std::size_t kSessionLabelsMax = 100;  // of one session
-// Words whose rules are still to be run; beyond that the messages stay without labels.
+constexpr std::size_t kSessionLabelsMax = 100;  // labels of one session
+// The most text that may wait for the rules; beyond that, messages get no labels.
 constexpr std::size_t kWaitingBytesMax = 64U << 20;
 
 std::vector<std::string> labels_of(const json::array* list) {
@@ -28,7 +28,7 @@ bool is_among(const std::vector<std::string>& list, std::string_view wanted) {
   return std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
-// The labels after the change.
+// Returns the labels after the change.
 std::vector<std::string> changed(std::vector<std::string> labels, const Change& change) {
   for (const auto& gone : change.remove_labels) {
     const bool whole = !split_entry(gone).value;
@@ -43,7 +43,7 @@ std::vector<std::string> changed(std::vector<std::string> labels, const Change& 
 
 bool is_same(const json::object& patch, const json::object& meta) {
   return std::all_of(patch.begin(), patch.end(), [&](const auto& field) {
-    // It may be noted already, and not yet be in the row.
+    // The transcript may say so already, but the row not yet.
     if (field.key() == "hasUnread") return false;
     const auto* now = meta.if_contains(field.key());
     return field.value().is_null() ? now == nullptr : now && *now == field.value();
@@ -143,7 +143,7 @@ Task<void> Changes::label_by_rules(session::SessionId id, std::string words) {
   auto found = co_await pool_.run(work);
   if (found.empty()) co_return;
   Change change;
-  // As many as it may have: those found are not worth an error.
+  // A session at its limit takes no more; labels found by rules are not worth an error.
   const auto* row = sessions_.find(id);
   auto has = labels_of(row ? json::find_array(row->meta, "labels") : nullptr).size();
   for (auto& label : found) {

@@ -1,6 +1,6 @@
-// What is set on sessions, held against the definitions: a status must exist, a label must be
-// defined and its value of its type. What a transcript says already is kept whatever it is. Loop
-// thread only.
+// Changes of a session's status, labels and other metadata, checked against the definitions: a
+// status must exist, a label must be defined and its value must have the label's type. Values
+// already in a transcript are kept even if they are invalid. Loop thread only.
 #pragma once
 
 #include <set>
@@ -16,28 +16,28 @@
 namespace reef::organise {
 
 struct Change {
-  json::object patch;                      // RFC 7396, on the metadata
-  std::vector<std::string> add_labels;     // entries
-  std::vector<std::string> remove_labels;  // entries; an id alone takes all its values
+  json::object patch;                      // RFC 7396, applied to the metadata
+  std::vector<std::string> add_labels;     // label entries
+  std::vector<std::string> remove_labels;  // label entries; an id alone removes all its values
 };
 
 class Changes {
  public:
   Changes(Executor loop, session::Sessions& sessions, Definitions& definitions, Pool& pool);
 
-  // Whether it could be made on any session; `row` is one that may have odd values already.
+  // Checks the change for any session; `row` is a session that may have invalid values already.
   static Status check(const Change& change, const Defined& defined, const session::Row* row);
 
   enum class Same : std::uint8_t {
-    write,  // the client's word stands in the transcript whatever was there
-    skip,   // nothing is written when nothing would change
+    write,  // write to the transcript even if nothing changes
+    skip,   // write nothing if nothing changes
   };
   // Durable when it returns; false when there was nothing to write.
   Task<Result<bool>> apply(session::SessionId id, Change change, Same same);
 
-  // Runs the label rules on what a user said, in the background.
+  // Runs the label rules on a user's message, in the background.
   void take_words(session::SessionId id, std::string words);
-  // Lets what take_words began end.
+  // Waits for what take_words began.
   Task<void> stop();
 
  private:
@@ -47,7 +47,7 @@ class Changes {
   session::Sessions& sessions_;
   Definitions& definitions_;
   Pool& pool_;
-  // Those whose labels are being read, changed and written: one at a time each.
+  // Sessions whose labels are being read, changed and written; one change at a time for each.
   std::set<session::SessionId> changing_labels_;
   Notify turn_;
   std::size_t waiting_bytes_ = 0;

@@ -10,11 +10,11 @@
 namespace reef::organise {
 namespace {
 
-// A file system's clock ticks every few milliseconds: within a tick two changes look like one.
+// A file system's clock ticks every few milliseconds; two changes within a tick look like one.
 constexpr std::int64_t kYoungNs = 100'000'000;
 constexpr int kEditAttemptsMax = 5;
 
-// One at a time; the others wait for the notice.
+// Admits one task at a time; the others wait to be notified.
 class Turn {
  public:
   Turn(bool& taken, Notify& others) : taken_(taken), others_(others) { taken_ = true; }
@@ -36,7 +36,7 @@ std::string_view text_when_missing(std::size_t which) {
 
 }  // namespace
 
-// The outcome of reading the files that changed, made on a pool thread.
+// The result of reading the changed files on a pool thread.
 struct Definitions::Reading {
   struct One {
     File file;
@@ -45,7 +45,7 @@ struct Definitions::Reading {
     std::optional<Views> views;
     std::vector<std::string> warnings;
   };
-  std::vector<std::optional<One>> files;  // by Which; nullopt: as it was
+  std::vector<std::optional<One>> files;  // indexed by Which; nullopt when unchanged
 };
 
 Result<RowTest> row_test(std::string_view text, std::shared_ptr<const Defined> defined,
@@ -76,7 +76,7 @@ Definitions::Definitions(Executor loop, Files& files, Pool& pool, const std::str
 Definitions::Stamp Definitions::stamp_of(const std::string& path) const {
   const auto stat = files_.stat_path(path);
   if (stat) return Stamp{true, stat->size, stat->modified_ns};
-  // What is there but cannot be looked at is read, and the reason found there.
+  // A file that exists but has no stat is read, and reading reports the reason.
   return Stamp{stat.error().code != Errc::not_found, 0, 0};
 }
 
@@ -205,7 +205,7 @@ Status Definitions::edit_file(const File& file, Which which, const Edit& edit) c
     if (after.size() > kFileBytesMax)
       return Error(Errc::too_large,
                    fmt::format("{} would have more than {} bytes", file.name, kFileBytesMax));
-    // Somebody saved it meanwhile: on top of that, then.
+    // Somebody saved the file meanwhile, so the edit is applied to the new text.
     if (stamp_of(file.path) != before) continue;
     return replace_atomically(files_, file.path, after);
   }
@@ -219,7 +219,7 @@ Task<Status> Definitions::change(Which which, Edit edit) {
 Task<Status> Definitions::change_unshielded(Which which, Edit edit) {
   while (changing_) co_await turn_.wait();
   const Turn turn(changing_, turn_);
-  // A copy: somebody may look meanwhile.
+  // A copy, because another task may look meanwhile.
   const auto file = known_files_[static_cast<std::size_t>(which)];
   auto work = [&] { return edit_file(file, which, edit); };
   auto done = co_await pool_.run(work);

@@ -1,7 +1,7 @@
-// The three files of a home: statuses.toml, labels.toml, views.toml. Read at the start and whenever
-// somebody has edited one; a broken one is reported and the last good one stays in use. Changes by
-// operation are made one after the other, never over a broken file. Loop thread only; what blocks
-// is done by the pool.
+// The three files of a home: statuses.toml, labels.toml, views.toml. They are read at the start and
+// whenever somebody has edited one; a broken file is reported and its last good version stays in
+// use. Operations change them one after the other and never overwrite a broken file. Loop thread
+// only; the pool does what blocks.
 #pragma once
 
 #include <functional>
@@ -19,15 +19,15 @@
 
 namespace reef::organise {
 
-// What holds at one moment; never changes.
+// The definitions at one moment; never changes.
 struct Defined {
   Statuses statuses;
   Labels labels;
   Views views;
-  std::vector<std::string> problems;  // files that are broken, and where
+  std::vector<std::string> problems;  // the broken files, and where they are broken
 };
 
-// Which sessions a filter holds for, at `now` and as things are defined.
+// Makes a test of whether a filter holds for a session, at time `now` and by these definitions.
 using RowTest = std::function<bool(const session::Row&)>;
 Result<RowTest> row_test(std::string_view filter, std::shared_ptr<const Defined> defined,
                          TimePoint now);
@@ -36,19 +36,19 @@ class Definitions {
  public:
   Definitions(Executor loop, Files& files, Pool& pool, const std::string& home);
 
-  // What was last read.
+  // Returns the definitions last read.
   std::shared_ptr<const Defined> known() const { return known_; }
-  // Looks whether a file was edited (three stat calls), reads it when it was.
+  // Checks whether a file was edited (three stat calls) and reads it if it was.
   Task<std::shared_ptr<const Defined>> look();
 
   enum class Which : std::uint8_t { statuses, labels, views };
-  // From the text of the file to its text after the change; runs on a pool thread.
+  // Turns the text of the file into its text after the change; runs on a pool thread.
   using Edit = std::function<Result<std::string>(std::string_view)>;
-  // Durable when it returns. conflict when the file is broken.
+  // Durable when it returns. Fails with conflict when the file is broken.
   Task<Status> change(Which which, Edit edit);
 
  private:
-  // What tells one state of a file from another.
+  // Tells one state of a file from another.
   struct Stamp {
     bool there = false;
     std::uint64_t size = 0;
@@ -57,8 +57,8 @@ class Definitions {
   };
   struct File {
     std::string path, name;
-    std::optional<Stamp> stamp;  // of what was read
-    bool young = false;          // changed so shortly before that a further change may not show
+    std::optional<Stamp> stamp;  // of the version that was read
+    bool young = false;          // changed so recently that another change may have the same stamp
     std::string problem;
   };
   struct Reading;
@@ -72,7 +72,7 @@ class Definitions {
 
   Files& files_;
   Pool& pool_;
-  std::vector<File> known_files_;  // by Which
+  std::vector<File> known_files_;  // indexed by Which
   std::shared_ptr<const Defined> known_;
   bool changing_ = false;
   bool looking_ = false;

@@ -69,7 +69,7 @@ class Parser {
     while (!at_end() && is_space(text_[at_])) ++at_;
   }
 
-  // Counted in characters, from 1.
+  // Converts a byte offset to a place, in characters from 1.
   std::size_t place(std::size_t at) const {
     std::size_t count = 1;
     for (const char c : text_.substr(0, at))
@@ -87,7 +87,7 @@ class Parser {
                                 rest.empty() ? "the end" : "'" + utf8::excerpt(rest, 20) + "'"));
   }
 
-  // A whole word that is an operator.
+  // True when this operator stands here as a whole word.
   bool stands_here(std::string_view word) const {
     if (!text_.substr(at_).starts_with(word)) return false;
     const auto end = at_ + word.size();
@@ -303,7 +303,6 @@ class Parser {
   static std::optional<std::chrono::milliseconds> span_from(std::string_view text) {
     if (text.size() < 2) return std::nullopt;
     const auto number = number_from(text.substr(0, text.size() - 1));
-    // A thousand years are enough for everybody.
     if (!number || *number < 0) return std::nullopt;
     double minutes = 0;
     switch (text.back()) {
@@ -322,12 +321,13 @@ class Parser {
       default:
         return std::nullopt;
     }
+    // A thousand years suffice.
     constexpr double kMinutesMax = 1000.0 * 366 * 24 * 60;
     if (*number > kMinutesMax / minutes) return std::nullopt;
     return std::chrono::milliseconds(static_cast<std::int64_t>(*number * minutes * 60'000));
   }
 
-  // A quoted text (\" and \\ inside), or all up to the next space, quote or parenthesis.
+  // Reads a quoted text (\" and \\ inside), or all up to the next space, quote or parenthesis.
   Result<std::string> text(std::string_view expected = "a word") {
     std::string out;
     if (peek() != '"') {
@@ -385,8 +385,8 @@ bool contains(std::string_view text, std::string_view wanted) {
   return std::search(text.begin(), text.end(), wanted.begin(), wanted.end(), same) != text.end();
 }
 
-// The type a label's values are compared by: its own, or for one that is not defined what the
-// filter looks like.
+// Returns the type for comparing a label's values: the label's own type, or, if it has none, the
+// one that `wanted` looks like.
 ValueType type_for(const Labels& labels, std::string_view id, std::string_view wanted) {
   const auto* label = labels.find(id);
   if (label && label->type != ValueType::none) return label->type;
@@ -442,7 +442,7 @@ bool model_holds(const std::string& wanted, const session::Row& row) {
   if (row.text("modelOverride") == wanted) return true;
   for (const auto& [model, totals] : row.usage_by_model) {
     if (model == wanted) return true;
-    // provider/model is known by its second half as well.
+    // A filter may name provider/model by its second half alone.
     const auto slash = model.find('/');
     if (slash != std::string::npos && std::string_view(model).substr(slash + 1) == wanted)
       return true;

@@ -1,5 +1,5 @@
-// The filter language of docs/organise.md: text becomes a value, which is held against rows. Pure
-// functions; nothing here reads a transcript.
+// The filter language of docs/organise.md: text is parsed into a value, which is tested on rows.
+// Pure functions; nothing here reads a transcript.
 #pragma once
 
 #include <chrono>
@@ -44,17 +44,17 @@ struct Term {
     cost,
   };
   Field field = Field::words;
-  std::size_t place = 0;           // of its first character, from 1
-  std::vector<std::string> texts;  // ids, or the one text; words in lower case
+  std::size_t place = 0;           // where it begins, in characters from 1
+  std::vector<std::string> texts;  // ids, or a single text; words in lower case
   Compare compare = Compare::none;
-  std::string value;  // a label's, as written
+  std::string value;  // a label's value, as written
   double number = 0;
   TimePoint time;
   std::chrono::milliseconds span{0};
 };
 
-// A term, or several filters of which all or any must hold, or one that must not. Without anything
-// in it, it holds for everything.
+// A term, or filters of which all must hold, or any, or one that must not. An empty filter holds
+// for everything.
 struct Filter {
   enum class Kind : std::uint8_t { all, any, no, term };
   Kind kind = Kind::all;
@@ -62,11 +62,11 @@ struct Filter {
   Term term;
 };
 
-// Errors name the place, what stands there and what could.
+// Errors name the place, what is there and what could be.
 Result<Filter> parse_filter(std::string_view text);
 
-// Statuses that do not exist and values a label's type cannot be compared with: what somebody who
-// is typing wants to hear, and a saved view may live with.
+// Reports statuses that do not exist and values that a label's type cannot be compared with.
+// Somebody who is typing wants to know; a saved view may contain them.
 Status check_filter(const Filter& filter, const Statuses& statuses, const Labels& labels);
 
 struct Look {
@@ -74,7 +74,7 @@ struct Look {
   const Labels& labels;
   TimePoint now;
 };
-// The label or one below it; `id::value` is exactly that.
+// True for the label or one below it; `id::value` must match exactly.
 bool has_label(const session::Row& row, std::string_view wanted, const Labels& labels);
 bool holds(const Filter& filter, const session::Row& row, const Look& look);
 

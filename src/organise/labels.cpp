@@ -40,7 +40,7 @@ Result<ValueType> type_from(std::string_view name) {
                fmt::format("type must be string, number or date, not '{}'", utf8::excerpt(name)));
 }
 
-// Parents exist, no circle, not too deep.
+// Checks that parents exist, that there is no cycle, and that the tree is not too deep.
 Status check_tree(const std::vector<Label>& all) {
   std::map<std::string_view, const Label*> by_id;
   for (const auto& label : all) by_id.emplace(label.id, &label);

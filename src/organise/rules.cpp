@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t kPatternBytesMax = 1000;
 constexpr std::int64_t kCompiledBytesMax = 1 << 20;
-constexpr std::size_t kGroupsMax = 10;  // the whole match and nine
+constexpr std::size_t kGroupsMax = 10;  // the whole match and nine groups
 constexpr std::size_t kValueBytesMax = 200;
 
-// The highest group a template names.
+// Returns the highest group that a template mentions.
 std::size_t groups_named(std::string_view value) {
   std::size_t highest = 0;
   for (std::size_t i = 0; i + 1 < value.size(); ++i) {
@@ -47,7 +47,7 @@ std::string filled(std::string_view value, const re2::StringPiece* groups, std::
   return out;
 }
 
-// What one match adds; empty when it adds nothing.
+// Returns the entry that one match adds; empty when it adds none.
 std::string entry_for(const Rule& rule, const Labels& labels, const re2::StringPiece* groups,
                       std::size_t count) {
   const auto* label = labels.find(rule.label);
@@ -90,7 +90,8 @@ Result<Rule> make_rule(std::string label, std::string pattern, std::string value
 std::string without_code(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  // Fences first, by lines: ``` or ~~~, closed by at least as many of the same or by the end.
+  // Removes fences first, by lines: ``` or ~~~, closed by at least as many of the same or by the
+  // end.
   std::size_t fence = 0;
   char fence_sign = '\0';
   std::string plain;
@@ -103,7 +104,7 @@ std::string without_code(std::string_view text) {
     const char sign = start == std::string_view::npos ? '\0' : line[start];
     if (sign == '`' || sign == '~')
       while (start + signs < line.size() && line[start + signs] == sign) ++signs;
-    // A fence of backticks has none behind it; else it is inline code.
+    // A line of backticks with another backtick behind them is inline code, not a fence.
     const bool opens =
         signs >= 3 && (sign == '~' || line.find('`', start + signs) == std::string_view::npos);
     if (fence == 0 && opens) {
@@ -117,8 +118,8 @@ std::string without_code(std::string_view text) {
     }
     plain += '\n';
   }
-  // Inline code: a run of backticks up to the next run as long as it. Each run that is looked for
-  // in vain is remembered, so that many of them stay linear.
+  // Removes inline code: a run of backticks up to the next run of the same length. Lengths searched
+  // in vain are remembered, so that many runs still take linear time.
   constexpr std::size_t kRunMax = 64;
   bool in_vain[kRunMax + 1] = {};
   for (std::size_t i = 0; i < plain.size();) {
@@ -165,7 +166,7 @@ std::vector<std::string> labels_in(const Labels& labels, std::string_view messag
     const auto count = std::min<std::size_t>(
         kGroupsMax, 1 + static_cast<std::size_t>(rule.compiled->NumberOfCapturingGroups()));
     re2::StringPiece groups[kGroupsMax];
-    // Matches of nothing (\b) are limited too: each may have looked at the whole text.
+    // Empty matches (\b) are limited too, because each may have searched the whole text.
     std::size_t empty = 0;
     for (std::size_t at = 0;
          at <= text.size() && matches < kRuleMatchesMax && empty < kRuleMatchesMax;) {
@@ -174,7 +175,7 @@ std::vector<std::string> labels_in(const Labels& labels, std::string_view messag
         break;
       const auto end = static_cast<std::size_t>(groups[0].data() - text.data()) + groups[0].size();
       if (groups[0].empty()) {
-        at = end + 1;  // RE2 does not mind the middle of a character
+        at = end + 1;  // RE2 may start inside a character
         ++empty;
         continue;
       }

@@ -1,5 +1,5 @@
-// Labels that are found in a user's words. Linear time whatever the pattern (RE2). Pure functions;
-// a rule may be used by several threads at once.
+// Rules that find labels in a user's words, in linear time whatever the pattern (RE2). Pure
+// functions; several threads may use a rule at once.
 #pragma once
 
 #include <memory>
@@ -24,17 +24,17 @@ struct Rule {
   std::shared_ptr<const re2::RE2> compiled;
 };
 
-inline constexpr std::size_t kRuleMatchesMax = 10;            // of all rules, a message
-inline constexpr std::size_t kRuleTextBytesMax = 256U << 10;  // of a message are looked at
+inline constexpr std::size_t kRuleMatchesMax = 10;            // for all rules on one message
+inline constexpr std::size_t kRuleTextBytesMax = 256U << 10;  // of a message are searched
 
-// Refuses a pattern RE2 does not take, and a value with groups the pattern does not have.
+// Refuses a pattern that RE2 rejects, and a value with groups that the pattern lacks.
 Result<Rule> make_rule(std::string label, std::string pattern, std::string value);
 
-// The text without fenced code and inline code.
+// Returns the text without fenced code and inline code.
 std::string without_code(std::string_view text);
 
-// The entries (`id` or `id::value`) the rules find in a message, each once. A value its label does
-// not take is left out.
+// Returns the entries (`id` or `id::value`) that the rules find in a message, each once. Values of
+// the wrong type are left out.
 std::vector<std::string> labels_in(const Labels& labels, std::string_view message);
 
 }  // namespace reef::organise

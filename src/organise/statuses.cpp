@@ -79,7 +79,7 @@ std::string_view category_of(bool closed) {
 
 Status check_new_id(std::string_view id) {
   REEF_CHECK(check_id("status", id));
-  // Filters mean the category by these.
+  // In filters these words mean the category.
   if (id == "open" || id == "closed")
     return Error(Errc::invalid, fmt::format("status '{}': that is the name of a category", id));
   return Ok{};
@@ -100,7 +100,7 @@ Fields fields_of(const SessionStatus& status) {
           {"icon", status.icon}};
 }
 
-// As written, without what is put in.
+// Reads the statuses in the file, without adding the fixed ones.
 Result<std::vector<SessionStatus>> read_written(std::string_view text, std::string_view file,
                                                 std::vector<std::string>& warnings) {
   REEF_TRY(const auto root, parse_toml(text, file));
@@ -135,7 +135,7 @@ Result<std::vector<SessionStatus>> read_statuses(std::string_view text) {
   return read_written(text, "statuses.toml", ignored);
 }
 
-// Its number among the blocks of the file; nullopt when it is not written there.
+// Returns its index among the blocks of the file; nullopt when it is not in the file.
 std::optional<std::size_t> place_in(const std::vector<SessionStatus>& written,
                                     std::string_view id) {
   for (std::size_t i = 0; i < written.size(); ++i)
@@ -154,7 +154,7 @@ void put_in_fixed(std::vector<SessionStatus>& all) {
   for (const auto& fixed : kFixed) {
     if (place_in(all, fixed.id)) continue;
     SessionStatus status{std::string(fixed.id), std::string(fixed.label), fixed.closed, "", ""};
-    // Before the first closed one, or at the end.
+    // It goes before the first closed status, or at the end.
     auto at = all.end();
     if (!fixed.closed)
       at = std::find_if(all.begin(), all.end(), [](const SessionStatus& s) { return s.closed; });

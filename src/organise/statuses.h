@@ -13,11 +13,11 @@ namespace reef::organise {
 
 struct SessionStatus {
   std::string id;
-  std::string label;  // what is shown
+  std::string label;  // shown to people
   bool closed = false;
   std::string color, icon;
 
-  bool fixed() const;  // always there, and always of its category
+  bool fixed() const;  // always exists, and always in its category
 };
 
 class Statuses {
@@ -27,30 +27,30 @@ class Statuses {
 
   const std::vector<SessionStatus>& all() const { return all_; }
   const SessionStatus* find(std::string_view id) const;
-  // What a session with this value shows as: todo when it has none, or one that is not defined.
+  // Returns the status to show: todo when the session has none or one that is not defined.
   std::string_view shown(std::string_view stored) const;
-  // not_found, with those there are.
+  // Fails with not_found, listing the existing statuses.
   Status check(std::string_view id) const;
 
  private:
   std::vector<SessionStatus> all_;
 };
 
-// Missing fixed ones are put in; everything else that is wrong is an error with its line.
+// Adds missing fixed statuses; anything else that is wrong is an error with its line.
 Result<Statuses> parse_statuses(std::string_view text, std::string_view file,
                                 std::vector<std::string>& warnings);
-// What a home without the file has.
+// The statuses of a home without the file.
 std::string_view shipped_statuses();
 
-// The text of the file after the change; the rest of it stays as it is.
+// Each of these returns the file's text after the change; the rest of the text stays as it is.
 Result<std::string> add_status(std::string_view text, const SessionStatus& status);
-struct StatusChange {  // nothing: stays; empty: back to the default
+struct StatusChange {  // nullopt: unchanged; empty: back to the default
   std::optional<std::string> label, category, color, icon;
 };
 Result<std::string> set_status(std::string_view text, std::string_view id,
                                const StatusChange& change);
 Result<std::string> remove_status(std::string_view text, std::string_view id);
-// "open", "closed"; "" is open.
+// Parses "open" and "closed"; "" is open.
 Result<bool> closed_from(std::string_view category);
 
 }  // namespace reef::organise

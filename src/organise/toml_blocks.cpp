@@ -27,17 +27,17 @@ std::string to_text(const toml::table& table) {
   return out.str();
 }
 
-// The text with the lines of one block replaced by `fresh`; nullopt when the block does not stand
-// on lines of its own.
+// Returns the text with the lines of one block replaced by `fresh`; nullopt when the block does not
+// have lines of its own.
 std::optional<std::string> cut(std::string_view text, const toml::node& block,
                                std::string_view fresh) {
   auto lines = split_lines(text);
-  const std::size_t begin = block.source().begin.line;  // from 1
+  const std::size_t begin = block.source().begin.line;  // counted from 1
   if (begin == 0 || begin > lines.size() || !trim(lines[begin - 1], kBlanks).starts_with("[["))
     return std::nullopt;
   std::size_t end = begin;
   while (end < lines.size() && !trim(lines[end], kBlanks).starts_with('[')) ++end;
-  // What stands right before the next block is about that one.
+  // Comments right before the next block belong to that one.
   if (end < lines.size())
     while (end > begin &&
            (trim(lines[end - 1], kBlanks).empty() || trim(lines[end - 1], kBlanks)[0] == '#'))
@@ -49,7 +49,7 @@ std::optional<std::string> cut(std::string_view text, const toml::node& block,
   return join_lines(lines);
 }
 
-// A careful edit counts only when it means what was wanted.
+// An edit by lines counts only if it parses to what was wanted.
 std::string checked(std::optional<std::string> attempt, const toml::table& wanted) {
   if (attempt) {
     const auto again = parse_toml(*attempt, "");

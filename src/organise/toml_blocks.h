@@ -1,6 +1,6 @@
-// The shape the three files share: lists of [[blocks]] with texts in them. Reading names the line
-// of what is wrong; editing changes one block and leaves every other line, comments included, as it
-// is. Pure functions.
+// The common shape of the three files: lists of [[blocks]] with texts in them. Reading names the
+// line of an error; editing changes one block and leaves every other line as it is, comments
+// included. Pure functions.
 #pragma once
 
 #include <functional>
@@ -19,22 +19,23 @@ namespace reef::organise {
 inline constexpr std::size_t kFileBytesMax = 1U << 20;
 inline constexpr std::size_t kTextBytesMax = 1024;
 
-// `file` is the name errors begin with.
+// Errors begin with `file`.
 Result<toml::table> parse_toml(std::string_view text, std::string_view file);
 
-// One block being read: remembers the first thing that is wrong and which keys were asked for.
+// Reads one block; remembers the first error and which keys were asked for.
 class Block {
  public:
   Block(const toml::table& table, std::string_view file, std::string_view name)
       : table_(table), file_(file), name_(name) {}
 
-  // Stays empty when absent. Texts are one line: control characters are refused.
+  // Returns an empty text when the key is absent. Control characters are refused, so texts are one
+  // line.
   std::string text(std::string_view key);
   std::string required(std::string_view key);
   void refuse(std::string_view key, std::string_view why);
-  Status check(Status status);  // refuses with its error; hands it on
+  Status check(Status status);  // refuses an error, and returns it
 
-  // Call last. Keys nobody asked for become warnings.
+  // Call it last. Keys that nobody asked for become warnings.
   Status finish(std::vector<std::string>& warnings);
 
  private:
@@ -48,7 +49,7 @@ class Block {
 };
 
 struct BlockKind {
-  std::string_view name;  // of [[name]]
+  std::string_view name;  // as in [[name]]
   std::size_t count_max;
   std::function<void(Block&)> read;
 };
@@ -56,14 +57,14 @@ struct BlockKind {
 Status read_blocks(const toml::table& root, std::string_view file,
                    const std::vector<BlockKind>& kinds, std::vector<std::string>& warnings);
 
-// The texts of one block in the order they are written; an empty text is left out.
+// The texts of one block in the order in which they are written; empty ones are left out.
 using Fields = std::vector<std::pair<std::string_view, std::string>>;
 
-// Refuses what could not be read back: several lines, control characters, too much.
+// Refuses texts that could not be read back: several lines, control characters, too long.
 Status check_fields(const Fields& fields);
 std::string block_text(std::string_view name, const Fields& fields);
-// The text with block number `at` of that name replaced (what is not in `fields` stays), or with a
-// new one at the end when there is no `at`. `text` must be good TOML.
+// Returns the text with block number `at` of that name replaced (keys not in `fields` stay), or
+// with a new block at the end when `at` is nullopt. `text` must be valid TOML.
 std::string with_block(std::string_view text, std::string_view name, std::optional<std::size_t> at,
                        const Fields& fields);
 std::string without_block(std::string_view text, std::string_view name, std::size_t at);

@@ -92,7 +92,7 @@ bool is_of_type(ValueType type, std::string_view value) {
 Status check_id(std::string_view what, std::string_view id) {
   bool good = !id.empty() && id.size() <= kIdBytesMax && is_id_char(id.front()) && utf8::valid(id);
   for (const char c : id) good = good && (is_id_char(c) || c == '-' || c == '_' || c == '.');
-  // C1 controls are valid UTF-8 and nothing anybody means.
+  // C1 controls are valid UTF-8, but nobody means them.
   if (good && utf8::printable(id) == id) return Ok{};
   return Error(Errc::invalid,
                fmt::format("{} '{}' must be letters, digits, '-', '_' or '.', at most {} bytes, "

@@ -1,5 +1,5 @@
-// Filters with a name: those that are built in, and views.toml. Values and pure functions over the
-// file's text.
+// Filters with a name: the built-in ones, and those in views.toml. Values and pure functions over
+// the file's text.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ class Views {
   explicit Views(std::vector<View> saved);
 
   const std::vector<View>& all() const { return all_; }
-  // not_found, with those there are.
+  // Fails with not_found, listing the existing views.
   Result<const View*> find(std::string_view id) const;
 
  private:
@@ -36,9 +36,9 @@ class Views {
 Result<Views> parse_views(std::string_view text, std::string_view file,
                           std::vector<std::string>& warnings);
 
-// The text of the file after the change; the rest of it stays as it is.
+// Each of these returns the file's text after the change; the rest of the text stays as it is.
 Result<std::string> add_view(std::string_view text, const View& view);
-struct ViewChange {  // nothing: stays
+struct ViewChange {  // nullopt: unchanged
   std::optional<std::string> name, filter;
 };
 Result<std::string> set_view(std::string_view text, std::string_view id, const ViewChange& change);

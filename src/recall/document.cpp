@@ -12,13 +12,13 @@
 namespace reef::recall {
 namespace {
 
-// Role, a bit for calls, and the speaker.
+// The facets: the role, a bit for calls, a bit for guests, and the speaker.
 constexpr unsigned kRoleBits = 3;
 constexpr unsigned kGuestBit = 4;
 constexpr unsigned kSpeakerShift = 5;
-// In place of a speaker, whom tools do not have.
+// Takes the place of the speaker in tool results, which have none.
 constexpr std::uint32_t kEcho = 1;
-// Tools that look up what was said elsewhere.
+// Tools that look up words said elsewhere.
 constexpr std::string_view kLookUps[] = {"search_sessions", "list_messages", "recall"};
 constexpr std::size_t kSpeakerBytesMax = 32;
 
@@ -152,10 +152,10 @@ std::optional<Said> said_in(const session::Entry& entry) {
                     json::find_string(entry.body, "summary").value_or(""));
   } else if (entry.type == "session_info") {
     said = one_part(Role::title, Field::title, json::find_string(entry.body, "name").value_or(""));
-    // An emptied title takes the one before it away.
+    // An emptied title removes the one before it.
     return said;
   } else if (entry.type == "custom_message" && json::find_bool(entry.body, "display") != false) {
-    // What is not to be seen (a skill's text) is nothing somebody said.
+    // Hidden text, such as a skill's, was not said by anybody.
     add_text(said, Field::user, session::content_from_json(entry.body));
   }
   if (said.parts.empty()) return std::nullopt;

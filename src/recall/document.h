@@ -1,4 +1,4 @@
-// What an entry says that can be searched. Pure functions.
+// Extracts the searchable part of an entry. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class Role : std::uint8_t { user = 1, assistant, tool, summary, title };
 std::string_view name_of(Role role);
 std::optional<Role> role_from(std::string_view name);
 
-// Fields of the index and how much a word in them counts.
+// The fields of the index, and how much a word in each counts.
 enum class Field : std::uint8_t { summary, title, user, tool, assistant };
 inline constexpr float kWeights[] = {3.0F, 2.0F, 1.5F, 1.3F, 1.0F};
 
@@ -30,27 +30,28 @@ struct Said {
   };
   std::vector<Part> parts;
 
-  std::string text() const;  // all of it, for a person
+  std::string text() const;  // all parts, for a person to read
 };
 
-// nullopt: nothing that could be looked for.
+// Returns nullopt when the entry has nothing to search for.
 std::optional<Said> said_in(const session::Entry& entry);
 
-// Chats of several people come with the name in front: "Ann: see you there". A number for it,
-// 0 when there is none; the same for the name alone, whatever its case.
+// In a chat of several people each text starts with a name: "Ann: see you there". speaker_of
+// returns a number for that name, 0 when there is none; speaker_number does so for the name alone,
+// ignoring case.
 std::uint32_t speaker_of(std::string_view text);
 std::uint32_t speaker_number(std::string_view name);
 
-// What the index keeps beside the words.
+// The facts about a document that the index keeps beside its words.
 std::uint32_t facets_of(const Said& said, std::uint32_t speaker);
 Role role_in(std::uint32_t facets);
-bool calls_in(std::uint32_t facets);  // tools, beside saying something
-bool guest_in(std::uint32_t facets);  // another agent than the session's said it
-// A search of an agent, or what it found: words that stand elsewhere.
+bool calls_in(std::uint32_t facets);  // the message calls tools beside saying something
+bool guest_in(std::uint32_t facets);  // an agent other than the session's said it
+// The document is the result of a lookup, so its words stand elsewhere, too.
 bool echoes(std::uint32_t facets);
 std::uint32_t speaker_in(std::uint32_t facets);
 
-// A document's key: where its line begins, and its number among the session's messages.
+// The key of a document: the offset of its line, and its number among the session's messages.
 struct Place {
   static constexpr unsigned kOrdinalBits = 24;
 

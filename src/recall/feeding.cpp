@@ -8,7 +8,7 @@ namespace reef::recall {
 void feed(const Read& read, std::uint32_t group, std::uint32_t ordinal, const AddDocument& add) {
   const auto& said = read.said;
   if (said.parts.empty()) return;
-  // At most one text a field: what a message says before and after a call is one.
+  // A field takes one text, so the parts before and after a call are joined.
   std::vector<search::FieldText> fields;
   std::list<std::string> joined;
   for (const auto& part : said.parts) {

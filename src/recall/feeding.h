@@ -1,4 +1,4 @@
-// What was read of a transcript, as the index takes it. Pure functions.
+// Hands what was read of a transcript to the index. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace reef::recall {
 using AddDocument =
     std::function<void(const search::DocumentRow&, std::span<const search::FieldText>)>;
 
-// One message; `ordinal` is its number in the session.
+// Adds one message; `ordinal` is its number in the session.
 void feed(const Read& read, std::uint32_t group, std::uint32_t ordinal, const AddDocument& add);
 
-// All of a session that the index knows nothing of yet; returns how many messages it has. Of
-// several titles the last counts.
+// Adds a whole session that the index does not know yet; returns how many messages it has. Only the
+// last of several titles counts.
 std::uint32_t feed_all(const std::vector<Read>& reads, std::uint32_t group, const AddDocument& add);
 
 }  // namespace reef::recall

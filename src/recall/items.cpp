@@ -8,13 +8,13 @@
 namespace reef::recall {
 namespace {
 
-// Lines no further apart than this are read as one piece.
+// Lines at most this far apart are read as one piece.
 constexpr std::uint64_t kGapBytesMax = 16U << 10;
 constexpr std::uint64_t kSpanBytesMax = 256U << 10;
-// And so many: threads share pieces.
+// A piece has at most this many lines, so that threads can share the work.
 constexpr std::size_t kPieceLinesMax = 12;
-// The last line of a piece usually has no more than this; of one beside a hit so much is enough
-// for what is shown.
+// The bytes read for the last line of a piece: a hit is usually no longer than the first number,
+// and for a line beside a hit the second usually suffices.
 constexpr std::uint64_t kHitBytes = 6U << 10;
 constexpr std::uint64_t kOtherBytes = 2U << 10;
 constexpr std::uint64_t kLineBytesMax = 16U << 20;
@@ -24,7 +24,7 @@ std::uint64_t offset_of(const ItemLine& line) {
   return Place::of(line.row.key).offset;
 }
 
-// What one thread reads with, so that its memory is used again.
+// The buffers of one thread, kept so that their memory is used again.
 struct Reading {
   Peek peeked;
   Item item;
@@ -38,10 +38,10 @@ struct Reading {
   }
 };
 
-// This thread's own, while it reads a piece.
+// Lends a thread its own buffers while it reads a piece.
 class Borrowed {
  public:
-  // What a long message took is given back.
+  // Frees the memory that a long message took.
   ~Borrowed() {
     constexpr std::size_t kKeptBytesMax = 64U << 10;
     if (reading.bytes() > kKeptBytesMax) reading = Reading();
@@ -81,8 +81,8 @@ void show_around_matches(Item& item, std::string_view text, const search::Snippe
   item.truncated = snippet.cut_before || snippet.cut_after;
 }
 
-// `bytes` begin with the line and may go on behind it. False: more of the line must be read. `last`
-// says that there is no more.
+// `bytes` starts with the line and may continue beyond it. Returns false when more of the line must
+// be read, which `last` rules out.
 bool read_item(Reading& reading, std::string_view bytes, bool last, const ItemLine& from,
                const search::Snippets& snippets, std::size_t bytes_max) {
   auto& item = reading.item;
@@ -93,7 +93,7 @@ bool read_item(Reading& reading, std::string_view bytes, bool last, const ItemLi
     else
       show_beginning(item, text, bytes_max);
   };
-  // The usual case: no need to know where the line ends.
+  // In the usual case we need not know where the line ends.
   if (auto& peeked = reading.peeked;
       !calls_in(from.row.facets) && !guest_in(from.row.facets) &&
       peek_text(bytes, from.hit ? SIZE_MAX - 1 : bytes_max, peeked)) {
@@ -124,7 +124,7 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
                           std::function<void()> meanwhile, Helper* helper) {
   const search::Snippets snippets(query);
   std::vector<session::Range> ranges;
-  std::vector<std::size_t> firsts;  // lines of the ranges
+  std::vector<std::size_t> firsts;  // first line of each range, and the end
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto offset = offset_of(lines[i]);
     const auto* range = ranges.empty() ? nullptr : &ranges.back();
@@ -140,7 +140,7 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
   }
   firsts.push_back(lines.size());
 
-  // Told apart by their places, so that several threads can write at once.
+  // One byte for each line, not one bit, because several threads write at once.
   std::vector<std::uint8_t> missing(lines.size());
   const auto use_piece = [&](std::size_t n, const Result<std::string_view>& bytes) {
     const Borrowed borrowed;
@@ -155,7 +155,8 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
   };
   co_await store.read_each(ranges, use_piece, std::move(meanwhile), helper);
 
-  // Long lines, in pieces that grow: few are so long that a disk has to be waited for.
+  // Reads the remaining long lines with growing sizes; only few are so long that they need the
+  // disk.
   for (const auto size : kLongerBytes) {
     std::vector<session::Range> longer;
     std::vector<std::size_t> longer_of;

@@ -13,18 +13,18 @@ constexpr std::size_t kUsualBytes = 4096;
 // One line being read.
 struct PeekReader {
   json::Scanner in;
-  std::size_t bytes_max;  // of text that are taken
+  std::size_t bytes_max;  // the most text that is taken
   Peek& found;
   bool text_only;
   std::string_view type{}, role{};
-  bool calls = false;  // a tool
+  bool calls = false;  // the message calls a tool
   bool high = false;   // some of the text is not ASCII
   bool cut = false;    // there is more text
   bool enough = false;
 
-  // A text, behind a new line when it is not the first that says something.
+  // Appends a text, on a new line unless it is the first.
   bool text() {
-    // How long the line is, is not known where bytes may follow it.
+    // When bytes may follow the line its length is unknown.
     if (found.text.empty())
       found.text.reserve(std::min({bytes_max, in.left(), text_only ? kUsualBytes : SIZE_MAX}));
     const auto before = found.text.size();
@@ -58,8 +58,8 @@ struct PeekReader {
       return !enough;
     });
   }
-  // The text of a line as Reef and pi write it, which most are. False: anything else, or too little
-  // of it; some of it may have been taken.
+  // Reads the text of a line with the usual fields in the usual order, as Reef and pi write it.
+  // Returns false for any other or an incomplete line; some of the text may have been taken.
   bool usual_text() {
     if (!in.take_all(R"({"type":"message","id":)") || !in.string(found.entry, SIZE_MAX, high) ||
         !in.take_all(R"(,"parentId":)") || !in.skip() || !in.take_all(R"(,"timestamp":)") ||
@@ -115,7 +115,7 @@ bool peek(std::string_view line, std::size_t bytes_max, Peek& into, bool text_on
       reading.calls)
     return false;
   if (!reading.high) return true;
-  // The last character may be cut.
+  // The text may be cut inside its last character.
   const auto whole =
       reading.cut ? utf8::prefix(into.text, into.text.size() - 1) : std::string_view(into.text);
   return utf8::valid(whole) && utf8::valid(into.entry) && utf8::valid(into.tool) &&

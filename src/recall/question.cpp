@@ -36,7 +36,7 @@ std::optional<Days> day_from(std::string_view text) {
   return Days(date);
 }
 
-// A year, a month, a day or a time of it; without a zone it is UTC. The beginning of what is named.
+// Parses a year, a month, a day or a time, and returns its beginning; UTC unless it has a zone.
 std::optional<TimePoint> time_from(std::string_view text) {
   constexpr std::string_view kFirst = "0000-01-01T00:00:00Z";
   constexpr std::array<std::size_t, 5> kCuts = {4, 7, 10, 16, 19};
@@ -47,7 +47,7 @@ std::optional<TimePoint> time_from(std::string_view text) {
   return parse_iso(text);
 }
 
-// Lower-case runs of letters and digits.
+// Returns the runs of letters and digits, in lower case.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> out;
   std::string word;
@@ -85,7 +85,7 @@ unsigned month_in(std::string_view word) {
   return 0;
 }
 
-// What was written, to be looked for as words.
+// Returns the condition's text, to be searched as words.
 std::string as_words(const search::Condition& condition) {
   const auto words = condition.name + " " + condition.subject + " " + condition.value;
   return condition.negated ? "-\"" + words + "\"" : words;
@@ -108,7 +108,7 @@ bool take(Question& question, const search::Condition& condition) {
   if (condition.name == "before" || condition.name == "after") {
     const auto time = time_from(condition.value);
     if (!plain || !time) return false;
-    // What is not before a time is after it.
+    // -before: means after:, and -after: means before:.
     if ((condition.name == "before") != condition.negated)
       question.before = std::min(question.before.value_or(*time), *time);
     else
@@ -152,7 +152,7 @@ std::optional<DateHint> date_in(std::string_view text) {
     if (after < words.size() && words[after] == "of") ++after;
     const auto year = after < words.size() ? number_in(words[after]) : std::nullopt;
     if (year && is_year(*year)) hint.year = static_cast<int>(*year);
-    // "may" and "march" alone are words like others.
+    // "may" and "march" alone are ordinary words.
     if (hint.day == 0 && hint.year == 0 && (words[i] == "may" || words[i] == "march")) continue;
     return hint;
   }
@@ -173,7 +173,7 @@ double fit(const DateHint& hint, TimePoint time) {
                                            std::chrono::day(hint.day)};
   if (!wanted.ok()) return 0;
   const auto apart = std::abs((today - Days(wanted)).count());
-  // What was done on a day is often told some days later.
+  // People often tell a few days later what they did on a day.
   if (apart <= 1) return 1;
   if (apart <= 7) return kNear;
   return hint.month == unsigned(date.month()) ? kMonth : 0;
@@ -203,7 +203,7 @@ Question parse_question(std::string_view text, bool last_word_is_prefix) {
   options.last_word_is_prefix = last_word_is_prefix;
   options.exclusions_alone = true;
   question.words = search::parse_query(text, options);
-  std::string said(text);  // but for conditions, which say where to look and not what for
+  std::string said(text);  // without its conditions, which say where to look and not what for
   for (const auto& condition : std::exchange(question.words.conditions, {})) {
     if (take(question, condition))
       std::fill(said.begin() + static_cast<std::ptrdiff_t>(condition.begin),

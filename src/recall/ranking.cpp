@@ -8,40 +8,41 @@
 namespace reef::recall {
 namespace {
 
-// Sessions are ranked by more of what they say than messages by what stands around them.
+// A session is ranked by more of its messages than a message is by its neighbours, so it takes more
+// candidates.
 constexpr std::size_t kCandidates = 120;
 constexpr std::size_t kCandidatesOfSessions = 200;
-// Words said in so many messages tell little: fewer candidates do, and looking costs more.
+// Words in this many messages tell little: fewer candidates will do, and each costs more.
 constexpr std::uint64_t kCommonPostings = 12'000;
 constexpr std::size_t kCommonCandidates = 80;
-// Hits that are judged by one thread, one after the other.
+// One thread judges this many hits at a time.
 constexpr std::size_t kJudgedAtOnce = 16;
-// What stands before a hit is more often its question than what follows.
+// The message before a hit is more often its question than the one after it.
 constexpr std::size_t kReach = 2;
 constexpr double kBefore[kReach] = {0.5, 0.25};
 constexpr double kAfter[kReach] = {0.35, 0.15};
-// Of a session count its best messages, each less than the one before, and every word of the
-// question that is said somewhere in it.
+// The best messages of a session count, each less than the one before, and so does every word of
+// the question that occurs in the session.
 constexpr std::size_t kSessionDepth = 8;
 struct SessionWeights {
   double decay, coverage;
 };
-// For its place among sessions, by messages with what stands around them; and for what it adds to
-// each of its messages.
+// The weights for ranking a session by its messages and their neighbours; and those for what a
+// session adds to the score of each of its messages.
 constexpr SessionWeights kAmongSessions = {0.4, 1};
 constexpr SessionWeights kForMessages = {0.7, 2};
 constexpr double kSessionShare = 0.2;
-// Shares of the best score, for what the question names beside words.
+// A share of the best score, added when the question names the speaker.
 constexpr double kSpeaker = 0.2;
-// Of what only repeats the question, or what stands elsewhere.
+// A factor for messages that only repeat the question or words said elsewhere.
 constexpr float kEchoShare = 0.2F;
 constexpr double kDate = 0.5;
 
 struct Candidate {
   search::Hit hit;
-  bool found = false;         // by its own words, not beside one that was
-  std::uint32_t ordinal = 0;  // among the messages of its session
-  double together = 0;        // with what stands around it
+  bool found = false;         // found by its own words, not as a neighbour
+  std::uint32_t ordinal = 0;  // its number among the messages of its session
+  double together = 0;        // score together with its neighbours
 };
 
 bool before(const search::Hit& a, const search::Hit& b) {
@@ -101,7 +102,7 @@ double score_of(const BestScores& scores, std::uint32_t matched,
   return score;
 }
 
-// The hits, by group and place, and what stands around them, each once and scored, likewise.
+// Returns the hits and their neighbours, each once and scored, by group and place.
 std::vector<Candidate> candidates_of(const search::Index& index, search::Searcher::Scorer& scorer,
                                      std::span<const search::Hit> found) {
   auto rest = index.around(found, kReach);
@@ -118,7 +119,7 @@ std::vector<Candidate> candidates_of(const search::Index& index, search::Searche
   return out;
 }
 
-// Whether more of a candidate counts than its words and its place.
+// Tells whether judging needs more of a candidate's row than its group and place.
 bool needs_rows(const Question& question, const search::Filter& filter) {
   const search::Filter all;
   return question.date || !question.speakers.empty() || filter.accept ||
@@ -131,7 +132,7 @@ struct Shown {
   const search::Hit* hit = nullptr;
 };
 
-// The first `wanted` in order. Where scores are equal rows decide, which are filled in only there.
+// Returns the best `wanted` in order. Rows break ties and are filled in only for these.
 Ranking best_messages(const search::Index& index, std::vector<Shown> shown, std::size_t wanted) {
   const auto higher = [](const Shown& a, const Shown& b) { return a.score > b.score; };
   Ranking out;
@@ -165,7 +166,7 @@ Ranking best_sessions(std::vector<Ranked> all, std::size_t wanted) {
   return {std::move(all), more};
 }
 
-// What each says together with what stands around it, which stands beside it here too.
+// Scores each candidate together with its neighbours, which are next to it in `all`.
 void score_together(std::vector<Candidate>& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto& one = all[i];
@@ -187,7 +188,7 @@ void score_together(std::vector<Candidate>& all) {
   }
 }
 
-// What a candidate adds to its session is read off `worth`.
+// `worth` returns what a candidate adds to its session.
 template <class Worth>
 double session_score(std::span<const Candidate> session, std::span<const float> clause_weights,
                      SessionWeights weights, const Worth& worth) {
@@ -201,7 +202,7 @@ double session_score(std::span<const Candidate> session, std::span<const float> 
   return score_of(scores, matched, clause_weights, weights);
 }
 
-// The candidates of each session stand together.
+// Expects the candidates of each session next to each other.
 template <class Use>
 void each_session(std::span<const Candidate> all, const Use& use) {
   for (std::size_t from = 0; from < all.size();) {
@@ -212,25 +213,25 @@ void each_session(std::span<const Candidate> all, const Use& use) {
   }
 }
 
-// What the candidates of some sessions come to.
+// The judgement on the candidates of some sessions.
 struct Judged {
-  std::vector<Candidate> all;  // the messages' hits are theirs
+  std::vector<Candidate> all;  // owns the hits that `messages` points to
   std::vector<Shown> messages;
   std::vector<Ranked> sessions;
 };
 
-// Judges messages, or sessions, one share of the hits at a time; any thread.
+// Judges messages or sessions, one share of the hits at a time, on any thread.
 struct Judge {
   const search::Index& index;
   const Question& question;
   const search::Filter& filter;
   std::span<const float> clause_weights;
-  double best;  // score of all
+  double best;  // the best score of all hits
   bool by_session;
   bool any_may_answer = all_optional(question.words);
   bool rows_count = needs_rows(question, filter);
 
-  // `found`: all hits of their sessions, by group and place.
+  // `found` holds all hits of their sessions, by group and place.
   Judged operator()(std::span<const search::Hit> found, search::Searcher::Scorer& scorer) const {
     Judged out;
     out.all = candidates_of(index, scorer, found);
@@ -269,7 +270,7 @@ struct Judge {
   }
 };
 
-// Some hits each, and all of a session in one.
+// Divides the hits into shares of about `usual`, with all hits of a session in one share.
 std::vector<std::span<const search::Hit>> shares_of(std::span<const search::Hit> hits,
                                                     std::size_t usual) {
   std::vector<std::span<const search::Hit>> out;
@@ -282,8 +283,8 @@ std::vector<std::span<const search::Hit>> shares_of(std::span<const search::Hit>
   return out;
 }
 
-// Behind the candidates come the others as the words alone find them, so that page follows page to
-// the very last.
+// Appends the remaining hits as the words alone rank them, so that a client can page to the very
+// end.
 void add_others(search::Searcher& searcher, const search::Filter& filter, std::size_t wanted,
                 bool by_session, Ranking& out) {
   const auto name_of = [by_session](const search::Hit& hit) {
@@ -301,7 +302,7 @@ void add_others(search::Searcher& searcher, const search::Filter& filter, std::s
   }
 }
 
-// Whatever passes the filter, the newest first.
+// Returns everything that passes the filter, newest first.
 Ranking newest(search::Searcher& searcher, const search::Filter& filter, std::size_t wanted,
                bool by_session) {
   Ranking out;
@@ -323,7 +324,7 @@ Ranking rank(const search::Index& index, search::Searcher& searcher, const Quest
              const search::Filter& filter, std::size_t wanted, bool by_session) {
   if (question.words.everything) return newest(searcher, filter, wanted, by_session);
   const bool common = searcher.postings() >= kCommonPostings;
-  // The same for every page: one goes on where the other ended.
+  // The number must not depend on the page, so that each page goes on where the last one ended.
   const auto usual = common ? kCommonCandidates : by_session ? kCandidatesOfSessions : kCandidates;
   auto found = searcher.best_in_place(filter, usual);
   if (found.empty()) return {};

@@ -1,5 +1,5 @@
-// What answers a question is often said beside the words that match it: a hit is judged together
-// with what stands around it and with its session.
+// Messages that answer a question often stand next to those that match its words, so a hit is
+// judged together with its neighbours and its session.
 #pragma once
 
 #include <vector>
@@ -14,14 +14,14 @@ struct Ranked {
   double score = 0;
 };
 
-// Best first.
+// Hits, best first.
 struct Ranking {
   std::vector<Ranked> hits;
-  bool more = false;  // behind these
+  bool more = false;  // there are more after these
 };
 
-// The best `wanted` messages, or the best one of each of the best sessions. `searcher` is for the
-// question's words. Deterministic. The numbers are explained in docs/search.md.
+// Returns the best `wanted` messages, or the best message of each of the best sessions. `searcher`
+// must be prepared with the question's words. Deterministic. docs/search.md explains the numbers.
 Ranking rank(const search::Index& index, search::Searcher& searcher, const Question& question,
              const search::Filter& filter, std::size_t wanted, bool by_session);
 

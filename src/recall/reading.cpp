@@ -13,12 +13,12 @@ Field field_of(Role role) {
   return role == Role::user ? Field::user : role == Role::tool ? Field::tool : Field::assistant;
 }
 
-// Different words behind the first search::kWordsMax; a book has a tenth of them.
+// The most different words kept beyond the first search::kWordsMax; a book has a tenth of them.
 constexpr std::size_t kLateWordsMax = 200'000;
 
-// False when some had to be left out.
+// Returns false when some words had to be left out.
 bool shorten(std::string& text) {
-  // A word and what parts it from the next take two bytes at least.
+  // A word and its separator take at least two bytes.
   if (text.size() < std::size_t{2} * search::kWordsMax) return true;
   search::Tokenizer tokenizer;
   tokenizer.tokenize(text);
@@ -29,7 +29,8 @@ bool shorten(std::string& text) {
        late.remove_prefix(tokenizer.stopped()))
     for (const auto& token : tokenizer.tokenize(late)) {
       const auto [term, is_new] = known.emplace(tokenizer.term(token));
-      // As it was written: a term is not always one again. Of what is cut to fit, the term is.
+      // Appends the word as written, since a term may be tokenized differently. A word long enough
+      // to be cut is appended as its term.
       const auto written = late.substr(token.begin, token.end - token.begin);
       constexpr std::size_t kWrittenBytesMax = 4 * search::kTermBytesMax;
       if (is_new) rest.append(" ").append(written.size() > kWrittenBytesMax ? *term : written);
@@ -46,7 +47,7 @@ bool shorten(std::string& text) {
 
 std::optional<Read> read_line(std::string_view line, std::uint64_t offset) {
   if (line.size() < 2) return std::nullopt;
-  // Nearly all are plain messages, for which no tree has to be made.
+  // Nearly all lines are plain messages, which need no tree.
   if (Peek peeked; peek(line, SIZE_MAX - 1, peeked)) {
     if (peeked.hidden) return std::nullopt;
     Said said;
@@ -77,7 +78,7 @@ bool is_hidden_by_reply(Role role, std::int64_t& words) {
 
 namespace {
 
-// Of a line in which there is nothing to find.
+// For lines that have nothing to search for.
 std::int64_t hides_in(std::string_view line) {
   if (line.find(R"("hides":)") == std::string_view::npos) return 0;
   auto parsed = json::parse_lenient(line);

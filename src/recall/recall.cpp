@@ -15,22 +15,22 @@
 namespace reef::recall {
 namespace {
 
-// Fewer are read so quickly that nobody need know.
+// Fewer sessions are read so quickly that nobody needs to be told.
 constexpr std::size_t kManyBehind = 50;
-// Read and parsed at once; a line that is longer is read whole.
+// The bytes read and parsed at once; a longer line is read whole.
 constexpr std::uint64_t kPieceBytes = 1U << 20;
 constexpr std::size_t kReadersMax = 2;
-// Added before others get the loop again.
+// The number of messages added before other tasks get the loop again.
 constexpr std::size_t kAddAtOnce = 32;
-// Sessions that are new to the index are taken in together from so many bytes on, in batches, until
-// so much memory is used for them.
+// New sessions of this many bytes in total are taken in as a bulk. They are read in batches until
+// the bulk uses this much memory.
 constexpr std::uint64_t kManyBytes = 256U << 10;
 constexpr std::uint64_t kBatchBytes = 1U << 20;
 constexpr std::size_t kBulkBytes = 64U << 20;
-// What is taken in is found; writing it down waits until there is nothing to take in, or until so
-// much waits.
+// A bulk is searchable as soon as it is taken in. Writing it waits until nothing is left to take in
+// or until this many bytes are unwritten.
 constexpr std::size_t kUnwrittenBytesMax = 128U << 20;
-// How long what is only in memory may stay there: after a crash it is read again.
+// How long documents may stay only in memory; after a crash they are read again.
 constexpr std::chrono::seconds kTidyDelay{10};
 constexpr std::chrono::seconds kTidyPause{60};
 
@@ -75,7 +75,7 @@ Task<void> Recall::open() {
   try {
     opened_ = co_await pool_.run(work);
   } catch (const std::exception& error) {
-    // No memory, usually. Searches must hear of it, not wait.
+    // Usually memory ran out. Searches must get the error instead of waiting for ever.
     opened_ = Error(Errc::internal, error.what());
   }
   progress_.notify_all();
@@ -90,7 +90,7 @@ Task<Status> Recall::load() {
     for (const auto& problem : opened->problems) log::warn("index: {}; it is made again", problem);
     index_ = std::move(opened->index);
     co_await compare();
-    // A merge that was interrupted.
+    // Resumes a merge that was interrupted.
     plan_tidy();
   }
   loaded_ = true;
@@ -99,7 +99,8 @@ Task<Status> Recall::load() {
   co_return Ok{};
 }
 
-// What came, grew or went while nobody looked. A hundred thousand take a while: others go between.
+// Looks for sessions that came, grew or went while the daemon was down. A hundred thousand take a
+// while, so other tasks run in between.
 Task<void> Recall::compare() {
   constexpr std::size_t kAtOnce = 1000;
   std::vector<session::SessionId> different;
@@ -139,7 +140,7 @@ void Recall::changed(const session::SessionId& id, bool rewritten) {
   const auto known = index_->find_group(id.text());
   const auto covered = known ? index_->covered(*known) : 0;
   if (known && row && !rewritten && covered == row->bytes) return;
-  // What shrank is another transcript by now.
+  // A transcript that shrank is another one by now.
   if (!row || rewritten || covered > row->bytes) drop_group(id);
   if (!row) return;
   behind_.insert(id);
@@ -183,7 +184,7 @@ Task<void> Recall::read_behind() {
     std::size_t& readers;
     ~Leaving() { --readers; }
   } leaving{readers_};
-  // Spawned from the middle of an append: that goes first.
+  // We may have been spawned in the middle of an append, which must go first.
   co_await yield_to_loop();
   const auto token = reading_token();
   co_await read_new();
@@ -209,8 +210,8 @@ Task<void> Recall::read_behind() {
   plan_tidy();
 }
 
-// Sessions the index knows nothing of, when they are many: read, taken in and written down beside
-// the index, several at once. What fails is left for catch_up.
+// Reads, takes in and writes sessions that are new to the index, several at once and beside the
+// index, if they are many. catch_up retries those that fail.
 Task<void> Recall::read_new() {
   struct Taken {
     Recall& recall;
@@ -219,7 +220,7 @@ Task<void> Recall::read_new() {
     void release() {
       for (const auto& range : ranges) {
         recall.busy_.erase(range.id);
-        // Grown meanwhile.
+        // The session has grown meanwhile.
         const auto* row = recall.sessions_.find(range.id);
         if (row && row->bytes != range.size) recall.changed(range.id, false);
       }
@@ -293,7 +294,7 @@ Task<void> Recall::read_new() {
       };
       static_cast<void>(co_await pool_.run(freeze));
       if (stopping_) co_return;
-      // Found from here on, also while it is written down.
+      // The messages are searchable from here on, even while they are being written.
       const auto bytes = bulk->memory_bytes();
       auto job = index_->begin_bulk(*bulk, groups);
       bulk.reset();
@@ -318,17 +319,17 @@ Task<void> Recall::write_bulk(search::Job job, std::vector<search::Index::BulkGr
   const auto written = co_await shielded(run(std::move(job)));
   if (written) co_return;
   log::warn("index: {}", written.error().what);
-  // Into memory, one after the other, until the disk takes something again.
+  // The messages go into memory one by one until the disk accepts writes again.
   no_bulks_ = true;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (!index_->group_name(groups[i].group).empty())
-      continue;  // kept: only the manifest is behind
+      continue;  // the group is in place; only the manifest is behind
     next_ordinals_.erase(groups[i].group);
     if (const auto id = session::SessionId::parse(names[i])) changed(*id, false);
   }
 }
 
-// Some megabytes of them, marked as busy; nothing when they are few.
+// Returns some megabytes of new sessions and marks them as busy; empty when there are only few.
 std::vector<session::Range> Recall::take_new() {
   std::vector<session::Range> out;
   if (!may_read() || no_bulks_) return out;
@@ -367,7 +368,7 @@ Task<Status> Recall::catch_up(session::SessionId id) {
     }
     auto size = std::min(kPieceBytes, row->bytes - covered);
     REEF_CO_TRY(auto bytes, co_await store_.read(id, covered, size));
-    // A line longer than a piece.
+    // The line is longer than a piece.
     while (bytes.find('\n') == std::string::npos && covered + bytes.size() < row->bytes) {
       row = sessions_.find(id);
       if (!row) co_return Ok{};
@@ -375,17 +376,17 @@ Task<Status> Recall::catch_up(session::SessionId id) {
       REEF_CO_TRY(bytes, co_await store_.read(id, covered, size));
     }
     if (covered > 0 && !bytes.empty() && bytes.front() != '{') {
-      // Not the file it was: somebody has written it anew.
+      // The file is not what it was: somebody has rewritten it.
       drop_group(id);
       continue;
     }
     auto parse = [&] { return read_piece(bytes, covered); };
     const auto piece = co_await pool_.run(parse);
     tell_cut(id, piece);
-    if (piece.bytes == 0) co_return Ok{};  // an unfinished line: it comes with the next append
+    if (piece.bytes == 0) co_return Ok{};  // the line is unfinished; the next append completes it
     if (!sessions_.find(id)) co_return Ok{};
     const auto group = index_->group(id.text());
-    if (index_->covered(group) != covered) continue;  // dropped meanwhile
+    if (index_->covered(group) != covered) continue;  // the group was dropped meanwhile
     for (const auto words : piece.hides) hide(group, words);
     for (std::size_t i = 0; i < piece.documents.size(); ++i) {
       add(group, piece.documents[i]);
@@ -412,9 +413,9 @@ void Recall::add(std::uint32_t group, const Read& read) {
   if (read.said.role != Role::title) ++ordinal;
 }
 
-// What led to a silent reply that was read just now.
+// Hides the messages that led to a silent reply.
 void Recall::hide(std::uint32_t group, std::int64_t words) {
-  static_cast<void>(next_ordinal(group));  // places of what is taken away are not given again
+  static_cast<void>(next_ordinal(group));  // keeps hidden numbers from being reused
   const auto all = index_->documents_of(group);
   for (auto i = all.size(); i > 0 && words > 0; --i)
     if (is_hidden_by_reply(role_in(all[i - 1].row.facets), words))
@@ -449,15 +450,15 @@ Task<void> Recall::tidy() {
   co_await yield_to_loop();
   bool worked = false;
   for (;;) {
-    // Every append calls; only much to write, or the end, makes it earlier.
+    // plan_tidy wakes this on every append; only a full memory or the stop ends the wait early.
     const auto due = std::chrono::steady_clock::now() + kTidyDelay;
     while (index_->dirty() && !index_->wants_flush() && !stopping_ &&
            std::chrono::steady_clock::now() < due)
       static_cast<void>(co_await tidy_wanted_.wait_until(due));
-    // A job that is begun must be finished; the stop writes down what is left.
+    // A job once begun must be finished, so none begins now; stop() writes what is left.
     if (stopping_) break;
     auto job = index_->dirty() ? index_->begin_flush() : std::nullopt;
-    // With nothing else to do, few segments are made of many.
+    // When nothing else is to be done, the merge is thorough.
     const bool merges = !job;
     if (!job) job = index_->begin_merge(behind_.empty() && busy_.empty());
     if (!job) break;
@@ -471,7 +472,7 @@ Task<void> Recall::tidy() {
       no_bulks_ = false;
     }
   }
-  // A merge, or many new sessions, took memory that is not needed soon.
+  // A merge or a bulk used memory that is not needed soon.
   if (worked && !stopping_) static_cast<void>(co_await pool_.run([] { return ::malloc_trim(0); }));
 }
 
@@ -488,7 +489,7 @@ Task<Status> Recall::run(search::Job job) {
   const auto placed = index_->put_in_place(std::move(job));
   if (failed) co_return *std::move(failed);
   if (!placed) co_return placed;
-  // Others may be at it; what they write may have ours in it.
+  // Another task may be writing the manifest, and what it writes may include our change.
   for (;;) {
     if (auto manifest = index_->begin_manifest()) {
       auto write = [&manifest] { return manifest->write(); };

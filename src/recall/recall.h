@@ -1,13 +1,13 @@
-// Table of contents of recall/: search over everything that was ever said.
+// Table of contents of recall/: search over all sessions.
 //
-//   document.h   said_in, Place        what an entry says that can be searched
-//   question.h   parse_question        what was asked
+//   document.h   said_in, Place        the searchable part of an entry
+//   question.h   parse_question        a question as it was typed
 //   ranking.h    rank                  which entries answer it best
-//   items.h      read_each_item        what is shown of them
+//   items.h      read_each_item        the entries as they are shown
 //   recall.h     Recall                this file: the index of all sessions, kept up to date
 //
-// The index is derived: deleting index/ loses nothing. Loop thread; reading and parsing of
-// transcripts and the work on index files run on the pool.
+// The index is derived: deleting index/ loses nothing. Loop thread; transcripts are read and parsed
+// on the pool, and so is the work on index files.
 #pragma once
 
 #include <functional>
@@ -33,14 +33,14 @@
 namespace reef::recall {
 
 inline constexpr std::size_t kHitsMax = 20;
-inline constexpr std::size_t kWindowMax = 16;  // items, the hit among them
+inline constexpr std::size_t kWindowMax = 16;  // items, including the hit
 inline constexpr std::size_t kSnippetBytesMax = 1024;
 
 struct Answer;
 
 using RowTest = std::function<bool(const session::Row&)>;
 
-// Item `at` of a hit. Windows of hits that stand near each other have items in common.
+// Item `at` of a hit. Windows of neighbouring hits share items.
 struct ItemPlace {
   std::size_t hit = 0;
   std::size_t at = 0;
@@ -49,35 +49,37 @@ struct ItemPlace {
 struct Ask {
   std::string query;
   std::size_t limit = 10;  // at most kHitsMax
-  std::size_t offset = 0;  // of the first hit
+  std::size_t offset = 0;  // number of the first hit
   std::size_t before = 4, after = 4;
   bool by_session = false;
   bool last_word_is_prefix = false;
   std::optional<session::SessionId> exclude;
-  // Which sessions may be found; empty: all. Asked for every session, so it must be quick.
+  // Tells which sessions may be found; empty: all. It is called for every session, so it must be
+  // quick.
   RowTest allowed;
-  // Turns the question's terms about sessions into a test; an error means they are words.
+  // Turns the question's conditions on sessions into a test; after an error they are read as words.
   std::function<Result<RowTest>(const std::string&)> filter;
-  // Called with the answer while its items are still being read: time for what else it takes.
+  // Called with the answer while its items are still being read, for work that can be done
+  // meanwhile.
   std::function<void(const Answer&)> while_reading;
-  // Where it is set, items are not kept in the answer but handed over here as they are read, each
-  // once, with all places where it is shown. On any thread, several at once; but those of one
-  // stretch one after the other, and there are not more stretches than items.
+  // If set, the answer keeps no items; each is handed over here once, as it is read, with all
+  // places where it is shown. Runs on any thread and several at once, but the items of one stretch
+  // come one after the other. There are no more stretches than items.
   std::function<void(std::size_t stretch, std::span<const ItemPlace> places, Item& item)> use_item;
 };
 
 struct Found {
   session::SessionId session;
   double score = 0;
-  std::size_t hit = 0;    // which of the items it is
-  std::size_t count = 0;  // of items
-  std::string entry{};    // of the hit
+  std::size_t hit = 0;    // which of the items is the hit
+  std::size_t count = 0;  // number of items
+  std::string entry{};    // id of the hit's entry
   std::vector<Item> items{};
 };
 
 struct Answer {
   std::vector<Found> hits;
-  bool more = false;  // behind these
+  bool more = false;  // there are more after these
 };
 
 struct Messages {
@@ -90,27 +92,27 @@ class Recall {
   Recall(Executor loop, session::Sessions& sessions, session::Store& store, Pool& pool,
          Files& files, std::string directory);
 
-  // Opens the files of the index in the background; sessions need not be there yet.
+  // Opens the files of the index in the background; the sessions need not be loaded yet.
   void begin_load();
-  // When sessions are there: what the index does not cover is read in the background. A damaged one
-  // is made again. Searches wait for it; nothing else needs to.
+  // Call it once the sessions are loaded: reads in the background what the index does not cover. A
+  // damaged index is built again. Only searches wait for this.
   Task<Status> load();
-  // Writes down what is only in memory.
+  // Writes to disk what is only in memory.
   Task<void> stop();
 
-  // The session grew, was written anew, came or went. Costs nothing worth waiting for.
+  // Call it when the session grew, was rewritten, came or went. It returns quickly.
   void changed(const session::SessionId& id, bool rewritten);
-  // As long as the token lives, what changes is read only when somebody searches: whoever brings
-  // in many sessions needs the cores. It must not outlive this.
+  // While the token lives, changes are read only for a search, because an import of many sessions
+  // needs the cores. The token must not outlive this object.
   std::shared_ptr<void> hold();
 
-  // Everything acknowledged before the call is found.
+  // Finds everything that was acknowledged before the call.
   Task<Result<Answer>> search(Ask ask);
-  // Messages `offset` and the following of a session, whole up to `bytes_max` each.
+  // Returns `limit` messages of a session from number `offset` on, each cut at `bytes_max`.
   Task<Result<Messages>> list_messages(session::SessionId id, std::uint64_t offset,
                                        std::size_t limit, std::size_t bytes_max);
 
-  // Told when long work on the index begins; it is over when the token goes. Before load().
+  // Called when long work on the index begins; releasing the token ends it. Set it before load().
   using OnWork = std::function<std::shared_ptr<void>(std::string what)>;
   void set_on_work(OnWork on_work) { on_work_ = std::move(on_work); }
 
@@ -120,9 +122,10 @@ class Recall {
   void drop_group(const session::SessionId& id);
   bool may_read() const { return holds_ == 0 || searches_waiting_ > 0; }
   void start_readers();
-  // Reads what is behind until nothing is; a few run side by side, never two on one session.
+  // Reads the sessions that are behind until none is. Several readers may run at once, but never
+  // two on one session.
   Task<void> read_behind();
-  // Held by every reader while there is much to read.
+  // Every reader holds the token while there is much to read.
   std::shared_ptr<void> reading_token();
   Task<void> read_new();
   Task<void> write_bulk(search::Job job, std::vector<search::Index::BulkGroup> groups);
@@ -132,14 +135,14 @@ class Recall {
   void hide(std::uint32_t group, std::int64_t words);
   std::uint32_t& next_ordinal(std::uint32_t group);
   void plan_tidy();
-  // Writes and merges files of the index while there is something to do.
+  // Writes and merges files of the index as long as there is work.
   Task<void> tidy();
   Task<Status> run(search::Job job);
   Task<void> open();
   Task<void> compare();
-  // Files of the index that were read stay in memory only as far as that is little.
+  // Keeps the memory of mapped index files small.
   void bound_memory();
-  // For what was acknowledged before the call.
+  // Waits for everything that was acknowledged before the call.
   Task<Status> wait_until_caught_up();
 
   session::Sessions& sessions_;
@@ -147,7 +150,7 @@ class Recall {
   Pool& pool_;
   Files& files_;
   std::string directory_;
-  std::optional<Result<search::Index::Opened>> opened_;  // until it is compared
+  std::optional<Result<search::Index::Opened>> opened_;  // until compare() takes it
   bool opening_ = false;
   std::unique_ptr<search::Index> index_;
   std::set<session::SessionId> behind_;                             // grew since they were read
@@ -157,13 +160,13 @@ class Recall {
   std::size_t holds_ = 0;
   std::size_t searches_waiting_ = 0;
   std::size_t searches_done_ = 0;
-  std::size_t unwritten_bytes_ = 0;  // of bulks that are found and not on disk
-  bool loaded_ = false;              // or given up
+  std::size_t unwritten_bytes_ = 0;  // in bulks that are searchable but not on disk
+  bool loaded_ = false;              // true also when loading failed
   bool tidying_ = false;
-  bool no_bulks_ = false;  // the last one could not be written
+  bool no_bulks_ = false;  // the last bulk could not be written
   bool stopping_ = false;
   OnWork on_work_;
-  std::weak_ptr<void> reading_;  // while many sessions are read
+  std::weak_ptr<void> reading_;  // set while many sessions are read
   Notify progress_;
   Notify tidy_wanted_;
   Notify manifest_written_;

@@ -1,4 +1,4 @@
-// Recall: what is asked of it.
+// Recall: answering searches.
 
 #include <algorithm>
 #include <fstream>
@@ -14,10 +14,10 @@
 namespace reef::recall {
 namespace {
 
-// Of files that are mapped, ours and the program's own, stays so much in memory.
+// The mapped files, ours and the program's own, may keep this much resident.
 constexpr std::size_t kMappedBytesMax = 112U << 20;
 constexpr std::size_t kSearchesBetweenLooks = 16;
-// A search that finds damage is done again when what was lost has been read again.
+// A search that finds damage is repeated after the lost sessions were read again.
 constexpr std::size_t kTriesMax = 3;
 
 }  // namespace
@@ -50,7 +50,7 @@ Task<Status> Recall::wait_until_caught_up() {
     std::erase_if(wanted, [this](const auto& one) {
       const auto group = index_->find_group(one.first.text());
       const bool there = group && index_->covered(*group) >= one.second;
-      // Neither waiting nor being read: it could not be read.
+      // A session that is neither waiting nor being read could not be read.
       return there || (!behind_.contains(one.first) && !busy_.contains(one.first));
     });
     if (wanted.empty()) co_return Ok{};
@@ -60,13 +60,13 @@ Task<Status> Recall::wait_until_caught_up() {
 
 namespace {
 
-// What a session has one of: said twice, either is meant.
+// Attributes with one value per session: of two conditions on them, either may hold.
 bool has_one_value(std::string_view condition) {
   return condition == "agent" || condition == "sender" || condition == "key" ||
          condition == "status" || condition == "source";
 }
 
-// Which groups may be looked at; nullopt: all.
+// Returns the groups that may be searched; nullopt means all.
 std::optional<search::GroupSet> groups_for(const session::Sessions& sessions,
                                            const search::Index& index, const Question& question,
                                            std::span<const RowTest> tests) {
@@ -86,7 +86,7 @@ std::optional<search::GroupSet> groups_for(const session::Sessions& sessions,
   return set;
 }
 
-// What the question says of single messages; empty: nothing.
+// Builds the test for the question's conditions on single messages; empty when there are none.
 std::function<bool(const search::DocumentRow&)> acceptance(const search::Index& index,
                                                            const Question& question,
                                                            const Ask& ask) {
@@ -105,13 +105,13 @@ std::function<bool(const search::DocumentRow&)> acceptance(const search::Index& 
     };
     if (has(not_roles)) return false;
     if (roles.empty() || has(roles)) return true;
-    // A call stands in a message that says something else, too.
+    // A tool call may stand in a message that also says something.
     return calls_in(row.facets) && std::find(roles.begin(), roles.end(), Role::tool) != roles.end();
   };
 }
 
-// The messages around a hit that are shown with it, at most kWindowMax with it: where there are
-// more on one side than fit, the other still has half of the room, should it need it.
+// The messages shown with a hit, at most kWindowMax including it. When one side has more than fits,
+// the other side still gets up to half of the room.
 struct Window {
   std::vector<search::Hit> before, after;
 };
@@ -130,7 +130,7 @@ Window window_around(const search::Index& index, const search::Hit& hit, const A
           {place, place + static_cast<std::ptrdiff_t>(after)}};
 }
 
-// The lines a page of hits shows, each once however many windows it stands in.
+// The lines that a page of hits shows, each once even if several windows contain it.
 class Page {
  public:
   void add(const ItemLine& line, ItemPlace place) {
@@ -138,7 +138,7 @@ class Page {
     wanted_.push_back(line);
     places_of_wanted_.push_back(place);
   }
-  // By session and place. Before what follows.
+  // Sorts by session and place. Call it before the functions below.
   void put_in_order() {
     const auto same = [](const Order& a, const Order& b) {
       return a.group == b.group && a.key == b.key && a.hit == b.hit;
@@ -166,13 +166,13 @@ class Page {
     std::uint32_t group;
     bool hit;
     std::uint64_t key;
-    std::size_t number;  // of what was added
+    std::size_t number;  // its index in wanted_
   };
   std::vector<Order> order_;
   std::vector<ItemLine> wanted_;
   std::vector<ItemPlace> places_of_wanted_;
   std::vector<ItemLine> lines_;
-  std::vector<std::size_t> firsts_;  // places of the lines
+  std::vector<std::size_t> firsts_;  // index of each line's first place in places_
   std::vector<ItemPlace> places_;
 };
 
@@ -225,8 +225,8 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     ranking = rank(*index_, searcher, question, filter, wanted, ask.by_session);
     bound_memory();
     if (!index_->damaged()) break;
-    // What a damaged file said is not believed: its sessions are read, and the question asked
-    // again.
+    // A damaged file's answers cannot be trusted, so its sessions are read again and the search is
+    // repeated.
     for (const auto& name : index_->drop_damaged()) {
       log::warn("index: session {} is read again: a file of the index was damaged", name);
       if (const auto id = session::SessionId::parse(name)) changed(*id, true);
@@ -238,10 +238,10 @@ Task<Result<Answer>> Recall::search(Ask ask) {
     helper_.call();
   }
 
-  // The page, as hits with what stands around them; read from the transcripts.
+  // Builds the page: the hits with their neighbours, read from the transcripts.
   Answer answer;
   answer.more = ranking.more;
-  answer.hits.reserve(limit);  // lines refer to them
+  answer.hits.reserve(limit);  // so that lines can keep pointers into it
   Page page;
   for (auto i = ask.offset; i < std::min(ranking.hits.size(), wanted); ++i) {
     const auto& [hit, score] = ranking.hits[i];

@@ -8,14 +8,14 @@
 namespace reef::search {
 namespace {
 
-// From so many postings in a window on, all its places are added up.
+// A window with this many postings or more is added up place by place.
 constexpr std::uint64_t kDensePostings = 24;
-// Of rare words a window has about so many postings, but not more than so many documents: what is
-// done for each window would take longer than the postings themselves.
+// A window of rare words is made to hold about this many postings, but at most this many documents:
+// beyond that, the work for each window takes longer than the postings themselves.
 constexpr std::uint64_t kSparsePostings = 128;
 constexpr std::uint64_t kSparseWindowMax = 4096;
-// Reading a clause costs as much as asking it about so many candidates, and one more for so many
-// postings.
+// Reading a clause costs as much as asking it about this many candidates, plus one for every
+// kPostingsPerQuestion postings.
 constexpr std::size_t kReadingCosts = 6;
 constexpr std::size_t kPostingsPerQuestion = 8;
 }  // namespace
@@ -98,14 +98,14 @@ bool Searcher::AnyOf::weigh(std::uint32_t from, std::uint32_t to) {
 }
 
 std::uint32_t Searcher::AnyOf::after(std::uint32_t to, std::uint32_t end) const {
-  // Nothing is known of where the next window worth reading starts, unless all cursors stand.
+  // Only when no cursor has a posting in this window do the cursors tell where the next one begins.
   if (rests_[count_] > 0) return to;
   auto next = Cursor::kEnd;
   for (std::size_t n = 0; n < count_; ++n) next = std::min(next, matcher(n).next_at_least());
   return std::max(to, std::min(next, end));
 }
 
-// Nearly every document has one: all places are added up without asking which.
+// Adds up all places without asking which have a posting, since nearly all have one.
 void Searcher::AnyOf::read_dense(std::uint32_t from, std::uint32_t to) {
   norms_.fill(from);
   std::fill(sums_.begin(), sums_.end(), 0.0F);
@@ -118,7 +118,8 @@ void Searcher::AnyOf::read_dense(std::uint32_t from, std::uint32_t to) {
       add_scores(sums_.data(), here);
     }
     if (k > asked_) continue;
-    // What has been read decides who is asked about; many are read about instead.
+    // The sums so far give the candidates. If they are many, the next clause is read instead of
+    // asked.
     asked_ = k;
     candidate_count_ = select_places(sums_.data(), least - rests_[k], candidates_.data());
     if (k == 0) return;
@@ -168,7 +169,7 @@ void Searcher::AnyOf::judge(std::uint32_t from) {
     if (most * kSlackFactor < top_.threshold()) continue;
     if (plan_.is_excluded(document)) continue;
     Hit hit{.unit = plan_.unit, .document = document};
-    // In the order of the query, so that equal documents have equal scores.
+    // Adding in the order of the query gives equal documents equal scores.
     for (std::size_t n = 0; n < count_; ++n) {
       hit.score += own_[n];
       if (own_[n] > 0) hit.matched |= 1U << plan_.optional[n];

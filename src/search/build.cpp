@@ -8,7 +8,7 @@
 namespace reef::search {
 namespace {
 
-// Between two releases of what a merge has read.
+// The pages that a merge has read are released whenever there are this many bytes of them.
 constexpr std::size_t kReleaseBytes = 4 * 1024 * 1024;
 
 }  // namespace
@@ -31,7 +31,8 @@ class Build::Terms {
       walk_ = source.file->vocabulary().walk();
     else
       sorted_ = source.memory->frozen() ? source.memory->sorted() : source.memory->sort_terms();
-    // Damage found here is found again by the first read, and at the end.
+    // If the first entry is damaged, the first read finds it again, and so does the check at the
+    // end.
     static_cast<void>(advance().ok());
   }
 
@@ -50,7 +51,7 @@ class Build::Terms {
     const auto& file = *source_->file;
     const auto entry = file.entry(walk_.entry());
     if (!entry || !file.read(*entry, out)) return damaged();
-    // Merges read everything once: what is behind must not stay resident.
+    // A merge reads everything once, so the pages behind it must not stay resident.
     const auto* end = entry->positions.data() + entry->positions.size();
     if (!released_) released_ = entry->documents.data();
     if (static_cast<std::size_t>(end - released_) > kReleaseBytes) {
@@ -77,7 +78,7 @@ class Build::Terms {
   const Source* source_;
   Dictionary::Walk walk_;
   std::vector<std::uint32_t> sorted_;  // terms of a memory segment
-  std::size_t at_ = 0;                 // behind the current one
+  std::size_t at_ = 0;                 // index of the term after the current one
   std::vector<std::uint8_t> scratch_;
   const char* released_ = nullptr;
   bool done_ = false;

@@ -1,5 +1,5 @@
-// Makes one segment out of others: the memory segment when it is written down, several files when
-// they are merged. Runs in steps on any thread, over sources nobody changes.
+// Makes one segment out of others: out of the memory segment for a flush, out of several files for
+// a merge. Runs in steps on any thread, over sources that nobody changes.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@
 
 namespace reef::search {
 
-// Which documents of a segment are gone.
+// The documents of a segment that are deleted.
 struct Tombstones {
-  std::vector<std::uint64_t> bits;  // empty: none
+  std::vector<std::uint64_t> bits;  // empty when none is deleted
   std::uint32_t count = 0;
 
   bool has(std::uint32_t document) const {
     const auto word = document / 64;
     return word < bits.size() && (bits[word] >> (document % 64) & 1) != 0;
   }
-  // False when it was there already.
+  // Returns false when the document was deleted already.
   bool add(std::uint32_t document);
 };
 
-// One of the two.
+// Exactly one of the two is set.
 struct Source {
   std::shared_ptr<const MemorySegment> memory;
   std::shared_ptr<const Segment> file;
@@ -55,22 +55,22 @@ class Build {
   Build(Files& files, std::string path, std::vector<Input> inputs, std::vector<float> weights);
   ~Build();
 
-  // Does about `postings` postings' worth; true when the segment is written and durable. After an
-  // error the build is over and its file is gone.
+  // Handles about `postings` postings; true when the segment is written and durable. After an error
+  // the build is over and its file is removed.
   Result<bool> step(std::size_t postings);
 
   const std::string& path() const { return path_; }
   std::span<const Input> inputs() const { return inputs_; }
-  // The new number of a document of an input, or kGone.
+  // Returns the new number of an input's document, or kGone.
   std::uint32_t renumbered(std::size_t input, std::uint32_t document) const {
     return renumbered_[input][document];
   }
-  // 0: nothing was left to write, and there is no file.
+  // 0 when nothing was left to write; then there is no file.
   std::uint32_t documents() const { return documents_; }
   std::uint64_t bytes() const { return bytes_; }  // of the finished file
-  // The finished file.
+  // Opens the finished file.
   Result<std::shared_ptr<const Segment>> open() const;
-  // Groups of the new segment, ascending.
+  // The groups of the new segment, ascending.
   const std::vector<std::uint32_t>& groups() const { return groups_; }
 
  private:

@@ -71,7 +71,7 @@ CheckedFileWriter::CheckedFileWriter(CheckedFileWriter&& other) noexcept
 CheckedFileWriter::~CheckedFileWriter() {
   if (path_.empty()) return;
   fd_.reset();
-  static_cast<void>(files_->remove(path_).ok());  // what cannot be removed is at the next open
+  static_cast<void>(files_->remove(path_).ok());  // a file left behind is removed by the next open
 }
 
 Status CheckedFileWriter::write(std::string_view bytes) {
@@ -118,7 +118,7 @@ Result<std::unique_ptr<CheckedFile>> CheckedFile::open(Files& files, const std::
   out->data_ = static_cast<const char*>(mapped);
   out->length_ = bytes;
   out->mapped_ = true;
-  // Postings are read here and there: reading ahead would fill memory with what nobody asked for.
+  // Postings are read in no order, so reading ahead would fill memory with pages nobody asked for.
   ::madvise(mapped, bytes, MADV_RANDOM);
   if (auto read = out->read_footer(); !read) return std::move(read).error().with(path);
   return out;

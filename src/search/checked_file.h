@@ -1,4 +1,4 @@
-// A file written once, in pieces with a checksum each, and read through the memory map. A piece is
+// A file that is written once and read through a memory map. Each piece has its own checksum and is
 // checked when it is first used, so that opening a large file costs nothing.
 //
 //   file   := content padding pieces footer
@@ -20,12 +20,13 @@ namespace reef::search {
 
 inline constexpr std::size_t kPieceBytes = 16 * 1024;
 
-// The bytes of a whole file with this content, its length a multiple of 8; what the writer writes.
+// Returns the bytes of a whole file with this content, exactly as CheckedFileWriter writes it; the
+// length is a multiple of 8.
 std::string seal(std::string content);
 
 class CheckedFileWriter {
  public:
-  // The file must not exist. Removed again unless `finish` succeeds.
+  // The file must not exist yet. It is removed again unless `finish` succeeds.
   static Result<CheckedFileWriter> create(Files& files, std::string path);
   CheckedFileWriter(CheckedFileWriter&& other) noexcept;
   CheckedFileWriter& operator=(CheckedFileWriter&&) = delete;
@@ -33,9 +34,9 @@ class CheckedFileWriter {
 
   std::uint64_t offset() const { return offset_; }
   Status write(std::string_view bytes);
-  // To a multiple of 8.
+  // Pads to a multiple of 8 bytes.
   Status align();
-  // Durable, except for its name in the directory. Returns the file's length.
+  // Makes the file durable, except for its name in the directory. Returns the file's length.
   Result<std::uint64_t> finish();
 
  private:
@@ -53,10 +54,11 @@ class CheckedFileWriter {
 
 class CheckedFile {
  public:
-  // corrupt when the footer does not fit. `bytes` is the length the manifest knows.
+  // Fails with corrupt when the footer does not fit. `bytes` is the length that the manifest
+  // states.
   static Result<std::unique_ptr<CheckedFile>> open(Files& files, const std::string& path,
                                                    std::uint64_t bytes);
-  // Over bytes the caller keeps, which must have readable slack behind them; for tests.
+  // Reads bytes that the caller keeps, with readable slack behind them; for tests.
   static Result<std::unique_ptr<CheckedFile>> over(std::string_view file);
   ~CheckedFile();
   CheckedFile(const CheckedFile&) = delete;
@@ -64,12 +66,13 @@ class CheckedFile {
 
   std::string_view content() const { return {data_, content_}; }
   std::uint64_t length() const { return length_; }
-  // True when the pieces under these bytes (of the content) are what was written. Any thread.
+  // Returns true when the pieces under these bytes of the content match their checksums. Any
+  // thread.
   bool check(std::string_view bytes) const;
-  // Once a piece was not, or a reader found nonsense in one.
+  // True once a piece failed its check or a reader found nonsense in one.
   bool damaged() const { return damaged_.load(std::memory_order_relaxed); }
   void mark_damaged() const { damaged_.store(true, std::memory_order_relaxed); }
-  // The pages of these bytes are not needed soon.
+  // Tells the system that the pages of these bytes are not needed soon.
   void release(std::string_view bytes) const;
 
  private:
@@ -81,7 +84,7 @@ class CheckedFile {
   std::uint64_t length_ = 0;
   bool mapped_ = false;
   const char* pieces_ = nullptr;
-  mutable std::vector<std::atomic<std::uint64_t>> checked_;  // a bit per piece
+  mutable std::vector<std::atomic<std::uint64_t>> checked_;  // one bit per piece
   mutable std::atomic<bool> damaged_ = false;
 };
 

@@ -73,7 +73,7 @@ std::uint32_t Cursor::seek_block(std::uint32_t target) {
     if (next_block_ > 0 || !load(0) || documents_[count_ - 1] < target) return finish();
   } else {
     auto block = next_block_;
-    // Near blocks are likely; far ones are found by halving.
+    // The block is probably near; a far one is found by binary search.
     const auto near = std::min(block + 8, blocks_);
     while (block < near && info(block).last < target) ++block;
     if (block == near) {
@@ -88,7 +88,7 @@ std::uint32_t Cursor::seek_block(std::uint32_t target) {
     }
     if (block >= blocks_ || !load(block)) return finish();
     if (documents_[count_ - 1] < target) {
-      file_->file().mark_damaged();  // the info lied
+      file_->file().mark_damaged();  // the block's info does not fit its postings
       return finish();
     }
   }

@@ -1,5 +1,5 @@
-// Walks the postings of one term in one segment, forward only, a block at a time. Belongs to one
-// search.
+// Walks the postings of one term in one segment, forward only, a block at a time. Used by one
+// search only.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@ class Cursor {
  public:
   static constexpr std::uint32_t kEnd = UINT32_MAX;
 
-  // `growth`: how much larger impacts can be now than when the segment was written.
+  // `growth` is how many times larger impacts can be now than when the segment was written.
   Cursor(const Segment& segment, const TermEntry& entry, float growth);
-  // `impact_max`: nothing is worth more.
+  // `impact_max` is a bound on every impact.
   Cursor(const MemorySegment& segment, std::uint32_t term, float impact_max, bool with_positions);
 
-  // The first posting at or after `target`; kEnd when there is none.
+  // Moves to the first posting at or after `target`; returns kEnd when there is none.
   std::uint32_t seek(std::uint32_t target) {
     if (at_ < count_ && documents_[count_ - 1] >= target) [[likely]] {
       while (documents_[at_] < target) ++at_;
@@ -29,23 +29,23 @@ class Cursor {
     }
     return seek_block(target);
   }
-  // Of the current posting.
+  // The payload of the current posting.
   std::uint32_t payload() const { return payloads_[at_]; }
-  // Positions of the current posting, ascending. False when the bytes are damaged.
+  // Gets the positions of the current posting, ascending. False when the bytes are damaged.
   bool positions(std::vector<std::uint32_t>& out) const;
 
   std::uint32_t df() const { return entry_.df; }
   // The largest impact of any posting.
   float bound() const { return bound_; }
-  // Of any in [from, to); `from` never goes back.
+  // The largest impact of any posting in [from, to); `from` must never go back.
   float bound(std::uint32_t from, std::uint32_t to);
-  // No posting before it is left; known without reading.
+  // A lower bound, known without reading, on the next posting's document.
   std::uint32_t next_at_least() const {
     if (at_ < count_) return documents_[at_];
     return done_ ? kEnd : 0;
   }
 
-  // Calls f(documents, payloads, count) for pieces of the postings in [from, to), all of them.
+  // Calls f(documents, payloads, count) for all postings in [from, to), piece by piece.
   template <class F>
   void visit(std::uint32_t from, std::uint32_t to, F&& f) {
     for (auto document = seek(from); document < to;) {
@@ -77,8 +77,8 @@ class Cursor {
   std::uint32_t blocks_ = 0;
   float growth_ = 1;
   float bound_ = 0;
-  std::uint32_t next_block_ = 0;   // to load
-  std::uint32_t bound_block_ = 0;  // of the last question for a bound
+  std::uint32_t next_block_ = 0;   // the block to load next
+  std::uint32_t bound_block_ = 0;  // the block that the last call of bound() began in
 
   const MemorySegment* memory_ = nullptr;
   MemorySegment::Reader reader_;
@@ -88,7 +88,7 @@ class Cursor {
 
   bool done_ = false;
   std::uint32_t at_ = 0;
-  std::uint32_t count_ = 0;  // in the loaded block
+  std::uint32_t count_ = 0;  // postings in the loaded block
   std::array<std::uint32_t, kBlock> documents_;
   std::array<std::uint32_t, kBlock> payloads_;
 };

@@ -7,7 +7,7 @@
 namespace reef::search {
 namespace {
 
-// The most a half of the first byte says by itself.
+// The largest number that fits into half of the first byte.
 constexpr std::size_t kNibble = 15;
 constexpr std::size_t kUsualValueBytes = 3;
 
@@ -79,7 +79,7 @@ std::string_view Dictionary::first_key(std::uint32_t number) const {
   return read_entry(in).suffix;
 }
 
-// The last block whose first key is not after `key`.
+// Returns the last block whose first key is not after `key`.
 std::uint32_t Dictionary::block_of(std::string_view key) const {
   std::uint32_t low = 0;
   std::uint32_t high = blocks();
@@ -93,8 +93,8 @@ std::uint32_t Dictionary::block_of(std::string_view key) const {
   return low;
 }
 
-// Without putting keys together: `same` is how many bytes of the wanted key the last one began
-// with.
+// Finds the key without assembling the others: `same` counts the leading bytes of the wanted key
+// that the last key read has, too.
 std::optional<Dictionary::Entry> Dictionary::find(std::string_view key) const {
   if (blocks() == 0) return std::nullopt;
   const auto number = block_of(key);
@@ -186,7 +186,7 @@ void Dictionary::Walk::pass(std::string_view beginning) {
   const auto first = block;
   while (block < dictionary_->blocks() && dictionary_->first_key(block).starts_with(beginning))
     ++block;
-  // The last of them may end with others.
+  // The last block skipped may also hold other keys, so the walk resumes inside it.
   if (block > first) ordinal_ = (block - 1) * kEntriesPerBlock;
 }
 

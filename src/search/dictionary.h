@@ -1,14 +1,15 @@
-// Sorted keys with small values, compressed by what neighbours share, searched where they lie.
+// Sorted keys with small values, compressed by the bytes that neighbours share and searched in
+// place.
 //
 //   bytes   := block*
 //   block   := varint offset, 16 entries
-//   entry   := u8 shared * 16 + suffix bytes (15: a varint of what is above 15 follows, shared
-//   first),
-//              suffix, varint extent * 2 + (value has not 3 bytes), varint value bytes if so, value
+//   entry   := u8 shared * 16 + suffix bytes (a half of 15 is followed by a varint of the excess,
+//              shared first), suffix, varint extent * 2 + (value has not 3 bytes),
+//              varint value bytes if so, value
 //   offsets := u32 per block
 //
-// Something elsewhere may belong to each entry, in the same order and without gaps: the extent is
-// its length, and the sum of all before is where it begins.
+// Each entry may own a piece of data stored elsewhere, in the same order and without gaps. The
+// extent is the length of that piece; the sum of all extents before it is where it begins.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace reef::search {
 
 class DictionaryWriter {
  public:
-  // Keys ascend.
+  // Keys must be added in ascending order.
   void add(std::string_view key, std::string_view value, std::uint64_t extent = 0);
   std::uint32_t size() const { return size_; }
   const std::string& bytes() const { return bytes_; }
@@ -42,7 +43,7 @@ class Dictionary {
   static constexpr std::uint32_t kEntriesPerBlock = 16;
 
   Dictionary() = default;
-  // Checks what it reads with `file`, to which the bytes belong.
+  // `file` must own the bytes; it checks what is read.
   Dictionary(const CheckedFile* file, std::string_view bytes, std::string_view offsets,
              std::uint32_t size)
       : file_(file), bytes_(bytes), offsets_(offsets), size_(size) {}
@@ -57,32 +58,32 @@ class Dictionary {
   std::optional<Entry> find(std::string_view key) const;
   std::optional<Entry> at(std::uint32_t ordinal) const;
 
-  // Walks entries in order. At the end, or where the bytes are damaged, `next` gives false.
+  // Walks entries in order. `next` returns false at the end and where the bytes are damaged.
   class Walk {
    public:
     Walk() = default;
     bool next();
     const std::string& key() const { return key_; }
     const Entry& entry() const { return entry_; }
-    // Passes over whole blocks of keys that begin so, as the current one does.
+    // Skips whole blocks whose keys start with `beginning`, as the current key does.
     void pass(std::string_view beginning);
-    // What has been read and will not be again.
+    // Returns the bytes that have been read and will not be read again.
     std::string_view passed() const;
 
    private:
     friend class Dictionary;
     const Dictionary* dictionary_ = nullptr;
-    std::uint32_t ordinal_ = 0;  // of the entry after the current one
+    std::uint32_t ordinal_ = 0;  // number of the entry after the current one
     ByteReader at_;
     std::string key_;
     Entry entry_;
   };
   Walk walk() const { return walk_from_block(0); }
-  // From the first key that is not before `key`: `next` must be called and gives it.
+  // Walks from the first key that is not before `key`; the first `next` moves to it.
   Walk walk_from(std::string_view key) const;
 
  private:
-  // An entry as it lies there; nonsense when the reader is not ok afterwards.
+  // An entry as it is stored; meaningless when the reader is not ok afterwards.
   struct Raw {
     std::uint64_t shared;
     std::string_view suffix;

@@ -73,7 +73,7 @@ Status Index::load(std::vector<std::string>& problems) {
       kept.push_back(fmt::format("{}{}", segment.number, kSuffix));
       continue;
     }
-    // A disk that fails is no reason to throw an index away.
+    // A failing disk must not make us throw the index away.
     if (opened.error().code != Errc::corrupt && opened.error().code != Errc::not_found)
       return opened;
     problems.push_back(opened.error().what);
@@ -81,7 +81,7 @@ Status Index::load(std::vector<std::string>& problems) {
     manifest_stale_ = true;
   }
   for (const auto group : lost) remove_group(group);
-  // Written down before the bulk their group began with, which never was.
+  // A flush may have written documents of a group whose bulk was never written.
   std::size_t orphans = 0;
   for (auto& part : files_parts_)
     for (const auto group : part.groups)

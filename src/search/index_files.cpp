@@ -1,4 +1,4 @@
-// Index: jobs on its files, and the manifest.
+// Index: the jobs on its files, and the manifest.
 
 #include <algorithm>
 #include <utility>
@@ -8,15 +8,15 @@
 namespace reef::search {
 namespace {
 
-// What one step of a job handles: some milliseconds.
+// One step of a job handles this many postings and takes some milliseconds.
 constexpr std::size_t kStepPostings = 200'000;
 // Segments up to this size count as the smallest.
 constexpr std::uint32_t kTierDocuments = 2048;
-// One of so many documents deleted: the segment is written anew.
+// A segment is rewritten when one document in this many is deleted.
 constexpr std::uint32_t kDeletedShare = 4;
-// Of a thorough merge: a segment this many times as large as all smaller ones is left alone.
+// A thorough merge leaves a segment alone when it is this many times as large as all smaller ones.
 constexpr std::uint32_t kAlike = 4;
-// One of so many documents came in a bulk: a thorough merge makes one segment of all.
+// A thorough merge makes one segment of all when one document in this many came in a bulk.
 constexpr std::uint64_t kFreshShare = 4;
 
 }  // namespace
@@ -29,11 +29,11 @@ Result<bool> Job::step() {
 }
 
 Status ManifestWrite::write() {
-  // The names of the segments must be durable before the manifest speaks of them.
+  // The names of the segments must be durable before the manifest mentions them.
   REEF_CHECK(files_->sync_directory(directory_));
   REEF_CHECK(replace_atomically(*files_, directory_ + "/" + std::string(kManifestName), bytes_));
   for (const auto& path : obsolete_)
-    static_cast<void>(files_->remove(path).ok());  // what stays is removed by the next open
+    static_cast<void>(files_->remove(path).ok());  // a file left behind is removed by the next open
   return Ok{};
 }
 
@@ -52,7 +52,7 @@ bool Index::dirty() const {
 std::optional<Job> Index::begin_flush() {
   if (flushing_) return std::nullopt;
   Job job;
-  // After a failure the frozen documents are tried again; what came later waits for the next flush.
+  // After a failure the frozen documents are tried again; later ones wait for the next flush.
   const bool again = frozen_.has_value();
   if (!again && memory_segment_->size() > 0) {
     frozen_ = std::move(memory_);
@@ -85,7 +85,7 @@ Job Index::begin_bulk(const Bulk& bulk, std::span<const BulkGroup> groups) {
   for (const auto& group : groups) {
     auto& known = groups_[group.group];
     if (known.name.empty()) {
-      // Removed while it was taken in.
+      // The group was removed while the bulk was filled.
       std::size_t gone = 0;
       remove_documents(part, group.group, nullptr, gone);
       continue;
@@ -120,7 +120,7 @@ std::optional<Job> Index::begin_merge(bool thorough) {
   }
   if (chosen.empty() && thorough) chosen = all_if_fresh();
   if (chosen.empty()) {
-    // The smallest tier that is full: it costs least.
+    // The smallest full tier costs least.
     unsigned best = UINT32_MAX;
     for (const auto& [tier, members] : tiers)
       if (members.size() >= options_.merge_segments && tier < best) best = tier;
@@ -145,7 +145,7 @@ std::optional<Job> Index::begin_merge(bool thorough) {
   return job;
 }
 
-// Everything, when much of it was never merged with the rest.
+// Returns all segments when many of their documents were never merged with the rest.
 std::vector<Index::Part*> Index::all_if_fresh() {
   std::vector<Part*> all;
   std::uint64_t documents = 0, fresh = 0;
@@ -160,7 +160,8 @@ std::vector<Index::Part*> Index::all_if_fresh() {
   return worth ? all : std::vector<Part*>();
 }
 
-// The segments that are less than four times as large as all smaller ones together, with these.
+// Returns the segments less than four times as large as all smaller ones together, and those
+// smaller ones.
 std::vector<Index::Part*> Index::too_alike() {
   std::vector<Part*> by_size;
   for (auto& part : files_parts_)
@@ -179,7 +180,7 @@ std::vector<Index::Part*> Index::too_alike() {
   return by_size;
 }
 
-// Documents deleted while the job ran.
+// Carries over the deletions made while the job ran.
 void Index::carry_deletes(const Job& job, std::span<Part* const> sources, Part& into) const {
   for (std::size_t n = 0; n < sources.size(); ++n) {
     const auto& now = sources[n]->deleted;
@@ -207,7 +208,7 @@ Status Index::install(Job& job) {
     for (const auto number : job.sources_)
       for (auto& part : files_parts_)
         if (part.number == number) sources.push_back(&part);
-    // One was dropped meanwhile: the result would bring its documents back.
+    // A source was dropped meanwhile; the result would bring its documents back.
     if (sources.size() != job.sources_.size()) {
       for (auto* part : sources) part->merging = false;
       obsolete_.push_back(job.build_->path());
@@ -241,7 +242,7 @@ Status Index::install(Job& job) {
   return Ok{};
 }
 
-// What a finished flush or bulk makes durable of its groups.
+// Records what a finished flush or bulk makes durable of its groups.
 void Index::cover(const Job& job) {
   for (const auto& [number, covered] : job.covered_) {
     auto& group = groups_[number];
@@ -251,7 +252,7 @@ void Index::cover(const Job& job) {
       continue;
     }
     group.stored = true;
-    // A flush may have begun before a bulk that is written by now.
+    // A flush may have finished before a bulk that began earlier.
     group.stored_covered =
         std::max({covered, group.stored_covered, std::exchange(group.behind_bulk, 0)});
     group.in_bulk = false;
@@ -332,7 +333,7 @@ Status Index::flush() {
     for (;;) {
       auto done = job->step();
       if (!done) {
-        static_cast<void>(finish(*std::move(job)).ok());  // says only that it failed
+        static_cast<void>(finish(*std::move(job)).ok());  // `done` has the error
         return std::move(done).error().with("write the index");
       }
       if (*done) break;

@@ -1,4 +1,4 @@
-// Index: what is asked of it.
+// Index: searching, neighbours and statistics.
 
 #include <algorithm>
 #include <tuple>
@@ -9,7 +9,7 @@
 namespace reef::search {
 namespace {
 
-// A word that was mended may not be the one that was meant.
+// A corrected word may not be the one that was meant, so it weighs less.
 constexpr float kMendedWeight = 0.8F;
 
 }  // namespace
@@ -91,8 +91,8 @@ bool Index::alone(const Hit& hit) const {
   return true;
 }
 
-// Documents of a segment are in the order of groups and keys, so their numbers say who stands
-// where.
+// A segment holds its documents in the order of groups and keys, so neighbours have neighbouring
+// numbers.
 std::vector<Hit> Index::around(std::span<const Hit> hits, std::size_t reach) const {
   const auto by_place = [](const Hit& a, const Hit& b) {
     return std::tie(a.row.group, a.row.key) < std::tie(b.row.group, b.row.key);
@@ -108,8 +108,8 @@ std::vector<Hit> Index::around(std::span<const Hit> hits, std::size_t reach) con
   }
   std::vector<Hit> out;
   out.reserve(hits.size() * reach * 2);
-  bool scattered = false;   // some of a group stand in several segments
-  std::uint32_t known = 0;  // documents of the segment before this have been looked at
+  bool scattered = false;   // some group is spread over several segments
+  std::uint32_t known = 0;  // documents of the segment below this number have been looked at
   std::vector<Hit> lower;
   for (std::size_t i = 0; i < hits.size(); ++i) {
     const auto& hit = hits[i];
@@ -139,7 +139,7 @@ std::vector<Hit> Index::around(std::span<const Hit> hits, std::size_t reach) con
     taken = 0;
     const auto next =
         i + 1 < hits.size() && hits[i + 1].unit == hit.unit ? hits[i + 1].document : UINT32_MAX;
-    // Up to the next, whose own turn comes then.
+    // Stops before the next hit, which takes its own neighbours.
     known = hit.document + 1;
     while (known < std::min(next, file.size()) && take(known, out, taken)) ++known;
     if (taken == reach) ++known;

@@ -23,7 +23,7 @@ void put_ascending(std::string& out, const std::vector<std::uint32_t>& values) {
 
 bool get_ascending(ByteReader& in, std::vector<std::uint32_t>& out) {
   const auto count = in.varint();
-  if (count > in.left()) return false;  // each takes a byte at least
+  if (count > in.left()) return false;  // each entry takes at least a byte
   out.reserve(count);
   std::uint64_t at = 0;
   for (std::uint64_t i = 0; i < count; ++i) {

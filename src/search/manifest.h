@@ -1,5 +1,5 @@
-// Which files make up the index, what is deleted in them, and how far each group is covered.
-// Replaced as a whole. docs/search.md describes the bytes.
+// Lists the files of the index, the documents deleted in them, and how far each group is covered.
+// It is always replaced as a whole. docs/search.md describes the bytes.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ManifestSegment {
   std::uint64_t bytes = 0;
   std::uint32_t documents = 0;
   Tombstones deleted;
-  std::vector<std::uint32_t> groups;  // ascending; what is lost when the file is
+  std::vector<std::uint32_t> groups;  // ascending; these are lost with the file
 };
 
 struct ManifestGroup {
@@ -36,7 +36,7 @@ struct Manifest {
 };
 
 std::string write_manifest(const Manifest& manifest);
-// corrupt when damaged, unsupported when of another version.
+// Fails with corrupt when damaged, unsupported when of another version.
 Result<Manifest> read_manifest(std::string_view bytes);
 
 }  // namespace reef::search

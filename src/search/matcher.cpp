@@ -5,7 +5,7 @@
 namespace reef::search {
 namespace {
 
-// Of a word with so many postings in a window, working out all places is quicker.
+// From this many postings in a window on, computing every place is quicker.
 constexpr std::size_t kWorthAll = 96;
 
 }  // namespace
@@ -40,7 +40,7 @@ Matcher::Matcher(const Clause& clause, float weight, std::vector<Leaf> leaves,
       leaves_(std::move(leaves)),
       gathered_(std::move(gathered)) {
   if (phrase_) words_ = clause.terms.size();
-  // Where the last word of a phrase has several, the others say what it is worth at the most.
+  // When the last word of a phrase has several terms, the other words bound its score.
   const bool several = phrase_ && words_ > 1 && leaves_.size() > words_;
   const auto counted = several ? words_ - 1 : leaves_.size();
   for (const auto& leaf : std::span(leaves_).first(counted)) {
@@ -122,7 +122,7 @@ bool Matcher::confirm() {
   std::uint32_t field_end = of.fields > 0 ? of.words[0] : 0;
   std::uint32_t last = UINT32_MAX;
   for (const auto start : positions_[0]) {
-    if (start == last) continue;  // a word and its part at one place
+    if (start == last) continue;  // a word and its part share one position
     last = start;
     bool here = true;
     for (std::size_t i = 1; i < words_ && here; ++i) {
@@ -178,7 +178,7 @@ float Matcher::score() {
 }
 
 float Matcher::bound(std::uint32_t from, std::uint32_t to) {
-  // Of a phrase, the word before the last says it as well as the many that may be the last.
+  // The word before the last bounds a phrase as well as all its possible last words do.
   if (phrase_ && leaves_.size() > words_)
     return leaves_[0].weight * weight_ * leaves_[0].cursor.bound(from, to);
   float most = 0;

@@ -1,4 +1,4 @@
-// One clause of a query in one segment: which documents match, and what that is worth.
+// One clause of a query in one segment: finds the documents that match and scores them.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 
 namespace reef::search {
 
-// What many terms find, read once for a whole search: documents in order, each with the most any of
-// the terms is worth in it.
+// The documents of many terms, read once for a whole search, in order. Each has the largest impact
+// that any of the terms has in it.
 class Gathered {
  public:
   struct One {
     std::uint32_t document;
     float impact;
   };
-  // Of a segment with so many documents; about so many postings will come.
+  // For a segment with `documents` documents; about `postings` postings will come.
   class Builder {
    public:
     Builder(std::uint32_t documents, std::uint64_t postings);
@@ -35,7 +35,7 @@ class Gathered {
     std::shared_ptr<const Gathered> finish();
 
    private:
-    std::vector<float> by_document_;  // where that is less to go through than sorting
+    std::vector<float> by_document_;  // used when scanning it takes less time than sorting
     std::vector<One> found_;
   };
 
@@ -54,28 +54,29 @@ class Matcher {
     explicit Leaf(float worth, Of&&... of) : cursor(std::forward<Of>(of)...), weight(worth) {}
 
     Cursor cursor;
-    float weight;  // of a related form less than of the word itself
+    float weight;  // lower for a related form than for the word itself
   };
 
-  // `weight` is the clause's idf times its own weight. Leaves of a phrase come in the order of its
-  // words; the last word may have several.
+  // `weight` is the clause's idf times its own weight. The leaves of a phrase come in the order of
+  // its words; only the last word may have several.
   Matcher(const Clause& clause, float weight, std::vector<Leaf> leaves, const FieldScales& scales,
           Lengths lengths, std::shared_ptr<const Gathered> gathered = nullptr);
 
-  bool empty() const { return leaves_.empty(); }  // what is gathered comes beside some
-  // The first document at or after `target` that has the word, or all words of the phrase.
+  bool empty() const { return leaves_.empty(); }  // gathered terms always come beside a leaf
+  // Moves to the first document at or after `target` that has the word, or all words of the phrase.
   std::uint32_t seek(std::uint32_t target);
-  // Whether the document `seek` gave really matches: phrases are looked at here.
+  // Tells whether the document that `seek` returned really matches; this is where phrases are
+  // checked.
   bool confirm();
-  // After both.
+  // Call it after both seek and confirm.
   float score();
 
   float bound() const { return bound_; }
   float bound(std::uint32_t from, std::uint32_t to);
   std::uint32_t next_at_least() const;
 
-  // Writes the score of every document in [from, to) to scores[document - from], where it is larger
-  // than what is there. f(document - from) is called for each. Not for phrases.
+  // Raises scores[document - from] to the score of every matching document in [from, to) and calls
+  // f(document - from) for each. Not for phrases.
   template <class F>
   void visit(std::uint32_t from, std::uint32_t to, float* scores, F&& f) {
     for (auto& leaf : leaves_) {
@@ -92,8 +93,8 @@ class Matcher {
     visit_gathered(from, to, scores, f);
   }
 
-  // f(document, score) for every form of the word in every document; the largest of a document is
-  // its score. Before anything else, and instead of it.
+  // Calls f(document, score) for every form of the word in every document; a document's score is
+  // the largest of these. Must be the only call on this matcher.
   template <class F>
   void visit_all(std::uint32_t documents, F&& f) {
     for (auto& leaf : leaves_) {
@@ -107,16 +108,17 @@ class Matcher {
       for (const auto& one : gathered_->all()) f(one.document, weight_ * one.impact);
   }
 
-  // As visit, for a whole window that `norms` know, and many documents.
+  // Like the other visit, but for a whole window that `norms` knows, with many documents.
   void visit(std::uint32_t from, std::uint32_t to, const Norms& norms, float* scores);
 
  private:
   std::uint32_t seek_phrase(std::uint32_t target);
-  // Of any of a phrase's last words.
+  // Moves to the next document that has one of a phrase's last words.
   std::uint32_t seek_last(std::uint32_t target);
   bool read_positions();
 
-  // The first gathered one at or after `target`, which never goes back; the end when there is none.
+  // Returns the first gathered document at or after `target`, which never goes back; null at the
+  // end.
   const Gathered::One* find_gathered(std::uint32_t target);
 
   template <class F>
@@ -132,7 +134,7 @@ class Matcher {
   }
 
   bool phrase_ = false;
-  std::size_t words_ = 1;  // of the phrase
+  std::size_t words_ = 1;  // in the phrase
   float weight_ = 0;
   float bound_ = 0;
   const FieldScales* scales_;
@@ -141,7 +143,7 @@ class Matcher {
   std::shared_ptr<const Gathered> gathered_;
   std::size_t gathered_at_ = 0;
   std::uint32_t document_ = 0;
-  std::array<std::uint32_t, kFieldsPerDocumentMax> counts_{};  // of the confirmed phrase
+  std::array<std::uint32_t, kFieldsPerDocumentMax> counts_{};  // of the confirmed phrase, per field
   std::vector<std::vector<std::uint32_t>> positions_;
 };
 

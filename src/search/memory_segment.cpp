@@ -14,10 +14,10 @@
 namespace reef::search {
 namespace {
 
-// A piece ends with the place of the next one.
+// A piece ends with the offset of the next one.
 constexpr std::uint32_t kLinkBytes = 4;
 constexpr std::uint32_t kPieceBytesMin = 16;
-constexpr std::uint32_t kVarintBytesMax = 5;  // of 32 bits
+constexpr std::uint32_t kVarintBytesMax = 5;  // for 32 bits
 constexpr std::uint32_t kPieceBytesMax = 4096;
 static_assert(kTermBytesMax <= UINT8_MAX);
 
@@ -36,8 +36,8 @@ void Postings::clear() {
 
 MemorySegment::MemorySegment() : slots_(1024) {}
 
-// Memory that is not used yet costs nothing. It is gone through in no order: in large pages, where
-// there are any, places are found sooner.
+// Reserved memory costs nothing until it is used. It is accessed in no order, so large pages, where
+// the system has them, make the lookups quicker.
 void MemorySegment::expect(std::size_t bytes) {
   if (bytes == 0) return;
   const auto in_large_pages = [](auto& memory, std::size_t count) {
@@ -48,7 +48,7 @@ void MemorySegment::expect(std::size_t bytes) {
     const auto first = (begin + kPage - 1) / kPage * kPage;
     const auto last = end / kPage * kPage;
     if (first < last)
-      ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // or not
+      ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // only a hint
   };
   in_large_pages(pool_, bytes);
   in_large_pages(terms_, bytes / sizeof(Term));
@@ -72,7 +72,8 @@ std::uint32_t MemorySegment::find(std::string_view text) const {
   }
 }
 
-// A vocabulary is larger than any cache: what the words of a text will need is asked for together.
+// A vocabulary is larger than any cache, so the slots for all words of a text are prefetched
+// together.
 void MemorySegment::hash_tokens(const Tokenizer& tokenizer, std::span<const Token> tokens) {
   hashes_.resize(tokens.size());
   const auto mask = slots_.size() - 1;
@@ -128,7 +129,7 @@ void MemorySegment::freeze() {
 std::span<const std::uint32_t> MemorySegment::with_stem(std::string_view stem,
                                                         Stemmer& stemmer) const {
   if (frozen_) {
-    // It will soon be gone: not worth the stems of all.
+    // This segment will soon be gone, so stemming its whole vocabulary does not pay.
     same_stem_.clear();
     for (const auto& beginning : beginnings_of(stem)) {
       auto at = std::lower_bound(
@@ -138,7 +139,7 @@ std::span<const std::uint32_t> MemorySegment::with_stem(std::string_view stem,
         if (Stemmer::applies(text(*at)) && stemmer.stem(text(*at)) == stem)
           same_stem_.push_back(*at);
     }
-    // Two beginnings may be the same.
+    // Two beginnings may match the same terms.
     std::sort(same_stem_.begin(), same_stem_.end());
     same_stem_.erase(std::unique(same_stem_.begin(), same_stem_.end()), same_stem_.end());
     return same_stem_;
@@ -164,7 +165,7 @@ const std::vector<std::uint32_t>& MemorySegment::sorted() const {
   return sorted_;
 }
 
-// By the first eight bytes where these decide, which is nearly always.
+// Sorts by the first eight bytes, which nearly always decide.
 std::vector<std::uint32_t> MemorySegment::sort_terms() const {
   struct Keyed {
     std::uint64_t front;
@@ -205,14 +206,14 @@ std::uint32_t MemorySegment::add(const DocumentRow& row, std::span<const FieldTe
   occurrences_.clear();
   touched_.clear();
   std::array<std::uint32_t, kFieldsPerDocumentMax> words{};
-  std::array<std::uint32_t, kFieldsPerDocumentMax> begins{};  // position of the field's first word
+  std::array<std::uint32_t, kFieldsPerDocumentMax> begins{};  // position of each field's first word
   std::uint32_t base = 0;
   std::uint32_t mask = 0;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     REEF_ASSERT(order[i]->field < kFieldsMax && (mask >> order[i]->field) == 0);
     mask |= 1U << order[i]->field;
     begins[i] = base;
-    // What is too long to be counted is found all the same: at the place of the last word.
+    // Words beyond the limit are still found; they get the position of the last counted word.
     for (auto text = order[i]->text; !text.empty(); text.remove_prefix(tokenizer.stopped())) {
       const auto& tokens = tokenizer.tokenize(text);
       hash_tokens(tokenizer, tokens);
@@ -230,7 +231,7 @@ std::uint32_t MemorySegment::add(const DocumentRow& row, std::span<const FieldTe
   }
   statistics_.documents += 1;
 
-  // Occurrences by term, positions in order.
+  // Groups the occurrences by term, positions in order.
   positions_.resize(occurrences_.size());
   starts_.resize(touched_.size());
   std::uint32_t start = 0;
@@ -253,7 +254,7 @@ std::uint32_t MemorySegment::add(const DocumentRow& row, std::span<const FieldTe
       write_posting(document, term, counts[0], {first, counts[0]});
       continue;
     }
-    // Where a field has more than can be counted, its later positions are left out.
+    // Later positions of a field are dropped when there are more than can be counted.
     const auto most = count_max(fields.size());
     counts.fill(0);
     std::size_t field = 0;
@@ -325,7 +326,7 @@ void MemorySegment::append(Term& term, std::string_view bytes) {
       term.piece = static_cast<std::uint16_t>(size);
     }
     const auto part = std::min<std::size_t>(bytes.size(), term.end - term.at);
-    // A few bytes: not worth a call.
+    // Not memcpy: these are only a few bytes.
     auto* to = pool_.data() + term.at;
     for (std::size_t i = 0; i < part; ++i) to[i] = static_cast<std::uint8_t>(bytes[i]);
     term.at += static_cast<std::uint32_t>(part);
@@ -336,7 +337,7 @@ void MemorySegment::append(Term& term, std::string_view bytes) {
 void MemorySegment::read(std::uint32_t id, Postings& out,
                          std::vector<std::uint8_t>& scratch) const {
   const auto& term = terms_[id];
-  // In one piece first: then nothing has to look for its end.
+  // Joins the pieces first, so that decoding need not look for their ends.
   scratch.clear();
   std::uint32_t size = kPieceBytesMin;
   for (auto at = term.first;;) {
@@ -361,7 +362,7 @@ void MemorySegment::read(std::uint32_t id, Postings& out,
   out.documents.resize(term.df);
   out.payloads.resize(term.df);
   out.position_ends.resize(term.df);
-  out.positions.resize(scratch.size());  // at least a byte each
+  out.positions.resize(scratch.size());  // each takes at least a byte
   auto* position = out.positions.data();
   std::uint32_t document = UINT32_MAX;
   for (std::uint32_t n = 0; n < term.df; ++n) {

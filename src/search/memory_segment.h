@@ -1,5 +1,6 @@
-// The documents added last, searchable at once, until they are written to a file. Single owner, one
-// thread at a time; once frozen it does not change and any thread may read it.
+// Holds the newest documents, searchable at once, until they are written to a file. It has one
+// owner and is used by one thread at a time; once frozen it does not change and any thread may read
+// it.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@
 
 namespace reef::search {
 
-// What is known of a document besides its words.
+// The attributes of a document besides its words.
 struct DocumentRow {
   std::uint32_t group = 0;
   std::uint64_t key = 0;
@@ -30,7 +31,7 @@ struct FieldText {
   std::string_view text;
 };
 
-// Phrases do not reach from one field of a document into the next.
+// Keeps phrases from reaching from one field of a document into the next.
 inline constexpr std::uint32_t kFieldGap = 64;
 
 struct Postings {
@@ -46,7 +47,7 @@ class MemorySegment {
  public:
   static constexpr std::uint32_t kNoTerm = UINT32_MAX;
 
-  // One cache line: every word of every text comes by here.
+  // One cache line, because every word of every text touches its term.
   struct alignas(64) Term {
     std::uint32_t df = 0;
     std::uint32_t last_document = 0;
@@ -57,7 +58,7 @@ class MemorySegment {
     std::uint16_t piece = 0;    // bytes of the current piece
     std::uint8_t size = 0;      // of the text
     bool positions = true;
-    std::uint32_t far = 0;  // a longer text, in the vocabulary's bytes
+    std::uint32_t far = 0;  // place of a text too long for the term, in the vocabulary's bytes
     char near[32] = {};
   };
   static_assert(sizeof(Term) == 64);
@@ -67,11 +68,11 @@ class MemorySegment {
    public:
     Reader() = default;
     Reader(const MemorySegment& segment, std::uint32_t term);
-    // False at the end.
+    // Returns false at the end.
     bool next();
     std::uint32_t document() const { return document_; }
     std::uint32_t payload() const { return payload_; }
-    // The positions of the current posting, behind what is in `out`. Once per posting.
+    // Appends the positions of the current posting to `out`. Call it once per posting.
     void take_positions(std::vector<std::uint32_t>& out);
 
    private:
@@ -80,18 +81,18 @@ class MemorySegment {
 
     const MemorySegment* segment_ = nullptr;
     bool has_positions_ = true;
-    std::uint32_t left_ = 0;  // postings
+    std::uint32_t left_ = 0;  // postings left
     std::uint32_t at_ = 0;
     std::uint32_t end_ = 0;
     std::uint32_t piece_ = 0;
     std::uint32_t document_ = UINT32_MAX;
     std::uint32_t payload_ = 0;
-    std::uint32_t positions_ = 0;  // not yet passed
+    std::uint32_t positions_ = 0;  // positions not yet passed
   };
 
   MemorySegment();
 
-  // So much will come: it need not be moved when it does.
+  // Reserves room for about this many bytes, so that growing moves nothing.
   void expect(std::size_t bytes);
   // At most one text per field and kFieldsPerDocumentMax texts. Returns the document's number.
   std::uint32_t add(const DocumentRow& row, std::span<const FieldText> fields,
@@ -111,20 +112,20 @@ class MemorySegment {
             entry.size};
   }
   const Term& term(std::uint32_t term) const { return terms_[term]; }
-  // All postings of a term. `scratch` is used on the way.
+  // Reads all postings of a term; `scratch` is a buffer.
   void read(std::uint32_t term, Postings& out, std::vector<std::uint8_t>& scratch) const;
   std::uint32_t find(std::string_view text) const;
-  // Nothing is added any more. Any thread, before the others read it.
+  // Nothing can be added afterwards. Any thread, before others read the segment.
   void freeze();
-  // All terms with this stem, good until the next call. For the owner: stems are taken when
-  // somebody asks.
+  // Returns all terms with this stem, valid until the next call. Only for the owner: stems are
+  // computed on demand.
   std::span<const std::uint32_t> with_stem(std::string_view stem, Stemmer& stemmer) const;
-  // All terms in byte order. The first keeps what it sorted and is for the owner, or for any thread
-  // once frozen; the second is for any thread.
+  // Both return all terms in byte order. `sorted` keeps the result: only for the owner, or for any
+  // thread once frozen. `sort_terms` is for any thread.
   const std::vector<std::uint32_t>& sorted() const;
   std::vector<std::uint32_t> sort_terms() const;
 
-  // Documents of a group in the order they were added.
+  // Returns the documents of a group in the order they were added.
   std::span<const std::uint32_t> of_group(std::uint32_t group) const;
 
  private:
@@ -135,7 +136,7 @@ class MemorySegment {
 
   struct Slot {
     std::uint32_t hash = 0;
-    std::uint32_t term = 0;  // its number and 1; 0 is free
+    std::uint32_t term = 0;  // number of the term plus 1; 0 when the slot is free
   };
 
   std::uint32_t find_or_add(std::string_view text, std::uint32_t hash);
@@ -156,14 +157,14 @@ class MemorySegment {
   std::vector<Term> terms_;
   std::vector<Slot> slots_;  // open addressing
   mutable std::unordered_map<std::string, std::vector<std::uint32_t>> stems_;
-  mutable std::size_t stemmed_ = 0;  // terms
+  mutable std::size_t stemmed_ = 0;  // terms in stems_ so far
   mutable std::vector<std::uint32_t> same_stem_;
   bool frozen_ = false;
   mutable std::vector<std::uint32_t> sorted_;
 
-  std::vector<std::uint8_t> pool_;  // pieces of chains
+  std::vector<std::uint8_t> pool_;  // the pieces of all chains
 
-  // Of the document being added.
+  // Scratch for the document being added.
   std::vector<std::uint32_t> hashes_;
   std::vector<Occurrence> occurrences_;
   std::vector<std::uint32_t> touched_;

@@ -15,7 +15,7 @@ void Norms::use(const FieldScales& scales) {
   const auto chunks = lengths_.documents.size() / kWindow + 1;
   states_ = std::vector<std::atomic<State>>(chunks);
   some_have_many_.assign(chunks, 0);
-  // Not written before they are needed: memory nobody touches costs nothing.
+  // Left uninitialised, because memory that nobody touches costs nothing.
   gains_ = std::make_unique_for_overwrite<float[]>((chunks + 1) * kWindow);
   norms_ = std::make_unique_for_overwrite<float[]>((chunks + 1) * kWindow);
   std::fill_n(gains_.get() + chunks * kWindow, kWindow, 0.0F);
@@ -33,7 +33,7 @@ void Norms::fill(std::uint32_t from) {
       state.store(State::filled, std::memory_order_release);
       continue;
     }
-    // Another thread is at it: half a microsecond.
+    // Another thread is filling it, which takes half a microsecond.
     while (state.load(std::memory_order_acquire) != State::filled) std::this_thread::yield();
   }
 }
@@ -57,7 +57,7 @@ void Norms::fill_chunk(std::uint32_t chunk) {
   some_have_many_[chunk] = some ? 1 : 0;
 }
 
-// The loop has no branch, so that several places are worked out at a time.
+// The loop has no branch, so that the compiler can vectorise it.
 void Norms::raise(std::uint32_t from, const Payloads& payloads, float weight, float* scores) const {
   const auto* gains = gains_.get() + from;
   const auto* norms = norms_.get() + from;

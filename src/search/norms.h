@@ -1,5 +1,6 @@
-// What impacts of a segment's documents follow from, worked out once for all terms and kept for the
-// next search, as long as averages stay the same. Gives the very numbers FieldScales gives.
+// The numbers from which the impacts of a segment's documents follow. They are computed once for
+// all terms and kept for later searches while the averages stay the same. The results are exactly
+// those of FieldScales.
 #pragma once
 
 #include <array>
@@ -12,21 +13,21 @@
 
 namespace reef::search {
 
-// For one search at a time; its threads may share it.
+// Serves one search at a time; the search's threads may share it.
 class Norms {
  public:
-  // Documents that are looked at together.
+  // The number of documents that are handled together.
   static constexpr std::uint32_t kWindow = 256;
   using Payloads = std::array<std::uint32_t, kWindow>;
 
   explicit Norms(Lengths lengths) : lengths_(lengths) {}
 
-  // First, by one thread. What was worked out for others is forgotten.
+  // Call it first, from one thread. Drops the numbers if they belong to other scales.
   void use(const FieldScales& scales);
-  // Before impacts of documents of the window from `from` on are asked for. Any thread.
+  // Call it before asking for impacts in the window that starts at `from`. Any thread.
   void fill(std::uint32_t from);
-  // All places of the window from `from` on: scores[i] becomes weight times the impact of
-  // payloads[i], where that is more. 0: the place has no posting.
+  // For all places of the window that starts at `from`: raises scores[i] to weight times the impact
+  // of payloads[i]. A payload of 0 means that the place has no posting.
   void raise(std::uint32_t from, const Payloads& payloads, float weight, float* scores) const;
   float impact(std::uint32_t document, std::uint32_t payload) const {
     const float gain = gains_[document];
@@ -41,12 +42,12 @@ class Norms {
 
   Lengths lengths_;
   FieldScales scales_;
-  // Of every kWindow documents.
+  // One per kWindow documents.
   enum class State : std::uint8_t { empty, being_filled, filled };
   std::vector<std::atomic<State>> states_;
   std::vector<std::uint8_t> some_have_many_;
-  // Per document, with room for a window behind the last. Gain 0: it has several fields, and is
-  // worked out by itself.
+  // One per document, with room for a window behind the last. A gain of 0 marks a document with
+  // several fields, whose impacts are computed individually.
   std::unique_ptr<float[]> gains_;
   std::unique_ptr<float[]> norms_;
 };

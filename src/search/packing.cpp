@@ -7,7 +7,7 @@
 namespace reef::search {
 namespace {
 
-// A frame of more bits than this would need two loads; such values are kept as they are.
+// A frame with more bits than this would need two loads; such values are stored unpacked.
 constexpr unsigned kColumnBitsMax = 56;
 
 constexpr std::size_t packed_bytes(std::size_t bits) {
@@ -64,7 +64,7 @@ void put_block(std::string& out, const std::uint32_t* values) {
   std::array<std::uint32_t, 33> by_width{};
   for (std::size_t i = 0; i < kBlock; ++i)
     ++by_width[static_cast<unsigned>(std::bit_width(values[i]))];
-  // The width with the fewest bytes, patches included.
+  // Chooses the width that takes the fewest bytes, patches included.
   unsigned best = 32;
   auto best_bytes = packed_bytes(32);
   std::size_t wider = 0;

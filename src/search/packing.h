@@ -1,4 +1,4 @@
-// Numbers in few bytes. Readers never leave the bytes they are given, whatever these say.
+// Numbers packed into few bytes. Readers never leave the bytes they are given, whatever these say.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline void put_varint(std::string& out, std::uint64_t value) {
   out.push_back(static_cast<char>(value));
 }
 
-// A place in bytes; after a failed read everything reads as zero and `ok` is false.
+// A reading position in bytes; after a failed read everything reads as zero and `ok` is false.
 class ByteReader {
  public:
   ByteReader() = default;
@@ -89,7 +89,7 @@ void put_fixed(std::string& out, T value) {
 class BitWriter {
  public:
   explicit BitWriter(std::string& out) : out_(out) {}
-  // At most 32 bits.
+  // `bits` is at most 32.
   void put(std::uint32_t value, unsigned bits) {
     pending_ |= std::uint64_t{value} << filled_;
     filled_ += bits;
@@ -98,12 +98,12 @@ class BitWriter {
     pending_ >>= 32;
     filled_ -= 32;
   }
-  // So many zeros, and a one.
+  // Writes this many zeros and then a one.
   void put_unary(std::uint32_t zeros) {
     for (; zeros >= 16; zeros -= 16) put(0, 16);
     put(std::uint32_t{1} << zeros, zeros + 1);
   }
-  // To the end of the byte.
+  // Fills up the last byte.
   void finish() {
     for (; filled_ > 0; filled_ -= std::min(filled_, 8U), pending_ >>= 8)
       out_.push_back(static_cast<char>(pending_));
@@ -149,7 +149,7 @@ class BitReader {
   bool fill(unsigned bits) {
     if (filled_ >= bits) return true;
     if (end_ - at_ >= 8) {
-      // As many whole bytes as there is room for.
+      // Takes as many whole bytes as there is room for.
       std::uint64_t word = 0;
       std::memcpy(&word, at_, sizeof word);
       const auto bytes = (63 - filled_) / 8;
@@ -173,14 +173,14 @@ class BitReader {
   bool ok_ = true;
 };
 
-// --- blocks of 128 small numbers: most in few bits, the rest patched ---
+// --- blocks of 128 small numbers: most are packed in few bits, the rest are patched in ---
 
 inline constexpr std::size_t kBlock = 128;
-// Unpacking may look this far past the packed bytes; every file ends with more.
+// Unpacking may read this far past the packed bytes; every file ends with more bytes than that.
 inline constexpr std::size_t kSlack = 8;
 
 void put_block(std::string& out, const std::uint32_t* values);
-// Fills 128 values; false when the bytes do not hold them. kSlack bytes after `in` must be
+// Fills 128 values; false when the bytes do not hold them. The kSlack bytes after `in` must be
 // readable.
 bool get_block(ByteReader& in, std::uint32_t* values);
 
@@ -194,7 +194,7 @@ class Column {
   // `bytes` must have kSlack readable bytes behind them.
   Column(std::string_view bytes, std::size_t count) : bytes_(bytes), count_(count) {}
 
-  // 0 where the bytes make no sense.
+  // Returns 0 where the bytes make no sense.
   std::uint64_t at(std::size_t i) const {
     const auto frame = i / kBlock;
     if (i >= count_ || (frame + 1) * kFrameBytes > bytes_.size()) return 0;

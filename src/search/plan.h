@@ -1,5 +1,5 @@
-// What one search carries through the segments: the best hits so far, and the plan for each
-// segment.
+// The state that one search carries through the segments: the best hits so far, and the plan for
+// each segment.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@
 
 namespace reef::search {
 
-// Bounds are computed in another order than scores: nothing within this of the worst hit is passed
-// over.
+// Bounds are added up in another order than scores, so a bound is widened by this factor before it
+// rules a document out.
 inline constexpr float kSlackFactor = 1.00001F;
 
-// The best hits so far, and some that may be among them. Nothing below the threshold is wanted any
-// more. Rows are looked at only where scores are equal, and at the end.
+// The best hits so far, and some that may be among them. Hits below the threshold are no longer
+// wanted. Rows are looked at only where scores are equal, and at the end.
 class Searcher::Top {
  public:
   Top(std::span<const Unit> units, std::size_t limit, bool one_per_group)
@@ -32,8 +32,8 @@ class Searcher::Top {
 
   bool grouped() const { return one_per_group_; }
   std::size_t limit() const { return limit_; }
-  // For another thread, which looks at other documents: what is below the threshold of one is below
-  // that of both. Not of grouped ones.
+  // Makes a Top for another thread, which looks at other documents. The two share a threshold: a
+  // hit below either's is below that of both. Not for grouped hits.
   Top helper(std::atomic<float>& shared) {
     shared_ = &shared;
     raise_shared();
@@ -41,7 +41,7 @@ class Searcher::Top {
     out.shared_ = &shared;
     return out;
   }
-  // Ends that.
+  // Merges the other thread's hits and ends the sharing.
   void take_over(Top&& other) {
     shared_ = nullptr;
     for (const auto& one : other.hits_) {
@@ -71,7 +71,7 @@ class Searcher::Top {
     if (grouped_.size() > limit_) grouped_.resize(limit_);
     return std::move(grouped_);
   }
-  // By segment and document instead, without rows. Not of grouped ones.
+  // Returns the hits by segment and document, without rows. Not for grouped hits.
   std::vector<Hit> take_in_place() {
     if (hits_.size() > limit_) shrink();
     if (hits_.size() > limit_) keep_best();
@@ -118,7 +118,7 @@ class Searcher::Top {
     if (hits_.size() >= room_) keep_best();
   }
 
-  // Where many are worth the same. From then on the row of the worst keeps most of them out.
+  // Used when many hits have the same score. From then on the worst kept row rules most others out.
   void keep_best() {
     std::vector<Hit> rows;
     rows.reserve(hits_.size());
@@ -132,7 +132,7 @@ class Searcher::Top {
   }
 
   void offer_grouped(const Hit& hit) {
-    // Documents of a group mostly stand together.
+    // The documents of a group mostly come one after the other.
     if (!last_ || last_->row.group != hit.row.group)
       last_ = &groups_.try_emplace(hit.row.group, hit).first->second;
     if (better(hit, *last_)) *last_ = hit;
@@ -161,13 +161,13 @@ class Searcher::Top {
   float threshold_ = 0;
   std::atomic<float>* shared_ = nullptr;
   std::vector<Light> hits_;
-  std::optional<Hit> worst_;  // of those kept, where many are worth the same
+  std::optional<Hit> worst_;  // the worst kept hit, once keep_best has run
   std::vector<Hit> grouped_;
-  std::unordered_map<std::uint32_t, Hit> groups_;  // the best of each
-  Hit* last_ = nullptr;                            // of them
+  std::unordered_map<std::uint32_t, Hit> groups_;  // the best hit of each group
+  Hit* last_ = nullptr;                            // the entry of groups_ used last
 };
 
-// One segment of one search.
+// The plan of one search for one segment.
 struct Searcher::Plan {
   std::uint32_t unit = 0;
   const Unit* where = nullptr;
@@ -179,7 +179,7 @@ struct Searcher::Plan {
   std::vector<std::size_t> excluded;                            //
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;  // of documents to look at
 
-  // The same for another thread.
+  // Returns the same plan for another thread.
   Plan again(std::vector<Matcher> own) const {
     return {unit, where, filter, filtered, std::move(own), optional, required, excluded, ranges};
   }

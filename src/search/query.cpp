@@ -10,9 +10,9 @@
 namespace reef::search {
 namespace {
 
-// A pasted page is cut here: no more words than fit the clauses are looked for anyway.
+// A longer text, such as a pasted page, is cut here: its words would exceed the clauses anyway.
 constexpr std::size_t kQueryBytesMax = 16 * 1024;
-// Parts of an identifier or path, beside the whole of it.
+// The weight of a part of an identifier or path, next to the whole.
 constexpr float kPartWeight = 0.5F;
 
 bool is_space(char c) {
@@ -84,7 +84,7 @@ class Parser {
     words(word, occur, prefix);
   }
 
-  // The end of name:value at `at` when the caller knows the name; 0 when it is none.
+  // Returns the end of name:value at `at` when the caller knows the name; else 0.
   std::size_t condition(std::size_t at, bool negated) {
     for (const auto name : options_.condition_names) {
       const auto colon = at + name.size();
@@ -119,8 +119,9 @@ class Parser {
     return 0;
   }
 
-  // Of a script without spaces: a run of one character, which begins pairs. The last character of
-  // a longer run stands by itself only where a text ends, too.
+  // True for a run of a single character in a script without spaces; as a prefix it finds the pairs
+  // that begin with it. The last character of a longer run is not alone: the index has it by itself
+  // only where a run ends.
   static bool is_lone(const Token& token, std::string_view term, const Token* before) {
     return token.pair && is_one_character(term) && !(before && ends_with_it(token, *before));
   }
@@ -131,7 +132,7 @@ class Parser {
   void phrase(std::string_view text, Occur occur, bool open) {
     Clause clause{.kind = Kind::phrase, .occur = occur, .forms = false, .open = open};
     const Token* before = nullptr;
-    bool tail = false;  // the last term is the end of a run of pairs
+    bool tail = false;  // the last term is the final character of a run of pairs
     for (const auto& token : tokenizer_.tokenize(text)) {
       if (token.kind != Token::Kind::word || clause.terms.size() == kPhraseWordsMax) continue;
       const auto term = tokenizer_.term(token);
@@ -141,7 +142,7 @@ class Parser {
       before = &token;
     }
     if (clause.terms.empty()) return;
-    // The pairs before it say enough.
+    // The pairs before it cover that character already.
     if (tail) clause.terms.pop_back();
     if (clause.terms.size() == 1) clause.kind = clause.open ? Kind::prefix : Kind::word;
     if (clause.kind != Kind::phrase) clause.open = false;
@@ -152,7 +153,7 @@ class Parser {
     const auto& tokens = tokenizer_.tokenize(text);
     if (tokens.empty()) return;
     const auto is_word = [](const Token& token) { return token.kind == Token::Kind::word; };
-    // Required and excluded ones are meant as a whole.
+    // A required or excluded compound is meant as a whole.
     if (occur != Occur::optional && std::count_if(tokens.begin(), tokens.end(), is_word) > 1)
       return phrase(text, occur, prefix);
     const auto last =
@@ -165,7 +166,7 @@ class Parser {
       const auto term = tokenizer_.term(token);
       Clause clause{.occur = occur, .terms = {std::string(term)}};
       if (token.kind == Token::Kind::part || token.joined) clause.weight = kPartWeight;
-      // Only the end of what is typed is open; one character of a script without spaces always is.
+      // Only the last word typed is open; a lone character of a script without spaces always is.
       const bool typed = prefix && token.end == last && token.kind != Token::Kind::part;
       if (typed || is_lone(token, term, before)) clause.kind = Kind::prefix;
       if (occur == Occur::excluded) clause.forms = false;
@@ -176,7 +177,7 @@ class Parser {
     }
   }
 
-  // IT, US, WHO among words in lower case are names.
+  // In a query with lower-case letters, IT, US and WHO are names, not stop words.
   bool shouted(std::string_view word) const {
     const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
     const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
@@ -187,7 +188,7 @@ class Parser {
 
   void finish() {
     const auto positive = [](const Word& word) { return word.clause.occur != Occur::excluded; };
-    // Nothing but exclusions says what is looked for only if they are words after all.
+    // With nothing but exclusions there is nothing to look for, so they become words.
     if (out_.conditions.empty() && !options_.exclusions_alone &&
         std::none_of(words_.begin(), words_.end(), positive))
       for (auto& word : words_) word.clause.occur = occur_of_words(word.clause.kind);
@@ -208,7 +209,7 @@ class Parser {
     }
   }
 
-  // The same for clauses that mean the same.
+  // Returns the same name for clauses that mean the same.
   static std::string name_of(const Clause& clause) {
     std::string out{static_cast<char>(clause.kind), static_cast<char>(clause.occur),
                     static_cast<char>(clause.open)};

@@ -1,13 +1,13 @@
-// What a person or an agent asks. Any text is a query:
+// A question as a person or an agent types it. Any text is a query:
 //
-//   words here      any of them; word forms count too; words without meaning are left out
+//   words here      any of them; word forms count too; stop words are left out
 //   "two words"     the phrase, exactly; required
 //   +word -word     required, excluded; also before phrases
-//   foo*            everything that begins so; +src/pa* is the phrase whose last word does
-//   name:value      for the caller, where it knows the name; also name:key>2 and -name:value
+//   foo*            every word that starts with foo; +src/pa* is a phrase with an open last word
+//   name:value      a condition, for names that the caller knows; also name:key>2 and -name:value
 //
-// Of nothing but exclusions words are made, unless there are conditions.
-// What does not make sense as syntax is searched as words.
+// A query of nothing but exclusions is read as words, unless it has conditions. Text that makes no
+// sense as syntax is searched as words.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace reef::search {
 
-// What a search looks for, exclusions not counted; of a longer query, what must be there and the
-// rarest words.
+// The most clauses a search looks for, not counting exclusions. Of a longer query it takes the
+// required clauses and the rarest words.
 inline constexpr std::size_t kClausesMax = 32;
 inline constexpr std::size_t kClausesReadMax = 1024;
 inline constexpr std::size_t kPhraseWordsMax = 64;
@@ -30,8 +30,8 @@ struct Clause {
   Kind kind = Kind::word;
   Occur occur = Occur::optional;
   float weight = 1;
-  bool forms = true;               // relatives with the same stem count, a little less
-  bool open = false;               // of a phrase: its last word may go on
+  bool forms = true;               // words with the same stem count too, a little less
+  bool open = false;               // for a phrase: its last word is a prefix
   std::vector<std::string> terms;  // one; a phrase has several, in order
 
   bool operator==(const Clause&) const = default;
@@ -40,11 +40,11 @@ struct Clause {
 // name:value, name:subject>value
 struct Condition {
   std::string name;
-  std::string subject;  // empty without a comparison
+  std::string subject;  // empty when there is no comparison
   std::string op;       // ":", "=", "<", "<=", ">", ">="
   std::string value;
   bool negated = false;
-  std::size_t begin = 0, end = 0;  // where it stands in the text
+  std::size_t begin = 0, end = 0;  // in the text
 
   bool operator==(const Condition&) const = default;
 };
@@ -52,20 +52,20 @@ struct Condition {
 struct Query {
   std::vector<Clause> clauses;  // at most kClausesReadMax
   std::vector<Condition> conditions;
-  // Where nothing is looked for, everything is found that is not excluded, the newest first.
+  // With nothing to look for, finds all documents that are not excluded, newest first.
   bool everything = false;
 };
 
-// Of exclusions that become words after all.
+// How an exclusion occurs once it is read as words after all.
 inline Clause::Occur occur_of_words(Clause::Kind kind) {
   return kind == Clause::Kind::phrase ? Clause::Occur::required : Clause::Occur::optional;
 }
 
 struct QueryOptions {
   std::span<const std::string_view> condition_names;
-  // The last word is still being typed.
+  // Set while the last word is still being typed.
   bool last_word_is_prefix = false;
-  // Nothing but exclusions stays that; else they become words.
+  // Keeps a query of nothing but exclusions as it is, instead of reading it as words.
   bool exclusions_alone = false;
 };
 

@@ -6,12 +6,12 @@
 namespace reef::search {
 namespace {
 
-// A clause suits that one document in so many has.
+// A clause suits when at least one document in this many has it.
 constexpr std::uint64_t kShare = 10;
 constexpr std::size_t kBytesMax = 32U << 20;
-// What so many searches have not used gives its place away.
+// A Rough unused for this many searches may be replaced.
 constexpr std::uint64_t kStaleSearches = 1000;
-// Averages may drift so far before it is worked out anew.
+// A Rough is computed anew once the averages have drifted by more than this factor.
 constexpr float kDriftMax = 1.01F;
 constexpr float kSteps = 255;
 
@@ -39,7 +39,7 @@ bool RoughShelf::make_room(std::uint32_t documents) {
 RoughView RoughShelf::find(const std::string& name, float weight, Matcher& reading,
                            const FieldScales& scales, std::uint32_t documents) {
   auto known = shelf_.find(name);
-  // How much more, and how much less, documents may be worth now than they were.
+  // The factors by which scores may have grown and shrunk since the Rough was made.
   float growth = 1, shrinkage = 1;
   if (known != shelf_.end()) {
     growth = scales.growth_from(known->second->scales);
@@ -59,7 +59,7 @@ RoughView RoughShelf::find(const std::string& name, float weight, Matcher& readi
     const float steps = 1 / (made->step * weight);
     auto* worth = made->worth.data();
     reading.visit_all(documents, [&](std::uint32_t document, float score) {
-      // The next step, so that it is never too little.
+      // Rounds up, so that it is never too low.
       const auto up = static_cast<std::uint8_t>(std::min(score * steps, kSteps - 1) + 1);
       worth[document] = std::max(worth[document], up);
     });

@@ -8,7 +8,7 @@ namespace reef::search {
 namespace {
 
 constexpr std::size_t kRoomMin = 512;
-// So many more than are wanted are looked at exactly before the others are judged by them.
+// This many more candidates than wanted are scored exactly first; the rest must beat their result.
 constexpr std::size_t kFirstMore = 16;
 
 }  // namespace
@@ -77,7 +77,7 @@ void Searcher::RoughFirst::shrink() {
   const auto last = found_.begin() + static_cast<std::ptrdiff_t>(limit_ - 1);
   std::nth_element(found_.begin(), last, found_.end(),
                    [](const Candidate& a, const Candidate& b) { return a.most > b.most; });
-  // So many documents are worth at least this.
+  // At least `limit_` documents score no less than this.
   const auto least = last->most / (kSlackFactor * kSlackFactor) - too_much_ * kSlackFactor;
   auto known = threshold();
   while (known < least && !shared_.compare_exchange_weak(known, least, std::memory_order_relaxed)) {

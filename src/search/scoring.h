@@ -1,12 +1,12 @@
-// What a posting is worth. The sum of BM25 over fields:
+// Defines the score of a document, BM25 summed over fields:
 //
 //   score(d)    = sum over the query's clauses of score(clause, d)
 //   score(c, d) = idf(c) * max over the clause's terms t of weight(t) * impact(t, d)
-//   impact(t,d) = sum over fields f of w_f * tf * (k1 + 1) / (tf + k1 * (1 - b + b * len_f /
-//   avg_f)) idf(c)      = ln(1 + (N - df + 0.5) / (df + 0.5)),   df = min(N, sum of df of the
-//   terms)
+//   impact(t,d) = sum over fields f of
+//                 w_f * tf * (k1 + 1) / (tf + k1 * (1 - b + b * len_f / avg_f))
+//   idf(c)      = ln(1 + (N - df + 0.5) / (df + 0.5)),  df = min(N, sum of df of the terms)
 //
-// len counts words (not what is derived from them), avg_f is over the documents that have the
+// len counts words (not the terms derived from them); avg_f is over the documents that have the
 // field. N, df and avg cover all documents in the segments, deleted ones until a merge drops them.
 #pragma once
 
@@ -25,8 +25,8 @@ inline constexpr std::size_t kFieldsPerDocumentMax = 4;
 
 struct Statistics {
   std::uint64_t documents = 0;
-  std::array<std::uint64_t, kFieldsMax> with_field{};  // documents that have it
-  std::array<std::uint64_t, kFieldsMax> words{};       // in all of them
+  std::array<std::uint64_t, kFieldsMax> with_field{};  // documents that have the field
+  std::array<std::uint64_t, kFieldsMax> words{};       // in all documents
 
   Statistics& operator+=(const Statistics& other) {
     documents += other.documents;
@@ -49,8 +49,9 @@ inline float idf(std::uint64_t documents, std::uint64_t df) {
   return static_cast<float>(std::log1p((n - d + 0.5) / (d + 0.5)));
 }
 
-// A posting's counts in one number. A document with one field: the count. With several: one number
-// per field it has, in the order of fields, three bits and a continuation bit at a time.
+// Encodes a posting's counts in one number. For a document with one field it is the count; with
+// several it holds one number per field, in the order of fields, each written three bits and a
+// continuation bit at a time.
 inline constexpr std::uint32_t kCountMax = 0xFFFF;
 inline std::uint32_t count_max(std::size_t fields) {
   if (fields <= 1) return kCountMax;
@@ -59,7 +60,7 @@ inline std::uint32_t count_max(std::size_t fields) {
 std::uint32_t encode_counts(std::span<const std::uint32_t> counts);
 void decode_counts(std::uint32_t payload, std::span<std::uint32_t> counts);
 
-// The lengths of documents: one word each, several fields in a side table.
+// The lengths of documents: one number each; documents with several fields use a side table.
 //   field << 16 | words,   or kManyFields | index of {field mask, words...} in the table
 inline constexpr std::uint32_t kManyFields = 0x8000'0000;
 
@@ -75,7 +76,7 @@ struct Lengths {
   Of of(std::uint32_t document) const;
 };
 
-// How many positions a posting has.
+// Returns how many positions a posting has.
 std::uint32_t positions_of(const Lengths& lengths, std::uint32_t document, std::uint32_t payload);
 
 class FieldScales {
@@ -92,16 +93,15 @@ class FieldScales {
   }
   float impact(const Lengths::Of& of, std::span<const std::uint32_t> counts) const;
 
-  // No impact of a document that has averages `other` instead can become larger than this many
-  // times what it was there.
+  // The factor by which an impact can have grown at most since it was computed with the averages
+  // `other`.
   float growth_from(const FieldScales& other) const;
   float impact_max() const { return impact_max_; }
   bool operator==(const FieldScales&) const = default;
   float weight(std::size_t field) const { return fields_[field].gain / (kK1 + 1); }
   float average(std::size_t field) const { return fields_[field].average; }
 
-  // The two numbers a document's impacts follow from: gain * count / (count + norm). Not for
-  // documents of several fields.
+  // A document's impacts are gain * count / (count + norm). Not for documents with several fields.
   float gain(std::uint32_t length) const { return fields_[(length >> 16) % kFieldsMax].gain; }
   float norm(std::uint32_t length) const {
     return kK1 * (1 - kB) +

@@ -16,26 +16,28 @@
 namespace reef::search {
 namespace {
 
-// A related form ("painted" for "painting"), or a longer word for a prefix.
+// The weight of a related form ("painted" for "painting"), or of a longer word for a prefix.
 constexpr float kFormWeight = 0.8F;
-// A prefix looks at this many terms of a segment; where it is demanded or forbidden, at all that
-// are likely to be there. Few are walked side by side, of many all is read at once.
+// A prefix looks at the first number of terms in a segment, or at the second when it is required or
+// excluded. Up to the third number of terms are walked side by side; beyond it all are read at
+// once.
 constexpr std::size_t kPrefixTermsRead = 8192;
 constexpr std::size_t kPrefixTermsReadMax = 1U << 20;
 constexpr std::size_t kPrefixTermsWalked = 64;
-// Words that may end a phrase which is open; the most frequent of them.
+// An open phrase may end in this many different words; the most frequent are taken.
 constexpr std::size_t kPhraseEndsMax = 512;
-// How many words of a segment are compared with a misspelt one.
+// This many words of a segment are compared with a misspelt one.
 constexpr std::size_t kNearTermsRead = 100'000;
-// Single groups are looked for one by one while they are few.
+// Up to this many groups are looked up one by one.
 constexpr std::size_t kSingleGroupsMax = 256;
-// Work of so many postings is worth a helper who is here, and one who has to be waited for.
+// Work of this many postings is shared with a Helper who is present, or with one we have to wait
+// for.
 constexpr std::uint64_t kSharedPostings = 2'000;
 constexpr std::uint64_t kHelpPostings = 10'000;
-// Scored, or looked up, one after the other.
+// This many documents are scored or looked up at a time.
 constexpr std::size_t kScoredAtOnce = 16;
 constexpr std::uint32_t kShareDocuments = 32 * Norms::kWindow;
-// So many bytes of a Rough are added up in the time one posting takes.
+// Adding up this many bytes of a Rough takes as long as one posting.
 constexpr std::uint64_t kRoughPerPosting = 16;
 
 }  // namespace
@@ -84,7 +86,8 @@ Searcher::Searcher(std::vector<Unit> units, Query query, std::span<const float> 
                                  : nullptr);
 }
 
-// What must be there, and then the rarest words that anybody said; behind these what must not.
+// Keeps the required clauses, then the rarest words that some document has; the excluded clauses
+// come last.
 void Searcher::choose_clauses() {
   std::vector<std::size_t> order, excluded;
   for (std::size_t c = 0; c < query_.clauses.size(); ++c)
@@ -118,7 +121,7 @@ std::shared_ptr<const Gathered> Searcher::gather_rare(const Unit& unit,
   std::uint64_t postings = 0;
   for (const auto& term : found) postings += term.df;
   Gathered::Builder builder(source.size(), postings);
-  // The first is walked all the same: whoever asks finds a term.
+  // The first term stays as a leaf, so that a clause with matches never looks empty.
   for (std::size_t at = 1; at < found.size(); ++at) {
     const auto& term = found[at];
     auto cursor = source.file
@@ -160,7 +163,7 @@ std::string nearest_word(std::span<const Unit> units, std::string_view word) {
     entry.mistakes = *mistakes;
     entry.documents += df();
   };
-  // The first letter is hardly ever wrong, and saves looking at all the others.
+  // The first letter is rarely wrong, and insisting on it spares looking at all other words.
   const auto first = word.substr(0, 1);
   for (const auto& unit : units) {
     std::size_t read = 0;
@@ -208,7 +211,7 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
       add_memory(id, weight, word);
   };
 
-  // Everything longer, as `word`; in phrases without compounds, which have no positions.
+  // Adds all longer terms as `word`; for phrases without compounds, which have no positions.
   const bool phrase = clause.kind == Clause::Kind::phrase;
   const auto add_longer = [&](std::string_view term, std::size_t most, float weight,
                               std::size_t word) {
@@ -266,7 +269,7 @@ std::vector<Searcher::Found> Searcher::find(const Unit& unit, const Clause& clau
     if (const auto entry = file->vocabulary().at(number))
       add_file(file->entry(*entry), kFormWeight, 0);
   }
-  // A stem without an entry stands for itself.
+  // A term that is its own only relative has no entry among the stems; the vocabulary finds it.
   if (relatives.empty() && stem != term && Stemmer::applies(stem) && stemmer_->stem(stem) == stem)
     add_exact(stem, kFormWeight, 0);
   return out;
@@ -329,7 +332,7 @@ std::vector<Hit> Searcher::best_in_place(const Filter& filter, std::size_t limit
 }
 
 void Searcher::run(const Filter& filter, Top& top) {
-  // Large segments first: what they find lets most of the small ones be passed over.
+  // Large segments come first: their hits let most of the small ones be passed over.
   std::vector<std::uint32_t> order(units_.size());
   for (std::uint32_t u = 0; u < order.size(); ++u) order[u] = u;
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -450,7 +453,7 @@ std::vector<RoughView> Searcher::roughs(const Plan& plan) {
 }
 
 void Searcher::run_roughly(Plan& plan, std::span<const RoughView> views, Top& top) {
-  std::uint64_t cost = 0;  // in postings
+  std::uint64_t cost = 0;  // measured in postings
   const auto postings = postings_of(plan);
   for (std::size_t n = 0; n < views.size(); ++n)
     cost += views[n].rough ? plan.where->source->size() / kRoughPerPosting : postings[n];
@@ -469,7 +472,7 @@ void Searcher::run_roughly(Plan& plan, std::span<const RoughView> views, Top& to
   here.finish(*this, top);
 }
 
-// Some clauses must match: their common documents one by one.
+// Used when some clauses are required: visits the documents they share one by one.
 void Searcher::run_all(Plan& plan, Top& top) {
   std::sort(plan.required.begin(), plan.required.end(), [&](std::size_t a, std::size_t b) {
     const auto cost = [&](std::size_t c) {
@@ -532,7 +535,7 @@ void Searcher::Scorer::score(Hit& hit) {
   hit.score = 0;
   hit.matched = 0;
   if (hit.unit >= searcher_.units_.size()) return;
-  // They only go forwards.
+  // Matchers only go forward.
   if (unit_ != hit.unit || hit.document < document_) {
     unit_ = hit.unit;
     matchers_ = searcher_.matchers(unit_, false);

@@ -9,7 +9,7 @@
 namespace reef::search {
 namespace {
 
-// Sections of the content, in order of the table at its end.
+// The sections of the content, in the order of the table at its end.
 enum Section : std::size_t {
   kLengths,
   kTable,
@@ -25,11 +25,11 @@ enum Section : std::size_t {
   kSections,
 };
 
-// The last thing of the content; fixed so that it is found from the end.
+// The content ends with the summary, whose size is fixed so that it can be found from the end.
 constexpr std::size_t kSummaryBytes =
     kSections * 16 + 4 * sizeof(std::uint32_t) + kFieldsMax * (8 + 8 + 4);
 
-// A term's own bound in one byte: 0.05 * 1.03^code.
+// A bound on a term's impacts in one byte: 0.05 * 1.03^code.
 constexpr float kCodeBase = 0.05F;
 constexpr float kCodeRatio = 1.03F;
 
@@ -74,7 +74,7 @@ std::uint32_t span_of(const Lengths& lengths, std::uint32_t document) {
 
 namespace {
 
-// Numbers below `span` in as few bits as can be told apart: some take `bits`, the others one more.
+// Writes numbers below `span` in as few bits as possible: some take `bits`, the others one more.
 struct Below {
   unsigned bits;
   std::uint32_t short_codes;
@@ -131,7 +131,8 @@ bool BlockReader::full(std::string_view bytes, std::uint32_t before, std::uint32
                        std::uint32_t* documents, std::uint32_t* payloads) {
   ByteReader in(bytes);
   if (!get_block(in, documents) || !get_block(in, payloads)) return false;
-  // `before` is the largest number at the start of a list, so that the first document may be 0.
+  // `before` is the largest number at the start of a list, so the addition wraps and the first
+  // document may be 0.
   std::uint64_t at = before == UINT32_MAX ? 0 : std::uint64_t{before} + 1;
   for (std::size_t i = 0; i < kBlock; ++i) {
     at += documents[i];
@@ -192,8 +193,8 @@ Result<std::shared_ptr<Segment>> Segment::open(std::unique_ptr<CheckedFile> file
       return nonsense("the statistics make no sense");
   out->scales_ = FieldScales(weights, out->statistics_);
 
-  // What scoring and filters touch all over is checked now, postings and vocabulary as they are
-  // used.
+  // The sections that scoring and filters use everywhere are checked now; postings and vocabulary
+  // are checked as they are used.
   for (const auto s : {kLengths, kTable, kGroups, kKeys, kTimes, kFacets})
     if (!file->check(sections[s])) return nonsense("the documents are damaged");
   if (sections[kLengths].size() != std::size_t{out->size_} * 4)
@@ -297,7 +298,7 @@ bool Segment::read(const TermEntry& entry, Postings& out) const {
   };
   if (!file_->check(entry.documents) || !file_->check(entry.positions)) return false;
   const std::size_t blocks = (entry.df + kBlock - 1) / kBlock;
-  // Whole blocks are unpacked even where the list ends earlier.
+  // Whole blocks are unpacked, even where the list ends earlier.
   out.documents.resize(blocks * kBlock);
   out.payloads.resize(blocks * kBlock);
   std::uint32_t before = UINT32_MAX;
@@ -401,7 +402,7 @@ Status SegmentWriter::add(std::string_view term, const Postings& postings, Stemm
     std::array<std::uint32_t, kBlock> gaps{};
     for (std::size_t i = 0; i < count; ++i) {
       impact = std::max(impact, scales_.impact(lengths, documents[i], payloads[i]));
-      gaps[i] = documents[i] - before - 1;  // wraps at the start, as it does when read
+      gaps[i] = documents[i] - before - 1;  // wraps at the start of a list; the reader wraps back
       before = documents[i];
     }
     if (count == kBlock) {
@@ -447,12 +448,12 @@ Status SegmentWriter::add(std::string_view term, const Postings& postings, Stemm
 Result<std::uint64_t> SegmentWriter::finish() {
   sections_.push_back(postings_begin_);
   sections_.push_back(file_.offset() - postings_begin_);
-  // Unpacking looks a little past the end.
+  // Unpacking reads a little past the end.
   REEF_CHECK(file_.write(std::string(kSlack, '\0')));
   REEF_CHECK(file_.align());
   REEF_CHECK(section(vocabulary_.bytes()));
   REEF_CHECK(section(vocabulary_.offsets()));
-  // A term that is its own stem and has no relatives is found by its name.
+  // A term that is its own stem and has no relatives needs no entry; its name finds it.
   std::sort(stems_.begin(), stems_.end());
   DictionaryWriter stems;
   for (std::size_t from = 0; from < stems_.size();) {

@@ -18,18 +18,18 @@
 
 namespace reef::search {
 
-// Where the postings of a term lie, and the most one of them can be worth.
+// The place of a term's postings, and the largest impact among them.
 struct TermEntry {
   std::uint32_t df = 0;
-  float impact = 0;            // with the averages the segment was written with
+  float impact = 0;            // with the averages at the time the segment was written
   std::string_view documents;  // BlockInfo per block when there are 128 or more, then the blocks
-  std::string_view positions;  // none where has_positions() says so
+  std::string_view positions;  // empty where has_positions() is false
 };
 
-// A block of 128 postings, or the rest of a list.
+// A block of 128 postings, or the rest of a list that has fewer.
 struct BlockInfo {
-  std::uint32_t last = 0;       // document
-  std::uint32_t offset = 0;     // in the bytes behind the infos
+  std::uint32_t last = 0;       // the last document
+  std::uint32_t offset = 0;     // in the bytes behind the block infos
   std::uint32_t positions = 0;  // in the term's positions
   std::uint16_t impact = 0;     // in steps of kImpactStep, rounded up
   std::uint16_t reserved = 0;
@@ -39,7 +39,7 @@ inline constexpr float kImpactStep = 1.0F / 512;
 
 class Segment {
  public:
-  // corrupt when the file is not what it should be.
+  // Fails with corrupt when the file makes no sense.
   static Result<std::shared_ptr<Segment>> open(std::unique_ptr<CheckedFile> file);
 
   std::uint32_t size() const { return size_; }
@@ -51,25 +51,25 @@ class Segment {
   std::int64_t time_ms(std::uint32_t document) const {
     return static_cast<std::int64_t>(times_.at(document) ^ kSign);
   }
-  // Documents are in the order of groups, then keys: [first, second).
+  // Returns [first, second): documents are in the order of groups, then keys.
   std::pair<std::uint32_t, std::uint32_t> of_group(std::uint32_t group) const;
-  // The first document of [begin, end), all of one group, whose key is not less.
+  // Returns the first document of [begin, end), all of one group, whose key is not less than `key`.
   std::uint32_t lower_bound(std::uint32_t begin, std::uint32_t end, std::uint64_t key) const;
 
   const Lengths& lengths() const { return lengths_; }
   const Statistics& statistics() const { return statistics_; }
-  // What the impacts were computed with.
+  // The scales that the impacts were computed with.
   const FieldScales& scales() const { return scales_; }
   const CheckedFile& file() const { return *file_; }
 
   std::optional<TermEntry> find(std::string_view term) const;
-  // Reads a term's entry in the vocabulary; nothing when it makes no sense or is damaged.
+  // Reads a term's entry in the vocabulary; nullopt when it is damaged or makes no sense.
   std::optional<TermEntry> entry(const Dictionary::Entry& place) const;
   const Dictionary& vocabulary() const { return vocabulary_; }
-  // Numbers of the terms with this stem, in the vocabulary.
+  // Returns the numbers, in the vocabulary, of the terms with this stem.
   std::vector<std::uint32_t> with_stem(std::string_view stem) const;
 
-  // The whole list; false and damaged when it cannot be read.
+  // Reads the whole list; when it cannot, returns false and marks the file damaged.
   bool read(const TermEntry& entry, Postings& out) const;
 
   static constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
@@ -91,7 +91,7 @@ class Segment {
   std::string_view postings_;
 };
 
-// One block of a list. Documents come out ascending and below `size`, or the call gives false.
+// Reads one block of a list. Returns false unless the documents ascend and are below `size`.
 struct BlockReader {
   static bool full(std::string_view bytes, std::uint32_t before, std::uint32_t size,
                    std::uint32_t* documents, std::uint32_t* payloads);
@@ -99,11 +99,11 @@ struct BlockReader {
                    std::uint32_t count, std::uint32_t* documents, std::uint32_t* payloads);
 };
 
-// The positions of one document's posting: a single one is a number below the document's span,
-// several are gaps in Rice code. `count` and `span` follow from the document's lengths.
+// Encodes the positions of one document's posting: a single one as a number below the document's
+// span, several as gaps in Rice code. `count` and `span` follow from the document's lengths.
 std::uint32_t span_of(const Lengths& lengths, std::uint32_t document);
 void put_positions(BitWriter& out, std::uint32_t span, std::span<const std::uint32_t> positions);
-// Behind what is in `out`.
+// Appends to `out`.
 void get_positions(BitReader& in, std::uint32_t span, std::uint32_t count,
                    std::vector<std::uint32_t>& out);
 
@@ -120,7 +120,7 @@ class SegmentWriter {
   static Result<SegmentWriter> create(Files& files, std::string path, Documents documents,
                                       std::span<const float> weights);
   Status add(std::string_view term, const Postings& postings, Stemmer& stemmer);
-  // The length of the file.
+  // Returns the length of the file.
   Result<std::uint64_t> finish();
 
  private:
@@ -128,7 +128,7 @@ class SegmentWriter {
   Status section(std::string_view bytes);
 
   CheckedFileWriter file_;
-  std::vector<std::uint64_t> sections_;  // offset and size of each
+  std::vector<std::uint64_t> sections_;  // offset and size of each section
   std::vector<std::uint32_t> lengths_;
   std::vector<std::uint16_t> table_;
   Statistics statistics_;

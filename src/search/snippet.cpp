@@ -15,7 +15,7 @@
 namespace reef::search {
 namespace {
 
-// To end at a space, at most so many bytes are given up.
+// At most this many bytes are given up to end at a space.
 constexpr std::size_t kTidyBytesMax = 24;
 
 struct Found {
@@ -40,11 +40,11 @@ bool is_letter(char c) {
   return is_lower(static_cast<char>(c | 0x20));
 }
 
-// Which three letters the words of the query, or their forms, begin with: where none of these stand
-// together none of the words begins. Not everywhere they do, one does.
+// The first three letters of the query's words and of their forms. Where none of these occur, no
+// wanted word begins; where one does, a wanted word may begin.
 class Beginnings {
  public:
-  // The first `sure` letters are the same in every form.
+  // The first `sure` letters are the same in every form of the word.
   void add(std::string_view word, std::size_t sure = kLetters) {
     sure = std::min({sure, word.size(), kLetters});
     std::size_t known = 1;
@@ -56,7 +56,7 @@ class Beginnings {
       const auto all = first << free_bits | rest;
       starts_[all >> kBits] |= std::uint32_t{1} << (all & kLetterMask);
     }
-    // Two letters are compared at once where two are known.
+    // Two letters are compared at once when two are known.
     Pair pair;
     pair.first.fill(static_cast<char>(letter(word[0])));
     pair.second.fill(static_cast<char>(known > 1 ? letter(word[1]) : 0));
@@ -64,8 +64,8 @@ class Beginnings {
     if (std::find(pairs_.begin(), pairs_.end(), pair) == pairs_.end()) pairs_.push_back(pair);
   }
 
-  // The first place from `at` on where a word may begin, or that folds or falls away; the end of
-  // the text when there is none.
+  // Returns the first place from `at` on where a wanted word may begin or where a character is
+  // folded or dropped; the end of the text when there is none.
   std::size_t next(std::string_view text, std::size_t at) const {
 #if defined(__SSE2__)
     if (pairs_.size() <= kPairsMax)
@@ -85,13 +85,13 @@ class Beginnings {
   static constexpr std::uint32_t kLetterMask = (1U << kBits) - 1;
   static constexpr std::uint32_t kMask = (1U << (kBits * kLetters)) - 1;
   static bool is_plain(char c) { return is_lower(c) || (c >= '0' && c <= '9'); }
-  // The same for a letter in either case.
+  // Maps both cases of a letter to the same number.
   static std::uint32_t letter(char c) { return static_cast<std::uint8_t>(c) & kLetterMask; }
   static bool folds(char c) { return static_cast<std::uint8_t>(c) >= 0x80 || c == '\''; }
 
   bool may_begin(std::string_view text, std::size_t at) const {
     if (folds(text[at])) return true;
-    // No term begins there.
+    // A term does not begin inside a word.
     if (is_lower(text[at]) && at > 0 && is_letter(text[at - 1])) return false;
     std::uint32_t three = 0;
     for (auto i = at; i < at + kLetters; ++i)
@@ -99,8 +99,8 @@ class Beginnings {
     return (starts_[three >> kBits] >> (three & kLetterMask) & 1U) != 0;
   }
 #if defined(__SSE2__)
-  // A bit for each place of the stretch where the first two letters of a word stand together, and
-  // not behind a letter; or where something folds or falls away.
+  // Sets a bit for each place of the stretch where the first two letters of a word occur and no
+  // letter comes before them, or where a character is folded or dropped.
   std::uint32_t places_in(std::string_view text, std::size_t at) const {
     const auto load = [&](std::size_t from) {
       return _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + from));
@@ -121,7 +121,7 @@ class Beginnings {
     const auto inside =
         _mm_and_si128(lower_in(bytes), lower_in(_mm_or_si128(before, _mm_set1_epi8(0x20))));
     found = _mm_andnot_si128(inside, found);
-    // The sign bit of what is not ASCII counts too.
+    // The sign bit marks bytes that are not ASCII.
     found = _mm_or_si128(_mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\''))), bytes);
     return static_cast<std::uint32_t>(_mm_movemask_epi8(found));
   }
@@ -131,13 +131,13 @@ class Beginnings {
   }
 #endif
 
-  // By the first two letters, a bit for each third.
+  // Indexed by the first two letters; one bit for each third letter.
   std::array<std::uint32_t, ((kMask) / 32) + 1> starts_{};
-  // The first two letters, as often as they are compared at once.
+  // The first two letters, repeated so that a whole stretch is compared at once.
   static constexpr std::size_t kStretch = 16;
   using Stretch = std::array<char, kStretch>;
   struct alignas(kStretch) Pair {
-    Stretch first, second, any;  // any: only the first is known
+    Stretch first, second, any;  // `any` is set where only the first letter is known
     bool operator==(const Pair&) const = default;
   };
   static constexpr std::size_t kPairsMax = 12;
@@ -153,9 +153,9 @@ bool is_gap(char c) {
 struct Snippets::Wanted {
   std::vector<Term> terms;
   Beginnings beginnings;
-  bool compounds = false;  // some term may be one
+  bool compounds = false;  // some term may be a compound
 
-  // The clause this term of a text answers, or kClausesMax.
+  // Returns the clause that this term of a text answers, or kClausesMax.
   std::size_t clause_of(std::string_view term, Stemmer& stemmer) const {
     std::string_view stem;
     bool stemmed = false;
@@ -195,7 +195,7 @@ Snippets::Snippets(const Query& query) {
       if (!clause.forms || term.prefix || !Stemmer::applies(text)) continue;
       term.stem = stemmer.stem(text);
       term.beginnings = beginnings_of(term.stem);
-      // Words that begin differently are not looked at.
+      // Forms with another first letter are not marked.
       std::erase_if(term.beginnings,
                     [&](const auto& one) { return one.front() != term.stem.front(); });
       for (const auto& beginning : term.beginnings)
@@ -207,11 +207,11 @@ Snippets::Snippets(const Query& query) {
 
 namespace {
 
-// What stands between spaces, where the tokenizer would make one word of it: plain letters, the
+// A piece of text between spaces that the tokenizer would make one word of: plain letters, the
 // first in either case, between marks.
 struct PlainWord {
   std::size_t begin = 0;
-  std::size_t size = 0;  // 0: it has to be taken apart
+  std::size_t size = 0;  // 0: it needs the tokenizer
 };
 PlainWord plain_word(std::string_view text) {
   const auto is_mark = [](char c) {
@@ -225,7 +225,7 @@ PlainWord plain_word(std::string_view text) {
   while (end < text.size() && is_lower(text[end])) ++end;
   const auto size = end - out.begin;
   while (end < text.size() && is_mark(text[end])) ++end;
-  // "c++" and "c#" are words.
+  // A single letter may be part of "c++" or "c#", which are words.
   const bool alone = size > 1 || end == out.begin + 1;
   if (end == text.size() && size <= kTermBytesMax && alone) out.size = size;
   return out;
@@ -240,9 +240,9 @@ struct Stretch {
   std::size_t end = 0;
 };
 
-// What has to be looked at together where a word may begin at `at`: no word reaches over a space.
-// Unless compounds are wanted, none reaches further than letters, digits and underscores do, where
-// nothing stands beside them that folds.
+// Returns the stretch that must be tokenized together when a word may begin at `at`: no word
+// reaches over a space. Unless compounds are wanted, a run of letters, digits and underscores
+// suffices when no folding character touches it.
 Stretch stretch_around(std::string_view text, std::size_t at, std::size_t from, bool compounds) {
   const auto folds = [&](std::size_t i) {
     return static_cast<std::uint8_t>(text[i]) >= 0x80 || text[i] == '\'';
@@ -295,7 +295,8 @@ std::vector<Found> find_all(std::string_view text, const Wanted& wanted) {
   return out;
 }
 
-// The stretch of at most `bytes_max` bytes with the most different clauses, then the most matches.
+// Returns the stretch of at most `bytes_max` bytes with the most different clauses, then the most
+// matches.
 std::pair<std::size_t, std::size_t> densest(const std::vector<Found>& found,
                                             std::size_t bytes_max) {
   std::array<std::size_t, kClausesMax> counts{};
@@ -332,7 +333,7 @@ Snippet Snippets::make(std::string_view text, std::size_t bytes_max) const {
   if (text.size() > bytes_max) {
     std::pair<std::size_t, std::size_t> match{0, 0};
     if (!found.empty()) match = densest(found, bytes_max);
-    // A third of the room before the match, the rest behind it.
+    // A third of the spare room goes before the match, the rest after it.
     const auto room = bytes_max - std::min(bytes_max, match.second - match.first);
     begin = match.first - std::min(match.first, room / 3);
     if (text.size() - begin < bytes_max) begin = text.size() - bytes_max;

@@ -13,9 +13,9 @@
 namespace reef::search {
 
 struct Snippet {
-  std::string_view text;    // of the text it was cut from, whole characters
-  std::size_t offset = 0;   // where it begins there
-  bool cut_before = false;  // something was left out
+  std::string_view text;    // a part of the text it was cut from, in whole characters
+  std::size_t offset = 0;   // where it begins in that text
+  bool cut_before = false;  // text before it was left out
   bool cut_after = false;
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       matches;  // [begin, end) in `text`, ascending
@@ -26,8 +26,8 @@ class Snippets {
  public:
   explicit Snippets(const Query& query);
   ~Snippets();
-  // At most `bytes_max` bytes around the place where most of the query's words stand together; the
-  // start of the text when none does.
+  // Returns at most `bytes_max` bytes around the place where most of the query's words stand
+  // together, or the start of the text when none occurs.
   Snippet make(std::string_view text, std::size_t bytes_max) const;
 
  private:

@@ -16,8 +16,8 @@ std::size_t mistakes_allowed(std::string_view word) {
   return word.size() >= kOneMistakeBytes ? 1 : 0;
 }
 
-// Damerau's distance without overlapping swaps, a row for every byte of the candidate. The least
-// number of a row never falls from one to the next.
+// Damerau's distance without overlapping swaps, one row for each byte of the candidate. A row's
+// least number is never below that of the row before.
 Nearness::Nearness(std::string_view word, std::size_t most)
     : word_(word.substr(0, kWordBytesMax)), most_(std::min(most, kMistakesMax)) {
   for (std::size_t j = 0; j <= word_.size(); ++j) rows_[0][j] = static_cast<std::uint8_t>(j);

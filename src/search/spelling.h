@@ -1,4 +1,4 @@
-// Words nobody ever wrote are most often misspelt. Pure functions.
+// Finds words that differ by a few typing mistakes. Pure functions.
 #pragma once
 
 #include <array>
@@ -10,31 +10,32 @@
 
 namespace reef::search {
 
-// How many letters may be wrong, missing, too many or swapped with the next; 0: it must be right.
+// How many letters may be wrong, missing, added or swapped with the next; 0 when none may.
 std::size_t mistakes_allowed(std::string_view word);
 
-// Compares many words with one. Those that begin like the one before cost little.
+// Compares many words with one. A candidate that shares its beginning with the one before costs
+// little.
 class Nearness {
  public:
   static constexpr std::size_t kWordBytesMax = 32;
   static constexpr std::size_t kMistakesMax = 2;
 
-  // `most` is at most kMistakesMax; no more of the word counts than kWordBytesMax bytes.
+  // `most` is at most kMistakesMax; only the first kWordBytesMax bytes of the word count.
   Nearness(std::string_view word, std::size_t most);
-  // How many mistakes lie between; nullopt: more than `most`.
+  // Returns how many mistakes lie between the two; nullopt when there are more than `most`.
   std::optional<std::size_t> of(std::string_view candidate);
-  // So many bytes of the last candidate: nothing that begins so is near. 0: they do not tell.
+  // No word is near that starts with this many bytes of the last candidate; 0 when that is unknown.
   std::size_t hopeless() const { return hopeless_; }
 
  private:
   std::string word_;
   std::size_t most_;
-  std::string last_;  // the bytes rows_ are about
+  std::string last_;  // the candidate that rows_ is about
   std::size_t hopeless_ = 0;
   std::array<std::array<std::uint8_t, kWordBytesMax + 1>, kWordBytesMax + kMistakesMax + 2> rows_;
 };
 
-// How many it takes from one to the other; nullopt: more than `most`.
+// Returns how many mistakes turn one into the other; nullopt when there are more than `most`.
 std::optional<std::size_t> mistakes_between(std::string_view a, std::string_view b,
                                             std::size_t most);
 

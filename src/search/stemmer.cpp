@@ -28,8 +28,7 @@ constexpr std::string_view kStopWords[] = {
     "whose",  "why",    "will",  "with", "would", "you",   "your",  "yours",
 };
 
-// Sorted.
-// Forms no rule finds, and the word they are forms of; sorted.
+// Irregular forms and their base words, sorted by form.
 struct Irregular {
   std::string_view form, base;
 };
@@ -242,7 +241,7 @@ std::string_view Stemmer::stem(std::string_view term) {
 
 namespace {
 
-// Forms no rule finds, by the stem of the word they are forms of.
+// Irregular forms, by the stem of their base word.
 const std::multimap<std::string, std::string_view, std::less<>>& irregular_forms() {
   static const auto all = [] {
     std::multimap<std::string, std::string_view, std::less<>> out;
@@ -256,8 +255,8 @@ const std::multimap<std::string, std::string_view, std::less<>>& irregular_forms
 
 }  // namespace
 
-// Stemming leaves the letters of long stems alone; of short ones two, but for "dying" and its like,
-// and what no rule finds.
+// Stemming keeps the first three letters of a long stem and two of a short one, except for "dying"
+// and the like and for irregular forms.
 std::vector<std::string> beginnings_of(std::string_view stem) {
   std::vector<std::string> out;
   out.emplace_back(stem.substr(0, stem.size() > 3 ? 3 : 2));

@@ -1,6 +1,6 @@
-// English word forms: "painted", "paints" and "painting" have one stem, "went" that of "go".
-// Applied to the vocabulary, not to the text: the index keeps every form as it was written, and a
-// query asks for its relatives.
+// English word forms: "painted", "paints" and "painting" share a stem, and "went" has that of "go".
+// Stemming is applied to the vocabulary, not to the text: the index keeps every form as it was
+// written, and a query asks for the forms with the same stem.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@ class Stemmer {
   Stemmer(Stemmer&&) noexcept;
   Stemmer& operator=(Stemmer&&) noexcept;
 
-  // Lower-case ASCII words of 2 to 24 letters have stems; nothing else does.
+  // Only lower-case ASCII words of 2 to 24 letters have stems.
   static bool applies(std::string_view term);
-  // Of a term it applies to. Valid until the next call.
+  // The term must be one that it applies to. The stem is valid until the next call.
   std::string_view stem(std::string_view term);
 
  private:
   sb_stemmer* stemmer_ = nullptr;
 };
 
-// With what the words begin that may have this stem; those that do not have another one.
+// Every word with this stem starts with one of these; words that start otherwise have another stem.
 std::vector<std::string> beginnings_of(std::string_view stem);
 
 // Words that carry no meaning of their own in a question, folded as the tokenizer folds.

@@ -30,7 +30,7 @@ bool is_letter(std::uint8_t c) {
   return c == kLower || c == kUpper;
 }
 
-// What a character outside ASCII is to us.
+// How a character outside ASCII is treated.
 enum class Script : std::uint8_t { separator, word, pairs, symbol, ignored };
 
 struct Decoded {
@@ -54,7 +54,7 @@ bool in(std::int32_t c, std::int32_t low, std::int32_t high) {
   return c >= low && c <= high;
 }
 
-// Scripts written without spaces.
+// Scripts that are written without spaces.
 bool is_paired(std::int32_t c) {
   if (c < 0x0E00) return false;
   return in(c, 0x0E00, 0x0EFF) ||                           // Thai, Lao
@@ -90,8 +90,8 @@ Script script_of(std::int32_t c) {
   }
 }
 
-// Accents of Latin, Greek and Cyrillic letters fall away, and points that Hebrew and Arabic are
-// mostly written without; vowel signs of other scripts are letters.
+// True for the accents of Latin, Greek and Cyrillic letters, and for the points that Hebrew and
+// Arabic mostly omit; these are dropped. The vowel signs of other scripts are letters.
 bool is_accent(std::int32_t c) {
   return in(c, 0x0300, 0x036F) || in(c, 0xFE00, 0xFE0F) ||                              //
          in(c, 0x0591, 0x05BD) || c == 0x05BF || in(c, 0x05C1, 0x05C2) ||               // Hebrew
@@ -99,7 +99,8 @@ bool is_accent(std::int32_t c) {
          in(c, 0x0610, 0x061A) || in(c, 0x064B, 0x065F) || c == 0x0670 || c == 0x0640;  // Arabic
 }
 
-// Letters whose stroke or joint is no accent to Unicode, but is to whoever types without it.
+// Letters whose stroke or ligature is not an accent to Unicode but is to people who type without
+// it.
 std::string_view plain_letter(std::int32_t c) {
   switch (c) {
     case 0x00E6:
@@ -149,7 +150,8 @@ void fold_point(std::int32_t point, std::string& out) {
   }
 }
 
-// Two-byte characters are most of what is not ASCII in European texts: folded once.
+// Two-byte characters are most of the non-ASCII characters in European texts, so their folding is
+// precomputed.
 struct Small {
   Script script = Script::separator;
   std::uint8_t size = 0;
@@ -180,7 +182,7 @@ Script script_at(const Decoded& c) {
   return script_of(c.point);
 }
 
-// Of a script without spaces: only width and compatibility forms fold.
+// For scripts without spaces: only width and compatibility forms are folded.
 void fold_paired(const Decoded& c, std::string_view bytes, std::string& out) {
   if (c.point >= 0xF900 && c.point < 0x20000)
     fold_point(c.point, out);
@@ -203,7 +205,7 @@ bool starts_word(std::string_view text, std::size_t i) {
   return c != kNone;
 }
 
-// Bytes of what joins two runs to a compound at `i`; 0: nothing does.
+// Returns the length of the joiner at `i` that makes two runs a compound; 0 when there is none.
 std::size_t joiner_at(std::string_view text, std::size_t i) {
   if (i >= text.size()) return 0;
   switch (text[i]) {
@@ -220,14 +222,14 @@ std::size_t joiner_at(std::string_view text, std::size_t i) {
   }
 }
 
-// Bytes of an apostrophe at `i`; 0: none.
+// Returns the length of the apostrophe at `i`; 0 when there is none.
 std::size_t apostrophe_at(std::string_view text, std::size_t i) {
   if (i >= text.size()) return 0;
   if (text[i] == '\'') return 1;
   return text.substr(i, 3) == "\xE2\x80\x99" ? 3 : 0;
 }
 
-// The longest prefix that does not cut a character.
+// Returns the length of the longest prefix that does not cut a character.
 std::size_t cut_size(std::string_view bytes) {
   if (bytes.size() <= kTermBytesMax) return bytes.size();
   auto size = kTermBytesMax;
@@ -292,7 +294,8 @@ void Tokenizer::emit(Token::Kind kind, std::uint32_t at, std::size_t size, std::
   token.joined = joined;
 }
 
-// Pairs of neighbours, and the last character by itself: every single one begins some term.
+// Emits pairs of neighbours, and the last character by itself, so that every character begins a
+// term.
 void Tokenizer::scan_pairs(std::string_view text, std::size_t& i) {
   auto at = bytes_.size();
   auto begin = i;
@@ -317,13 +320,13 @@ void Tokenizer::scan_pairs(std::string_view text, std::size_t& i) {
       tokens_.back().pair = true;
     }
     if (!more) return;
-    // The next pair needs its first character at the front: it stands there already.
+    // The next pair starts with the second character, which is in place already.
     at = second_at;
     begin = second_begin;
   }
 }
 
-// Letters, digits and underscores; false when nothing is left of it. Fills cuts_.
+// Reads letters, digits and underscores into `run` and cuts_; false when nothing of them remains.
 bool Tokenizer::scan_run(std::string_view text, std::size_t& i, Run& run) {
   cuts_.clear();
   const auto start = bytes_.size();
@@ -339,13 +342,13 @@ bool Tokenizer::scan_run(std::string_view text, std::size_t& i, Run& run) {
     auto c = kClasses[byte];
     if (c == kLower) {
       if (before == kDigit) digit_letter = true;
-      // Most words are nothing else.
+      // Most words consist of lower-case letters only.
       auto end = i + 1;
       while (class_at(text, end) == kLower) ++end;
       bytes_.append(text, i, end - i);
       i = end;
     } else if (c == kUpper) {
-      // "02T10" of a time stamp is two numbers.
+      // "02T10" in a time stamp is two numbers.
       if (before == kDigit && byte == 'T' && bytes_.size() - start <= 2 && !digit_letter &&
           class_at(text, i + 1) == kDigit) {
         time_stamp = true;
@@ -387,7 +390,8 @@ bool Tokenizer::scan_run(std::string_view text, std::size_t& i, Run& run) {
       c = kNone;
     }
     if (c == kNone) {
-      // An apostrophe between letters: endings fall away ('s 'll 're 've 'd 'm), "n't" is joined.
+      // For an apostrophe between letters: the endings 's 'll 're 've 'd 'm are dropped, "n't" is
+      // joined.
       const auto quote = apostrophe_at(text, i);
       const auto rest = i + quote;
       auto end = rest;
@@ -415,8 +419,8 @@ bool Tokenizer::scan_run(std::string_view text, std::size_t& i, Run& run) {
     while (size > 0 && bytes_[start + size - 1] == '_') --size;
     while (front < size && bytes_[start + front] == '_') ++front;
   }
-  // "python3", "sha256": a name and its number; hex digests and the like stay whole. Of "E0382",
-  // "v2" and "0x80070005" only the number is looked for by itself.
+  // Splits "python3" and "sha256" into a name and a number; hex digests and the like stay whole.
+  // From "E0382", "v2" and "0x80070005" only the number becomes a part.
   constexpr std::size_t kCodeDigitsMin = 3;
   run.bare = false;
   if (letter_digit > front && !digit_letter && cuts_.empty()) {
@@ -476,7 +480,7 @@ void Tokenizer::scan_compound(std::string_view text, std::size_t& i) {
       end = run.end;
       ++runs;
     } else if (i == run.begin) {
-      ++i;  // nothing but a mark that folds away
+      ++i;  // the run was only a mark that folds to nothing
     }
     if (words_ >= kWordsMax) break;
     const auto join = joiner_at(text, i);

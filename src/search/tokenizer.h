@@ -1,5 +1,5 @@
-// Text to terms, the same way for documents and for queries. Owned by whoever indexes or searches,
-// one thread at a time; it keeps its buffers from call to call.
+// Turns text into terms, the same way for documents and for queries. It belongs to one indexer or
+// search and is used by one thread at a time; it keeps its buffers from call to call.
 //
 //   fooBar_baz       -> foobar_baz, foo, bar, baz            an identifier, whole and by part
 //   src/io/bar.cpp   -> src, io, bar, cpp, bar.cpp, src/io/bar.cpp
@@ -9,8 +9,8 @@
 //   東京都            -> 東京, 京都, 都                         scripts without spaces: pairs
 //   Anna's, don't    -> anna, dont
 //
-// A position is counted for every run of letters, digits and underscores. What is derived from a
-// run shares its position, so phrases work on the runs.
+// Every run of letters, digits and underscores takes one position. Terms derived from a run share
+// its position, so phrases match the runs.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@
 
 namespace reef::search {
 
-// Longer runs are cut to this, longer compounds are indexed by part only.
+// Longer runs are cut to this length; longer compounds are indexed by their parts only.
 inline constexpr std::size_t kTermBytesMax = 64;
-// Of one call; stopped() says where it ended.
+// The most words that one call reads; stopped() says where it ended.
 inline constexpr std::uint32_t kWordsMax = 65'000;
 
 struct Token {
   enum class Kind : std::uint8_t {
-    word,   // a run, or a pair of a script without spaces: has a position of its own
-    part,   // of the identifier at this position
-    whole,  // several runs joined, starting at this position
+    word,   // a run, or a pair in a script without spaces; has its own position
+    part,   // a part of the identifier at this position
+    whole,  // several runs joined; begins at this position
   };
   std::uint32_t at = 0;     // into the tokenizer's bytes
   std::uint32_t begin = 0;  // in the text
@@ -37,23 +37,23 @@ struct Token {
   std::uint32_t position = 0;
   std::uint16_t size = 0;
   Kind kind = Kind::word;
-  bool joined = false;  // a word or part inside a compound that is there as a whole as well
-  bool pair = false;    // of a script without spaces; also the single character that ends a run
+  bool joined = false;  // a word or part inside a compound that is also a term
+  bool pair = false;    // in a script without spaces; also set for the last character of a run
 };
 
-// Compounds have none: a phrase is made of words.
+// Compounds have no positions: a phrase is made of words.
 inline bool has_positions(std::string_view term) {
   return term.find_first_of("./-@:+#") == std::string_view::npos;
 }
 
 class Tokenizer {
  public:
-  // Valid until the next call; so is what `term` gives.
+  // The tokens, and what `term` returns for them, are valid until the next call.
   const std::vector<Token>& tokenize(std::string_view text);
   std::string_view term(const Token& token) const { return {bytes_.data() + token.at, token.size}; }
-  // Positions used by the last text.
+  // The number of positions that the last text used.
   std::uint32_t words() const { return words_; }
-  // Bytes of the last text that were read: all, but where it has more than kWordsMax words.
+  // How many bytes of the last text were read: all, unless it has more than kWordsMax words.
   std::size_t stopped() const { return stopped_; }
 
  private:
@@ -62,7 +62,7 @@ class Tokenizer {
     std::uint32_t size = 0;
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
-    bool bare = false;  // what stands before the first cut is no word by itself
+    bool bare = false;  // the letters before the first cut are not a word by themselves
   };
 
   void scan_pairs(std::string_view text, std::size_t& i);

@@ -7,11 +7,11 @@ namespace reef::search {
 namespace {
 
 constexpr std::size_t kWindow = Norms::kWindow;
-// Places compared at once.
+// The number of places compared at once.
 constexpr std::size_t kLanes = 16;
 
-// Each stands once in source and twice in the program: as every machine of the kind can run it, and
-// for those with wider registers. No fused multiply-add, so that both give the same.
+// Each function is written once and compiled twice: for any machine, and for machines with wider
+// registers. There is no fused multiply-add, so both give the same results.
 [[gnu::always_inline]] inline void add_worth_as(float* __restrict sums,
                                                 const std::uint8_t* __restrict worth,
                                                 float factor) {

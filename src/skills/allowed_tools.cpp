@@ -42,7 +42,7 @@ Item parse(std::string_view text) {
   return out;
 }
 
-// Nothing that would start another command, name a file to write, or be expanded into either.
+// True when nothing in it could start another command, redirect output or expand to either.
 bool is_simple(std::string_view command) {
   return command.find_first_of(";&|<>$`(){}\n\r\\") == std::string_view::npos;
 }

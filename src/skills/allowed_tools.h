@@ -1,4 +1,4 @@
-// The field allowed-tools: names of tools, of bash also with how a command must begin:
+// Parses the field allowed-tools: names of tools; bash may also name how a command must begin:
 // `read grep bash(git:*)`. Pure functions.
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace reef::skills {
 
-// At spaces and commas that are not in brackets.
+// Splits at spaces and commas outside of brackets.
 std::vector<std::string> split_allowed(std::string_view text);
-// Why an item lets nothing through; empty: it may.
+// Says why an item allows nothing; empty when it is fine.
 std::string problem_of(std::string_view item);
 
-// Whether a call is let through. Names are compared without case: Read is read. A command for which
-// a beginning is demanded must be one simple command.
+// Tells whether a call is allowed. Names are compared without case: Read is read. If a beginning is
+// given, the command must be one simple command.
 bool allows(std::span<const std::string> allowed, std::string_view tool,
             const json::object& arguments);
 

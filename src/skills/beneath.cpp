@@ -26,7 +26,7 @@ Result<Fd> open_beneath(const std::string& folder, const std::string& path) {
   const Fd base(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!base) return sys_error(errno, fmt::format("open {}", utf8::excerpt(folder, 200)));
   open_how how = {};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // a pipe must not make us wait
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // opening a pipe must not wait
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   Fd file(static_cast<int>(::syscall(SYS_openat2, base.get(), path.c_str(), &how, sizeof how)));
   if (!file && (errno == EXDEV || errno == ELOOP)) return denied(path, "leads out of its folder");

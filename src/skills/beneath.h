@@ -1,4 +1,5 @@
-// Opening files of a folder that somebody else filled. Inside skills/ only. Blocks; any thread.
+// Opens files in a folder that somebody else filled. Only for use inside skills/. Blocks; any
+// thread.
 #pragma once
 
 #include <string>
@@ -7,9 +8,9 @@
 
 namespace reef::skills {
 
-// Opens a regular file at `path` below `folder`, to read. Links are followed only where they stay
-// below it. denied: it leads out, or is another user's; whoever may write to a shared folder must
-// not speak to our agents.
+// Opens a regular file at `path` below `folder` for reading. Links are followed only if they stay
+// below it. Fails with denied when the path leads out or the file is another user's, because others
+// who can write to a shared folder must not instruct our agents.
 Result<Fd> open_beneath(const std::string& folder, const std::string& path);
 
 }  // namespace reef::skills

@@ -11,7 +11,7 @@
 namespace reef::skills {
 namespace {
 
-constexpr std::size_t kFieldsMax = 256;  // and items of a list, and pairs
+constexpr std::size_t kFieldsMax = 256;  // also for items of a list and for pairs
 
 std::size_t indent_of(std::string_view line) {
   const auto first = line.find_first_not_of(' ');
@@ -27,7 +27,7 @@ bool is_item(std::string_view text) {
   return text == "-" || text.starts_with("- ");
 }
 
-// A '#' begins a comment only behind a space.
+// A '#' begins a comment only at the start or after a space.
 std::string_view without_comment(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i)
     if (text[i] == '#' && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t'))
@@ -35,7 +35,7 @@ std::string_view without_comment(std::string_view text) {
   return text;
 }
 
-// The escape behind a backslash at text[at]; moves behind it.
+// Appends what the escape at text[at] stands for and moves `at` past it.
 void append_escape(std::string& out, std::string_view text, std::size_t& at) {
   const char kind = text[at++];
   const auto hex = [&](std::size_t digits) {
@@ -71,14 +71,14 @@ void append_escape(std::string& out, std::string_view text, std::size_t& at) {
       hex(8);
       break;
     default:
-      out += kind;  // a quote, a backslash, a slash, a space
+      out += kind;  // for a quote, backslash, slash or space
   }
 }
 
-// What stands in the quotes `text` begins with, and where they end; nullopt: they do not.
+// The text in the quotes that `text` begins with, and where they end; nullopt when they do not end.
 struct Quoted {
   std::string text;
-  std::size_t end = 0;  // behind the closing one
+  std::size_t end = 0;  // just past the closing quote
 };
 std::optional<Quoted> read_quoted(std::string_view text) {
   Quoted out;
@@ -100,7 +100,7 @@ std::optional<Quoted> read_quoted(std::string_view text) {
   return std::nullopt;
 }
 
-// "key: value" to both; nullopt when it is none.
+// Splits "key: value"; nullopt when the text is not a pair.
 std::optional<std::pair<std::string, std::string_view>> split_pair(std::string_view text) {
   if (!text.empty() && (text[0] == '"' || text[0] == '\'')) {
     auto key = read_quoted(text);
@@ -148,7 +148,7 @@ class Reader {
 
  private:
   static std::string shown(std::string_view text) { return utf8::excerpt(text); }
-  // The first line of the file is the dashes.
+  // Line 1 of the file is the dashes, and at_ counts from 0.
   std::size_t number() const { return at_ + 2; }
   Error wrong(std::string_view why) const {
     return Error(Errc::invalid, fmt::format("line {}: {}", number(), why));
@@ -157,7 +157,7 @@ class Reader {
     out_.warnings.push_back(fmt::format("line {}: {}", line, why));
   }
 
-  // The next line that says something and is indented more than `indent`, if it comes next.
+  // Returns the next line that is not blank, if it is indented more than `indent`.
   std::optional<std::size_t> next_inside(std::size_t indent) const {
     for (auto i = at_; i < lines_.size(); ++i) {
       if (is_blank(lines_[i])) continue;
@@ -167,7 +167,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // at_ is the line of the field; behind its value afterwards.
+  // at_ must be the line of the field; afterwards it is past the value.
   Status read_value(Field& field, std::string_view text) {
     ++at_;
     if (!text.empty() && (text[0] == '[' || text[0] == '{')) return read_flow(field, text);
@@ -175,7 +175,7 @@ class Reader {
       REEF_TRY(field.text, read_text(text, 0, field.name));
       return Ok{};
     }
-    // A list may stand as far left as its field.
+    // A list may be indented no more than its field.
     for (auto i = at_; i < lines_.size(); ++i) {
       if (is_blank(lines_[i])) continue;
       if (is_item(trim(lines_[i]))) return read_list(field, indent_of(lines_[i]));
@@ -235,7 +235,7 @@ class Reader {
     return Ok{};
   }
 
-  // [a, b] and {a: b}, also over several lines.
+  // Reads [a, b] and {a: b}, also over several lines.
   Status read_flow(Field& field, std::string_view first) {
     const bool list = first[0] == '[';
     field.kind = list ? Field::Kind::list : Field::Kind::pairs;
@@ -285,17 +285,18 @@ class Reader {
     return Ok{};
   }
 
-  // A text that begins with `text`; lines that follow and stand deeper than `indent` may be part.
+  // Reads a text that begins with `text`; following lines indented more than `indent` may belong to
+  // it.
   Result<std::string> read_text(std::string_view text, std::size_t indent, std::string_view name) {
     if (text[0] == '|' || text[0] == '>') return read_block(text, indent);
     if (text[0] == '"' || text[0] == '\'') {
-      // Over several lines: folded, as plain text is.
+      // A quoted text over several lines is folded, like plain text.
       std::string whole(text);
       for (auto quoted = read_quoted(whole);; quoted = read_quoted(whole)) {
         if (quoted) {
           const auto rest = trim(std::string_view(whole).substr(quoted->end));
           if (rest.empty() || rest[0] == '#') return std::move(quoted->text);
-          break;  // "a" and more: meant as it stands
+          break;  // text follows the quotes, so they are part of it
         }
         const auto inside = next_inside(indent);
         if (!inside) break;
@@ -312,7 +313,7 @@ class Reader {
     return plain(std::move(out), name);
   }
 
-  // Text without quotes that YAML would take for something else.
+  // Returns unquoted text; warns when YAML would read it as something else.
   std::string plain(std::string text, std::string_view name) {
     if (text == "~" || text == "null" || text == "Null" || text == "NULL") return {};
     const bool odd =
@@ -332,7 +333,7 @@ class Reader {
   std::string fold_plain(std::string_view first, std::size_t indent) {
     std::string out(first);
     for (auto inside = next_inside(indent); inside; inside = next_inside(indent)) {
-      // An empty line between is a line break.
+      // An empty line in between becomes a line break.
       const bool gap = std::any_of(lines_.begin() + static_cast<std::ptrdiff_t>(at_),
                                    lines_.begin() + static_cast<std::ptrdiff_t>(*inside),
                                    [](auto line) { return trim(line).empty(); });
@@ -343,11 +344,11 @@ class Reader {
     return out;
   }
 
-  // | keeps line ends, > folds them; behind it - and + say what becomes of the last ones.
+  //  keeps line ends, > folds them; a following + or - says what happens to the last ones.
   Result<std::string> read_block(std::string_view head, std::size_t indent) {
     const bool folds = head[0] == '>';
     char chomp = ' ';
-    std::size_t deep = 0;  // of its lines; 0: as the first
+    std::size_t deep = 0;  // indentation of its lines; 0: that of the first line
     for (const char c : without_comment(head.substr(1))) {
       if (c == '-' || c == '+') {
         chomp = c;
@@ -377,7 +378,7 @@ class Reader {
       if (i + 1 == block.size()) break;
       const bool joins = folds && !block[i].empty() && !block[i + 1].empty() &&
                          block[i][0] != ' ' && block[i + 1][0] != ' ';
-      // Folded, the first of several line ends is only where the text was broken.
+      // When folding, the first of several line ends only wraps the text and is dropped.
       const bool swallowed = folds && !block[i].empty() && block[i + 1].empty();
       if (joins) {
         out += ' ';

@@ -1,6 +1,6 @@
-// The head of a SKILL.md between two lines of dashes, in the part of YAML that people write there:
-// texts (plain, quoted, folded, literal), lists and one level of pairs. What YAML would refuse and
-// a reader can still understand is read with a warning. Pure functions.
+// Reads the head of a SKILL.md between two lines of dashes, in the part of YAML that people use
+// there: texts (plain, quoted, folded, literal), lists and one level of pairs. Invalid YAML that a
+// reader would still understand is accepted with a warning. Pure functions.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct Field {
   enum class Kind : std::uint8_t { text, list, pairs };
 
   std::string name;
-  std::size_t line = 0;  // in the file, from 1
+  std::size_t line = 0;  // in the file, counted from 1
   Kind kind = Kind::text;
   std::string text = {};
   std::vector<std::string> items = {};
@@ -24,14 +24,14 @@ struct Field {
 };
 
 struct FrontMatter {
-  std::vector<Field> fields;  // each name once
-  std::string body;           // what follows
+  std::vector<Field> fields;  // each name occurs once
+  std::string body;           // the text after the head
   std::vector<std::string> warnings;
 
   const Field* find(std::string_view name) const;
 };
 
-// `text` is valid UTF-8. The error says which line cannot be understood.
+// `text` must be valid UTF-8. The error names the line that cannot be understood.
 Result<FrontMatter> read_front_matter(std::string_view text);
 
 }  // namespace reef::skills

@@ -22,7 +22,7 @@ void Library::configure(const std::vector<std::string>& paths) {
 }
 
 Task<Catalogue> Library::look() {
-  // A reload must not change them under the pool's hands.
+  // A copy of the roots, because a reload may change them while the pool works.
   auto work = [this, roots = roots_] { return shelf_.look(roots); };
   co_return co_await pool_.run(work);
 }

@@ -1,4 +1,4 @@
-// The shelf as the loop sees it: what blocks is done by the pool. Loop thread.
+// Gives the loop access to the Shelf; the pool does what blocks. Loop thread.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,22 @@ namespace reef::skills {
 
 class Library {
  public:
-  // Both outlive it. `own` is Reef's own folder, which comes before those that are configured.
+  // `files` and `pool` must outlive it. `own` is Reef's own folder, which precedes the configured
+  // ones.
   Library(Files& files, Pool& pool, std::string own)
       : pool_(pool), shelf_(files), own_(std::move(own)), roots_{own_} {}
 
-  // Absolute paths, in order.
+  // The paths must be absolute; their order counts.
   void configure(const std::vector<std::string>& paths);
 
   Task<Catalogue> look();
 
   struct Opened {
     Found found;
-    std::vector<std::string> files;   // bundled with it
-    std::optional<std::string> text;  // of the one that was asked for
+    std::vector<std::string> files;   // bundled with the skill
+    std::optional<std::string> text;  // of the file that was asked for
   };
-  // Fresh from disk. `file`, when not empty, is one that is bundled with it.
+  // Reads the skill from disk. `file`, unless empty, is one of its bundled files to read.
   Task<Result<Opened>> open(std::string name, std::string file = std::string());
 
  private:

@@ -65,9 +65,9 @@ std::vector<const Found*> look_for(const Catalogue& catalogue, std::string_view 
 struct Shelf::Walk {
   Catalogue& out;
   const std::string root;  // as configured
-  const std::string real;  // without links
+  const std::string real;  // with links resolved
   std::size_t folders = 0;
-  std::set<std::string> seen = {};  // by real path: links may lead to one place twice
+  std::set<std::string> seen = {};  // real paths, because links may lead to one place twice
 
   void problem(std::string text) {
     if (out.problems.size() < kProblemsMax) out.problems.push_back(std::move(text));
@@ -119,7 +119,7 @@ void Shelf::visit(Walk& walk, const std::string& folder, std::size_t depth) {
     } else {
       walk.out.skills.push_back(Found{*std::move(skill), file, folder, walk.root});
     }
-    // What lies below belongs to it.
+    // Everything below a skill's folder belongs to the skill.
     return;
   }
   for (const auto& name : *names) {
@@ -175,7 +175,7 @@ Result<Found> Shelf::load(const std::vector<std::string>& roots, std::string_vie
 std::vector<std::string> Shelf::bundled(const Found& found) const {
   std::vector<std::string> out;
   struct Next {
-    std::string path;  // below the folder, with a slash behind it; empty: the folder itself
+    std::string path;  // below the folder, with a slash at the end; empty for the folder itself
     std::size_t depth;
   };
   std::vector<Next> left{{"", 0}};

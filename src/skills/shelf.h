@@ -1,5 +1,5 @@
-// All skills there are: those below the configured folders, in their order. Read from disk whenever
-// somebody looks; of what did not change only the stat. Blocks, for the pool; any thread.
+// All skills below the configured folders, in the order of the folders. Every call looks at the
+// disk; an unchanged file costs only its stat. Blocks, so call it on the pool; any thread.
 #pragma once
 
 #include <map>
@@ -15,39 +15,40 @@ namespace reef::skills {
 
 struct Found {
   Skill skill;
-  std::string file;    // its SKILL.md
-  std::string folder;  // that lies in, and what is bundled with it
+  std::string file;    // path of its SKILL.md
+  std::string folder;  // the folder of that file and of what is bundled with it
   std::string root;    // the configured folder it was found below
 };
 
 struct Catalogue {
-  std::vector<Found> skills;          // by name
+  std::vector<Found> skills;          // sorted by name
   std::vector<std::string> problems;  // what was left out, and why
 
   const Found* find(std::string_view name) const;
 };
 
-// Those whose name or description has all the words; by name, case does not matter.
+// Returns the skills whose name or description has all the words, by name; case does not matter.
 std::vector<const Found*> look_for(const Catalogue& catalogue, std::string_view words);
 
 class Shelf {
  public:
   static constexpr std::size_t kDepthMax = 6;
   static constexpr std::size_t kFoldersMax = 2000;             // below one root
-  static constexpr std::size_t kBundledMax = 200;              // files that are listed
-  static constexpr std::size_t kBundledBytesMax = 256U << 10;  // of one that is read
+  static constexpr std::size_t kBundledMax = 200;              // files listed
+  static constexpr std::size_t kBundledBytesMax = 256U << 10;  // of a bundled file
 
   explicit Shelf(Files& files) : files_(files) {}
 
-  // Of two skills with one name the first counts: the earlier root's, within one the first by path.
-  // A root that is not there is a problem, unless it is the first, which is Reef's own.
+  // Of skills with the same name the first counts, by order of roots and then by path. A missing
+  // root is a problem, except the first one, which is Reef's own.
   Catalogue look(const std::vector<std::string>& roots);
-  // Its file is read again, whatever was known of it. not_found when there is none.
+  // Reads the skill's file again even if it is known. Fails with not_found when there is none.
   Result<Found> load(const std::vector<std::string>& roots, std::string_view name);
 
-  // Paths below its folder, without the SKILL.md and without what is hidden.
+  // Returns the paths below its folder, without the SKILL.md and hidden files.
   std::vector<std::string> bundled(const Found& found) const;
-  // The text of one of them. denied when the path leads out, unsupported when it is no text.
+  // Reads a bundled file. Fails with denied when the path leads out, unsupported when it is not
+  // text.
   Result<std::string> read_bundled(const Found& found, const std::string& path) const;
 
  private:

@@ -21,7 +21,7 @@ std::size_t chars_in(std::string_view text) {
   }));
 }
 
-// The same name written differently is one name.
+// Normalises, so that two spellings of one name compare equal.
 std::string nfkc(const std::string& text) {
   utf8proc_uint8_t* normal = nullptr;
   const auto size = utf8proc_map(
@@ -51,7 +51,7 @@ class Fields {
   Fields(const FrontMatter& head, std::vector<std::string>& warnings)
       : head_(head), warnings_(warnings) {}
 
-  // The text of a field; one of another kind is warned about and left out.
+  // Returns the text of a field; warns about a field of another kind and ignores it.
   std::string text(std::string_view name) {
     known_.push_back(name);
     const auto* field = head_.find(name);
@@ -117,7 +117,7 @@ std::vector<std::string> allowed_tools_from(Fields& fields) {
   if (!field) return {};
   std::vector<std::string> out;
   if (field->kind == Field::Kind::pairs) {
-    // Ignoring what was meant to restrict would let everything through.
+    // Ignoring a field that was meant to restrict would allow everything.
     fields.warn(*field, "must be names of tools; no tool but 'skill' is allowed");
     return {"skill"};
   }

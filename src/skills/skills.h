@@ -1,11 +1,11 @@
 // Table of contents of skills/: folders with a SKILL.md by the rules of agentskills.io
-// (docs/skills.md). Knows nothing of agents.
+// (docs/skills.md). It knows nothing about agents.
 //
 //   front_matter.h   read_front_matter   the part of YAML these files use
 //   skill.h          Skill, parse_skill  one SKILL.md, its rules and limits
-//   allowed_tools.h  allows              what allowed-tools lets through
+//   allowed_tools.h  allows              which calls allowed-tools lets through
 //   shelf.h          Shelf               all skills of the configured folders
-//   library.h        Library             the same for the loop
+//   library.h        Library             the shelf for the loop
 #pragma once
 
 #include "skills/allowed_tools.h"

@@ -1,4 +1,4 @@
-// Anthropic's Messages API, for api.anthropic.com and whatever speaks like it. Loop thread.
+// Anthropic's Messages API, for api.anthropic.com and compatible servers. Loop thread.
 #pragma once
 
 #include <string>

@@ -72,7 +72,7 @@ class AnthropicDecoder final : public Decoder {
       const auto* error = find_object(data, "error");
       return failure_of(error ? *error : data, 0);
     }
-    // Pings, the ends of blocks, and whatever comes to exist need nothing.
+    // Pings, ends of blocks and unknown events need no handling.
     return std::nullopt;
   }
 
@@ -105,7 +105,7 @@ class AnthropicDecoder final : public Decoder {
     }
   }
 
-  // Counts are cumulative, and not every event has all of them.
+  // Counts are cumulative, and an event may have only some of them.
   void take_usage(const json::object& in) {
     const auto* usage = find_object(in, "usage");
     if (!usage) return;

@@ -52,7 +52,8 @@ void set_breakpoint(json::value& block) {
   block.as_object()["cache_control"] = json::object{{"type", "ephemeral"}};
 }
 
-// The last two turns of the user: what the last call wrote to the cache, and what this one will.
+// Sets cache points at the last two user turns: the one where the last call wrote the cache, and
+// the one where this call will.
 json::array messages(const Conversation& conversation) {
   json::array out;
   for (const auto& turn : conversation.turns) {

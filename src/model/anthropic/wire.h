@@ -1,4 +1,4 @@
-// The parts of the Messages API's codec, one file each. Pure functions.
+// The parts of the Messages API's codec, one file for each. Pure functions.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace reef::model::anthropic {
 
 json::object request_body(const Request& request, const ModelFacts& facts);
 std::unique_ptr<Decoder> make_decoder(const Request& request);
-// From the `error` object of an answer or of an event in mid-stream.
+// Interprets the `error` object of an answer or of an event in mid-stream.
 Failure failure_of(const json::object& error, int status);
 
 }  // namespace reef::model::anthropic

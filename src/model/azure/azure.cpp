@@ -8,7 +8,7 @@ constexpr std::string_view kVersion = "api-version=";
 std::string resource_of(std::string url) {
   url.erase(0, std::min(url.find_first_not_of(" \t\r\n"), url.size()));
   url.erase(std::min(url.find_first_of(" \t\r\n?#"), url.size()));
-  // A bare name: there is one place it can mean.
+  // A bare name can only mean a resource of Azure.
   if (url.find_first_of(".:/") == std::string::npos) url += ".openai.azure.com";
   if (url.find("://") == std::string::npos) url.insert(0, "https://");
   const auto origin = url.find("://") + 3;

@@ -1,4 +1,4 @@
-// Azure's OpenAI: the same APIs at other addresses. Pure functions.
+// OpenAI's APIs on Azure, at other addresses. Pure functions.
 #pragma once
 
 #include <string>
@@ -9,16 +9,17 @@
 namespace reef::model::azure {
 
 struct Settings {
-  // The resource's name or address; any address of its API will do, also one with a deployment and
-  // an api-version in it.
+  // The resource's name or address; any address of its API will do, even one that contains a
+  // deployment and an api-version.
   std::string base_url;
-  // A date asks for the dated paths, /openai/deployments/MODEL/...; empty or "v1" for /openai/v1.
+  // A date selects the dated paths, /openai/deployments/MODEL/...; empty or "v1" selects
+  // /openai/v1.
   std::string api_version;
   enum class Auth : std::uint8_t { automatic, api_key, bearer };
-  Auth auth = Auth::automatic;  // bearer for what looks like an Entra token
+  Auth auth = Auth::automatic;  // automatic: bearer if the key looks like an Entra token
 };
 
-// The model of a request is the name of a deployment.
+// A request's model is the name of a deployment.
 openai::Endpoint endpoint_at(const Settings& settings, const std::string& key);
 
 }  // namespace reef::model::azure

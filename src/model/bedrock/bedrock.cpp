@@ -15,7 +15,7 @@ namespace reef::model {
 namespace bedrock {
 namespace {
 
-// In lower case and without "Exception": an answer's header capitalises what a frame does not.
+// In lower case and without "Exception", because headers and frames capitalise differently.
 constexpr std::pair<std::string_view, Failure::Kind> kExceptions[] = {
     {"accessdenied", Failure::Kind::auth},
     {"unrecognizedclient", Failure::Kind::auth},
@@ -38,7 +38,7 @@ constexpr std::pair<std::string_view, Failure::Kind> kExceptions[] = {
     {"modeltimeout", Failure::Kind::timeout},
 };
 
-// "com.amazon.coral#ThrottlingException:http://..." is "throttling".
+// Turns "com.amazon.coral#ThrottlingException:http://..." into "throttling".
 std::string plain_name(std::string_view exception) {
   if (const auto hash = exception.rfind('#'); hash != std::string_view::npos)
     exception.remove_prefix(hash + 1);
@@ -133,14 +133,14 @@ Failure BedrockCodec::failure(int status, const Headers& headers, std::string_vi
   if (exception.empty()) exception = json::find_string(*object, "__type").value_or("");
   auto message = json::find_string(*object, "message");
   if (!message) message = json::find_string(*object, "Message");
-  // Those who stand in for Bedrock often answer as others do.
+  // Compatible servers often send errors in the form of other APIs.
   if (const auto* error = json::find_object(*object, "error"); error && !message)
     message = json::find_string(*error, "message");
   return bedrock::failure_of(exception, message.value_or(body), status);
 }
 
 std::optional<HttpRequest> BedrockCodec::encode_list(TimePoint now) const {
-  // The list is another service's; whoever stands in for the runtime need not have it.
+  // The list belongs to another AWS service, which a compatible server need not have.
   if (!options_.base_url.empty()) return std::nullopt;
   HttpRequest out;
   out.method = "GET";

@@ -14,16 +14,16 @@ namespace reef::model {
 struct BedrockOptions {
   std::string region = "us-east-1";
   std::string base_url;  // empty: AWS in that region
-  std::string api_key;   // instead of keys: sent as it is, nothing is signed
+  std::string api_key;   // replaces the AWS keys: sent as it is, nothing is signed
   bedrock::AwsKeys keys;
 };
 
-// A variable of the environment; empty when it is not set.
+// Returns a variable of the environment; empty when it is not set.
 using Environment = std::function<std::string(const std::string& name)>;
 
-// `key` is "ID:SECRET", "ID:SECRET:SESSION_TOKEN", or an API key of Bedrock; when it is empty the
-// environment is asked for what AWS's own programs take from it (AWS_BEARER_TOKEN_BEDROCK,
-// AWS_ACCESS_KEY_ID and its like). `region` likewise: AWS_REGION, AWS_DEFAULT_REGION.
+// `key` is "ID:SECRET", "ID:SECRET:SESSION_TOKEN", or an API key of Bedrock. If it is empty, the
+// variables of AWS's own programs are used (AWS_BEARER_TOKEN_BEDROCK, AWS_ACCESS_KEY_ID and so on);
+// an empty `region` is taken from AWS_REGION or AWS_DEFAULT_REGION.
 BedrockOptions bedrock_options(std::string_view key, std::string region, std::string base_url,
                                const Environment& environment);
 

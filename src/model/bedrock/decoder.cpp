@@ -20,7 +20,7 @@ class BedrockDecoder final : public Decoder {
  public:
   explicit BedrockDecoder(const Request& request)
       : builder_(ToolNames(request.tools, claude::rules(BedrockCodec::kApi, Thoughts::none).name)) {
-    // The stream does not say who answers.
+    // The stream does not name the model that answers.
     builder_.model = request.model;
   }
 
@@ -46,7 +46,7 @@ class BedrockDecoder final : public Decoder {
       failure.kind = Failure::Kind::invalid_request;
       return failure;
     }
-    // The model stumbled; another try may go better.
+    // The model made an error; another try may succeed.
     if (reason_ == "malformed_model_output" || reason_ == "malformed_tool_use") return failure;
     const bool cut = reason_ == "max_tokens" || reason_ == "model_context_window_exceeded";
     return builder_.finish(cut ? session::StopReason::length : session::StopReason::stop);
@@ -78,7 +78,7 @@ class BedrockDecoder final : public Decoder {
       stopped_ = true;
     } else if (event == "metadata") {
       if (const auto* usage = find_object(*payload, "usage")) take_usage(*usage);
-      // The last of a reply.
+      // This event is the last of a reply.
       done_ = stopped_;
     }
     return std::nullopt;

@@ -23,7 +23,7 @@ constexpr std::array<std::uint32_t, 256> kCrcTable = [] {
   return table;
 }();
 
-// Reads numbers and bytes; once something is missing, everything is.
+// Reads numbers and bytes; after one read beyond the end, all others fail, too.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -51,7 +51,7 @@ class Reader {
   bool short_ = false;
 };
 
-// How many bytes a value of this type has, before the ones it counts itself; nullopt: no such type.
+// Returns the size of a value of this type, or of its own length field; nullopt for unknown types.
 std::optional<std::size_t> size_of(std::uint32_t type) {
   constexpr std::array<std::size_t, 10> kSizes = {0, 0, 1, 2, 4, 8, 0, 0, 8, 16};
   if (type >= kSizes.size()) return std::nullopt;
@@ -108,7 +108,7 @@ Result<std::optional<Frame>> FrameParser::next() {
     return std::move(read).error();
   frame.payload = whole.substr(kPreludeBytes + headers, total - kFrameBytesMin - headers);
   start_ += total;
-  // Half of it at least, so that a byte is moved once on average.
+  // Moves only when at least half is consumed, so that a byte is moved once on average.
   if (start_ == buffer_.size() || start_ >= std::max(kShrinkBytes, buffer_.size() / 2)) {
     buffer_.erase(0, start_);
     start_ = 0;

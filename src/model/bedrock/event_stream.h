@@ -1,5 +1,5 @@
 // AWS's binary event stream (application/vnd.amazon.eventstream): frames with a length, headers, a
-// payload, and two checksums. Bytes may come in any cut. Loop thread.
+// payload and two checksums. The bytes may arrive cut anywhere. Loop thread.
 //
 //   u32 total length | u32 length of headers | u32 CRC-32 of these 8 bytes
 //   headers: u8 length of name, name, u8 type, value (type 7: u16 length, text)
@@ -18,20 +18,20 @@
 namespace reef::model::bedrock {
 
 struct Frame {
-  std::map<std::string, std::string, std::less<>> headers;  // those that are text
+  std::map<std::string, std::string, std::less<>> headers;  // only those of type text
   std::string payload;
 
-  std::string_view header(std::string_view name) const;  // empty when there is none
+  std::string_view header(std::string_view name) const;  // empty when there is no such header
 };
 
 class FrameParser {
  public:
-  // What AWS allows: 16 MiB of payload, 128 KiB of headers.
+  // The limits of AWS: 16 MiB of payload, 128 KiB of headers.
   static constexpr std::size_t kFrameBytesMax = (16U << 20) + (128U << 10) + 16;
 
   void feed(std::string_view bytes) { buffer_ += bytes; }
-  // The next whole frame, nullopt until more bytes come; `corrupt` for a wrong checksum or a length
-  // that cannot be, after which nothing can be read.
+  // Returns the next whole frame; nullopt until more bytes come. Fails with `corrupt` for a wrong
+  // checksum or an impossible length; nothing can be read afterwards.
   Result<std::optional<Frame>> next();
 
  private:

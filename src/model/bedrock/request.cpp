@@ -10,7 +10,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Where cache points are taken; every other place and model refuses the whole request.
+// Where cache points are accepted; elsewhere, and with other models, they fail the whole request.
 struct Caching {
   bool messages = false;
   bool tools = false;
@@ -63,7 +63,7 @@ json::object block(const Piece& piece) {
                                          [](const ImagePiece& i) { return image_block(i); }},
                                 part));
                           json::object result{{"toolUseId", p.id}, {"content", std::move(content)}};
-                          // Said only where it matters: not every model takes a status.
+                          // Sent only for errors, because not every model accepts a status.
                           if (p.is_error) result["status"] = "error";
                           return json::object{{"toolResult", std::move(result)}};
                         },
@@ -80,7 +80,8 @@ json::array messages(const Conversation& conversation, bool cached) {
                          {"content", std::move(content)}};
     out.push_back(std::move(message));
   }
-  // The last two turns of the user: what the last call wrote, and what this one will.
+  // Sets cache points at the last two user turns: the one where the last call wrote the cache, and
+  // the one where this call will.
   int points = 0;
   for (auto i = out.size(); cached && i > 0 && points < 2; --i) {
     if (conversation.turns[i - 1].role != Turn::Role::user) continue;
@@ -100,7 +101,7 @@ json::object tool_config(const Conversation& conversation, bool cached) {
   }
   if (cached) tools.push_back(cache_point());
   json::object out{{"tools", std::move(tools)}};
-  // Not every model takes a choice, and `auto` is what they do without one.
+  // Not every model accepts a choice, and `auto` is the default.
   const auto& choice = conversation.tool_choice;
   if (choice.mode == ToolChoice::Mode::required)
     out["toolChoice"] = json::object{{"any", json::object()}};
@@ -125,11 +126,11 @@ void add_extra(json::object& body, const json::object& extra) {
 
 json::object request_body(const Request& original, const ModelFacts& facts) {
   auto request = original;
-  // There is no way to forbid calls but to declare no tools.
+  // The only way to forbid calls is to declare no tools.
   if (request.tool_choice.mode == ToolChoice::Mode::none) request.tools.clear();
 
   const bool is_claude = claude::version_of(request.model).first > 0;
-  // Other models that think sign nothing and take nothing back.
+  // Other thinking models sign nothing and accept no thoughts back.
   const auto [conversation, thinking] =
       claude::prepare(request, facts, BedrockCodec::kApi, is_claude && facts.thinking);
 

@@ -55,7 +55,7 @@ Url split(std::string_view url) {
   return out;
 }
 
-// Every segment is encoded once more than it is in the request.
+// Encodes every segment once more than in the request.
 std::string canonical_path(std::string_view path) {
   if (path.empty()) return "/";
   std::string out;
@@ -71,7 +71,7 @@ std::string canonical_path(std::string_view path) {
   return out;
 }
 
-// Names and values are already encoded; they are only put in order.
+// Sorts the parameters, whose names and values are already encoded.
 std::string canonical_query(std::string_view query) {
   std::vector<std::pair<std::string_view, std::string_view>> parameters;
   while (!query.empty()) {
@@ -90,7 +90,7 @@ std::string canonical_query(std::string_view query) {
   return out;
 }
 
-// Trimmed, with single spaces.
+// Trims the value and reduces runs of spaces to one.
 std::string canonical_value(std::string_view value) {
   std::string out;
   for (const char c : value) {
@@ -101,7 +101,7 @@ std::string canonical_value(std::string_view value) {
   return out;
 }
 
-// 20150830T123600Z
+// Formats a time as 20150830T123600Z.
 std::string stamp(TimePoint time) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
   const std::time_t when = seconds;

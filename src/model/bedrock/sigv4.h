@@ -1,4 +1,5 @@
-// AWS Signature Version 4: proof that a request comes from who has the secret key. Pure functions.
+// AWS Signature Version 4: proves that a request comes from the owner of the secret key. Pure
+// functions.
 #pragma once
 
 #include <string>
@@ -11,11 +12,11 @@ namespace reef::model::bedrock {
 struct AwsKeys {
   std::string id;
   std::string secret;
-  std::string session_token;  // of temporary keys
+  std::string session_token;  // only for temporary keys
 };
 
-// Adds x-amz-date, x-amz-security-token and authorization. Signs the host and every header there
-// is, so headers must not change afterwards; more may be added. The path must hold no "." or "..".
+// Adds x-amz-date, x-amz-security-token and authorization. Signs the host and all present headers,
+// which must not change afterwards; more may be added. The path must not contain "." or "..".
 void sign(HttpRequest& request, const AwsKeys& keys, std::string_view region,
           std::string_view service, TimePoint now);
 

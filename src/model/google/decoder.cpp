@@ -20,7 +20,7 @@ using json::find_string;
 constexpr std::string_view kBlocked[] = {
     "SAFETY", "RECITATION", "BLOCKLIST",    "PROHIBITED_CONTENT",
     "SPII",   "LANGUAGE",   "IMAGE_SAFETY", "OTHER"};
-// The model stumbled; another try may go better.
+// The model made an error; another try may succeed.
 constexpr std::string_view kStumbled[] = {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL",
                                           "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"};
 
@@ -48,11 +48,11 @@ class GoogleDecoder final : public Decoder {
     }
   }
 
-  // Only the end of the body is the end of the reply.
+  // The reply ends only with the body.
   bool done() const override { return false; }
 
   Outcome finish() override {
-    // A last chunk whose blank line did not come; one that is cut is not JSON.
+    // The blank line after the last chunk may be missing; a chunk that was cut is not valid JSON.
     if (const auto event = parser_.rest(); event && sink_) {
       const auto parsed = json::parse_lenient(event->data);
       if (parsed && parsed->is_object())
@@ -132,20 +132,21 @@ class GoogleDecoder final : public Decoder {
       builder_.add_text(number, *text, sink);
       if (!signature.empty()) builder_.set_text_signature(number, signature);
     }
-    // A signature is of what came until then; what follows has its own.
+    // A signature covers the text before it; later text has its own.
     if (!signature.empty()) last_ = Last::nothing;
   }
 
   enum class Last : std::uint8_t { nothing, text, thinking, call };
 
-  // Parts have no numbers: pieces of one kind in a row are one block, calls are whole.
+  // Parts have no numbers: adjacent pieces of one kind form a block, calls are always whole.
   std::int64_t next_number(Last kind) {
     if (kind == Last::call || kind != last_) ++number_;
     last_ = kind;
     return number_;
   }
 
-  // Each chunk counts anew; the last one counts. Cached tokens are part of the prompt's.
+  // Each chunk has the total so far, so the last one counts. Cached tokens are part of the
+  // prompt's.
   void take_usage(const json::object& in) {
     const auto count = [&](std::string_view key) {
       return std::max<std::int64_t>(0, find_int(in, key).value_or(0));

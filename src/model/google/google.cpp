@@ -29,7 +29,7 @@ constexpr std::pair<std::string_view, Failure::Kind> kStatuses[] = {
     {"NOT_FOUND", Failure::Kind::invalid_request},
 };
 
-// "7s" or "1.5s"
+// Parses "7s" or "1.5s".
 std::optional<std::chrono::milliseconds> duration_from(std::string_view text) {
   double seconds = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -47,7 +47,7 @@ void take_detail(Failure& failure, const json::object& detail) {
     for (const auto& item : *violations)
       if (const auto* violation = item.if_object()) {
         const auto quota = json::find_string(*violation, "quotaId").value_or("");
-        // It comes back tomorrow.
+        // A daily quota is renewed only tomorrow.
         if (quota.find("PerDay") != std::string_view::npos) failure.final = true;
       }
 }
@@ -105,7 +105,7 @@ std::unique_ptr<Decoder> GoogleCodec::decoder(const Request& request,
 Failure GoogleCodec::failure(int status, const Headers& /*headers*/, std::string_view body) const {
   const auto parsed = json::parse_lenient(body);
   const auto* object = parsed ? parsed->if_object() : nullptr;
-  // What would have been a stream fails as an array of one.
+  // A streaming request fails with an array of one error.
   if (const auto* all = parsed ? parsed->if_array() : nullptr; all && !all->empty())
     object = all->front().if_object();
   const auto* error = object ? json::find_object(*object, "error") : nullptr;
@@ -131,7 +131,7 @@ std::vector<ModelFacts> GoogleCodec::decode_list(std::string_view body) const {
     auto name = model ? json::find_string(*model, "name").value_or("") : std::string_view();
     if (name.starts_with("models/")) name.remove_prefix(7);
     if (name.empty()) continue;
-    // Embeddings and the like do not talk.
+    // Models for embeddings and the like cannot hold a conversation.
     if (const auto* methods = json::find_array(*model, "supportedGenerationMethods");
         methods && std::find(methods->begin(), methods->end(), json::value("generateContent")) ==
                        methods->end())

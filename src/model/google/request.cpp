@@ -12,21 +12,22 @@ namespace {
 constexpr std::array<std::string_view, 5> kImageTypes = {"image/png", "image/jpeg", "image/webp",
                                                          "image/heic", "image/heif"};
 constexpr std::size_t kStopMax = 5;
-// Stands for the signature of a call another model made; Gemini 3 asks for one with every call.
+// Replaces the signature of another model's call; Gemini 3 requires one on the first call of a
+// turn.
 constexpr std::string_view kForeignSignature = "skip_thought_signature_validator";
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Gemini 3 has levels; before it were budgets.
+// Gemini 3 has thinking levels; earlier models have budgets.
 bool has_levels(std::string_view model) {
   return contains(model, "gemini-3");
 }
 
 std::string_view level_of(ThinkingLevel level, bool pro) {
   switch (level) {
-    // It cannot be switched off.
+    // Gemini 3 cannot switch thinking off.
     case ThinkingLevel::off:
     case ThinkingLevel::minimal:
       return pro ? "low" : "minimal";
@@ -115,7 +116,7 @@ json::object part(const Piece& piece) {
       piece);
 }
 
-// The responses to calls stand alone; what the user says beside them is a content of its own.
+// Responses to calls form a content of their own, separate from the user's words in the same turn.
 json::array contents(const Conversation& conversation, bool signatures_wanted) {
   json::array out;
   const auto add = [&](const Turn& turn, json::array parts) {

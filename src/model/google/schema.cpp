@@ -12,14 +12,14 @@ using json::array;
 using json::object;
 using json::value;
 
-// Of references and nesting; what is deeper is a string of JSON.
+// The limit for references and nesting; anything deeper becomes a string of JSON.
 constexpr int kDepthMax = 24;
 
 constexpr std::string_view kKept[] = {"title",    "description", "nullable",  "maxItems",
                                       "minItems", "minLength",   "maxLength", "pattern",
                                       "minimum",  "maximum"};
 
-// The schemas of one tool; references lead from its root.
+// The schemas of one tool; references are resolved from its root.
 class Schemas {
  public:
   explicit Schemas(const object& root) : root_(root) {}
@@ -74,7 +74,7 @@ class Schemas {
   }
 
  private:
-  // "#/$defs/Name" and the like.
+  // Resolves a reference such as "#/$defs/Name".
   const object* referred(const object& in) const {
     const auto path = json::find_string(in, "$ref");
     if (!path || !path->starts_with("#/")) return nullptr;
@@ -90,7 +90,7 @@ class Schemas {
     return found;
   }
 
-  // allOf, written as one schema.
+  // Merges allOf into one schema.
   std::optional<object> merged(const object& in) const {
     const auto* all = json::find_array(in, "allOf");
     if (!all) return std::nullopt;
@@ -147,7 +147,7 @@ class Schemas {
     return object{{"type", "string"}, {"description", words + "(an object, written as JSON)"}};
   }
 
-  // With choices nothing else may be said but what describes them.
+  // Gemini allows only a description and nullability next to choices.
   object clean_choices(const array& choices, object out, int depth) const {
     array kept;
     bool nullable = out.contains("nullable");

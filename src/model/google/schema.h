@@ -1,4 +1,4 @@
-// Gemini takes a small part of JSON Schema and refuses the rest. Pure functions.
+// Adapts JSON Schema to the small part of it that Gemini accepts. Pure functions.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,11 @@
 
 namespace reef::model::google {
 
-// What Gemini takes of a tool's parameters; nullopt when there are none. References are written
-// out, what it does not know is left out, and an object of any shape becomes a string of JSON.
+// Returns what Gemini accepts of a tool's parameters; nullopt when there are none. References are
+// expanded, unknown keywords are dropped, and an object without a fixed shape becomes a string of
+// JSON.
 std::optional<json::object> cleaned_schema(const json::object& parameters);
-// The same strings back to the objects the tool expects.
+// Parses these strings back into the objects that the tool expects.
 void restore_arguments(json::object& arguments, const json::object& parameters);
 
 }  // namespace reef::model::google

@@ -1,4 +1,4 @@
-// The parts of the Gemini API's codec, one file each. Pure functions.
+// The parts of the Gemini API's codec, one file for each. Pure functions.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace reef::model::google {
 ConversationRules rules();
 json::object request_body(const Request& request, const ModelFacts& facts);
 std::unique_ptr<Decoder> make_decoder(const Request& request);
-// From the `error` object of an answer or of a chunk in mid-stream.
+// Interprets the `error` object of an answer or of a chunk in mid-stream.
 Failure failure_of(const json::object& error, int status);
 
 }  // namespace reef::model::google

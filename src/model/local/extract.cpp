@@ -13,11 +13,11 @@
 namespace reef::model {
 namespace {
 
-// Of one message, and of one sentence: a pasted file is not a summary.
+// Limits for one message and for one sentence, because a pasted file is not a summary.
 constexpr std::size_t kLookBytesMax = 16U << 10;
 constexpr std::size_t kSentenceBytesMax = 400;
 constexpr std::size_t kSentenceWordsMin = 3;
-// Words people use when they settle something.
+// Stems of words that people use when they settle something.
 constexpr std::array<std::string_view, 16> kSettling = {
     "decid", "agre",    "must", "never", "alway",    "prefer", "todo",   "next",
     "plan",  "deadlin", "fix",  "chang", "remember", "import", "becaus", "instead"};
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 16> kSettling = {
 struct Sentence {
   std::string_view speaker;
   std::string text;
-  std::vector<std::string> stems;  // that say something
+  std::vector<std::string> stems;  // without stop words
   double score = 0;
 };
 
@@ -78,11 +78,11 @@ bool settles(const Sentence& sentence) {
 
 std::string summarise(const std::vector<session::MessagePtr>& messages, std::size_t bytes_max) {
   auto sentences = sentences_of(messages);
-  std::map<std::string, double> said_in;  // sentences a word is in
+  std::map<std::string, double> said_in;  // number of sentences with the word
   for (const auto& sentence : sentences)
     for (const auto& stem : std::set(sentence.stems.begin(), sentence.stems.end())) ++said_in[stem];
-  // What is spoken of again and again is what the conversation is about; long sentences do not win
-  // by length alone.
+  // Words that occur again and again tell what the conversation is about. A long sentence does not
+  // win by length alone.
   for (std::size_t i = 0; i < sentences.size(); ++i) {
     auto& sentence = sentences[i];
     const std::set distinct(sentence.stems.begin(), sentence.stems.end());

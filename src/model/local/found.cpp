@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kBetween = "\n---\n";
 constexpr std::string_view kHeading = "## ";
-// A memory takes no longer ones.
+// A memory accepts no longer names.
 constexpr std::size_t kNameBytesMax = 256;
 constexpr std::string_view kUntitled = "(untitled)";
 
@@ -18,7 +18,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// The value behind "name: " up to " · " or the end of the line.
+// Returns the value after `name`, up to " · " or the end of the line.
 std::string_view value_of(std::string_view line, std::string_view name) {
   auto at = line.find(name);
   if (at == std::string_view::npos) return {};
@@ -26,7 +26,7 @@ std::string_view value_of(std::string_view line, std::string_view name) {
   return line.substr(at, line.find(" · ", at) - at);
 }
 
-// Whether a part may begin here: a heading with a name, and a line behind it.
+// Tells whether a part may begin here: a heading with a name and a line after it.
 bool is_heading(std::string_view text) {
   if (!text.starts_with(kHeading)) return false;
   const auto end = text.find('\n');
@@ -34,8 +34,8 @@ bool is_heading(std::string_view text) {
          end - kHeading.size() <= kNameBytesMax;
 }
 
-// Parts that begin with a heading. A "---" inside a content begins none, nor does one right behind
-// a heading: an empty content has an empty line of its own there.
+// Splits the text into parts that begin with a heading. A "---" inside a content does not begin a
+// part, nor does one right after a heading, where an empty content has an empty line.
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> out;
   std::size_t begin = 0;
@@ -67,7 +67,7 @@ std::string name_of_content(std::string_view text, std::string_view content) {
   const auto ends_part = [&](std::string_view rest) {
     return rest.empty() || (rest.starts_with(kBetween) && is_heading(rest.substr(kBetween.size())));
   };
-  std::size_t begin = 0;  // of a part
+  std::size_t begin = 0;  // where the part begins
   while (begin < text.size()) {
     const auto part = text.substr(begin);
     const auto line = part.substr(0, part.find('\n'));
@@ -100,7 +100,7 @@ std::vector<Passage> passages_in(std::string_view text) {
     if (passage.title == kUntitled) passage.title.clear();
     passage.session = std::string(value_of(take_line(part), "session: "));
     const auto facts = take_line(part);
-    // "user #2", or "summary", which has no number.
+    // The text is "user #2", or "summary", which has no number.
     const auto number = value_of(facts, kMatched);
     const auto wanted =
         number.empty() ? std::string(value_of(facts, "matched the ")) : " #" + std::string(number);

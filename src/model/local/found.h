@@ -1,4 +1,4 @@
-// What the tools' answers say, read back from their text. Pure functions; anything is survived.
+// Parses the answers of tools. Pure functions that accept any text.
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@ namespace reef::model {
 struct Note {
   std::string name, content;
 };
-// An answer of `recall`: "## name\ncontent" with "---" lines between. A content that has such lines
-// itself may still be taken for two notes: nothing in the answer tells them apart.
+// Parses an answer of `recall`: "## name\ncontent" with "---" lines between. A content with such
+// lines may be taken for two notes, because nothing in the answer tells them apart.
 std::vector<Note> notes_in(std::string_view text);
-// The name of the note with exactly this content, whatever lines it has; empty: none shows it.
+// Returns the name of the note with exactly this content, whatever lines it has; empty if there is
+// none.
 std::string name_of_content(std::string_view text, std::string_view content);
 
-// What `forget` answers when what has the name is kept as it is, and when nothing has it.
+// Recognises the failures of `forget`: the entry with this name is always kept, or there is none.
 bool is_kept(std::string_view failure);
 bool is_missing(std::string_view failure);
 
@@ -26,10 +27,10 @@ struct Passage {
     std::string text;
   };
   std::string title, session, date;
-  std::vector<Line> lines;  // all that is shown of the conversation, in order
-  std::size_t matched = 0;  // which of them was found
+  std::vector<Line> lines;  // the lines shown from the conversation, in order
+  std::size_t matched = 0;  // index of the line that matched
 };
-// An answer of `search_sessions`.
+// Parses an answer of `search_sessions`.
 std::vector<Passage> passages_in(std::string_view text);
 
 }  // namespace reef::model

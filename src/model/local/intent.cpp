@@ -16,7 +16,7 @@ constexpr std::size_t kGreetingWordsMax = 3;
 constexpr std::array<std::string_view, 11> kPolite = {"please ", "please, ", "hey ",  "hey, ",
                                                       "hi ",     "hi, ",     "ok ",   "ok, ",
                                                       "okay ",   "okay, ",   "reef, "};
-// In front of what somebody wants done, besides.
+// Introduces a request, in addition to kPolite.
 constexpr std::array<std::string_view, 13> kWanting = {"so ",
                                                        "so, ",
                                                        "well ",
@@ -30,10 +30,10 @@ constexpr std::array<std::string_view, 13> kWanting = {"so ",
                                                        "i want you to ",
                                                        "i'd like you to ",
                                                        "i would like you to "};
-// The same as a question; the question mark behind it is theirs.
+// Introduces a request in the form of a question, which may end in a question mark.
 constexpr std::array<std::string_view, 4> kRequest = {"can you ", "could you ", "would you ",
                                                       "will you "};
-// Commands whatever follows.
+// These begin a command, whatever follows.
 constexpr std::array<std::string_view, 13> kRememberThat = {"remember that",
                                                             "remember this:",
                                                             "remember:",
@@ -47,10 +47,10 @@ constexpr std::array<std::string_view, 13> kRememberThat = {"remember that",
                                                             "don't forget that",
                                                             "dont forget that",
                                                             "do not forget that"};
-// May begin a question as well.
+// These may begin a question, too.
 constexpr std::array<std::string_view, 4> kRemember = {"remember", "don't forget", "dont forget",
                                                        "do not forget"};
-// What they leave open.
+// Objects that leave open what to remember.
 constexpr std::array<std::string_view, 4> kPointing = {"that", "this", "it", "these"};
 constexpr std::array<std::string_view, 9> kForget = {"forget the note about ",
                                                      "forget the note that ",
@@ -84,10 +84,10 @@ constexpr std::array<std::string_view, 26> kAsking = {
     "what ",  "what's ", "who ",  "who's ", "when ",   "where ", "which ",   "whose ",  "why ",
     "how ",   "do ",     "did ",  "does ",  "is ",     "are ",   "was ",     "were ",   "can ",
     "could ", "has ",    "have ", "had ",   "should ", "would ", "tell me ", "show me "};
-// In front of what is asked for.
+// Introduces a question.
 constexpr std::array<std::string_view, 4> kTellMe = {"tell me again ", "tell me ", "show me again ",
                                                      "show me "};
-// "Remind me to" asks for something else.
+// Introduces a question only if a question word follows: "remind me to" asks for something else.
 constexpr std::array<std::string_view, 2> kRemindMe = {"remind me again ", "remind me "};
 constexpr std::array<std::string_view, 11> kAskWords = {"what ", "what's ", "who ",   "who's ",
                                                         "when ", "where ",  "which ", "whose ",
@@ -100,7 +100,8 @@ constexpr std::array<std::string_view, 4> kTitle = {"give this conversation a ti
                                                     "name this conversation"};
 
 constexpr std::array<std::string_view, 7> kApostrophes = {"'", "’", "‘", "ʼ", "＇", "´", "`"};
-// Full-width, Arabic, reversed, Armenian, Ethiopic, small, doubled ones, and Greek's own character.
+// Full-width, Arabic, reversed, Armenian, Ethiopic, small and doubled question marks, and the Greek
+// one.
 constexpr std::array<std::string_view, 12> kAskMarks = {"？", "؟", "⸮", "՞", "፧", "﹖",
                                                         "︖", "⁇", "⁈", "⁉", "‽", "\u037E"};
 constexpr std::array<std::string_view, 4> kStops = {".", "!", "。", "！"};
@@ -116,7 +117,7 @@ constexpr std::array<Quotes, 8> kQuotes = {{{"\"", "\""},
                                             {"«", "»"},
                                             {"「", "」"}}};
 
-// How much of `text` is one of these, at its front or its end; 0: none.
+// Returns the size of the first of `parts` at the front or the end of `text`; 0 if there is none.
 template <std::size_t N>
 std::size_t front_of(std::string_view text, const std::array<std::string_view, N>& parts) {
   for (const auto part : parts)
@@ -134,8 +135,8 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// How much of `text` reads as `beginning`, which is in lower case: blanks are any white space, an
-// apostrophe is any that people and phones write. 0: it begins otherwise.
+// Returns how much of `text` matches `beginning`, which is in lower case, or 0. A blank matches any
+// white space, and an apostrophe any that people and phones write.
 std::size_t reads_as(std::string_view text, std::string_view beginning) {
   std::size_t at = 0;
   for (const char wanted : beginning) {
@@ -152,7 +153,7 @@ std::size_t reads_as(std::string_view text, std::string_view beginning) {
   return at;
 }
 
-// The text behind the first of these it begins with.
+// Returns the text after the first of `beginnings` that it begins with.
 template <std::size_t N>
 std::optional<std::string_view> after(std::string_view text,
                                       const std::array<std::string_view, N>& beginnings) {
@@ -168,7 +169,7 @@ bool has_any(std::string_view lower, const std::array<std::string_view, N>& part
   return false;
 }
 
-// What stands in quotes, when all of it does: those of a quotation inside belong to it.
+// Returns the text inside the quotes if all of `text` is quoted; quotations inside are part of it.
 std::optional<std::string_view> unquoted(std::string_view text) {
   for (const auto& [open, close] : kQuotes) {
     if (text.size() < open.size() + close.size() || !text.starts_with(open) ||
@@ -181,7 +182,7 @@ std::optional<std::string_view> unquoted(std::string_view text) {
   return std::nullopt;
 }
 
-// Without the marks a sentence ends with.
+// Returns the text without its final punctuation.
 std::string_view without_end(std::string_view text) {
   for (;;) {
     text = trim(text);
@@ -192,14 +193,14 @@ std::string_view without_end(std::string_view text) {
   }
 }
 
-// To be looked for: one line.
+// Makes a search text of it: one line without quotes.
 std::string bare(std::string_view text) {
   text = without_end(text);
   return utf8::single_line(unquoted(text).value_or(text));
 }
 
-// To be kept as it was said, with its lines. One full stop is the sentence's; other marks may be
-// part of a password.
+// Returns the text to remember, with its lines. One full stop at the end belongs to the sentence;
+// other marks may be part of a password.
 std::string kept(std::string_view text) {
   text = trim(text);
   if (text.ends_with("。"))
@@ -210,19 +211,19 @@ std::string kept(std::string_view text) {
   return std::string(unquoted(text).value_or(text));
 }
 
-// Greek asks with a semicolon.
+// In Greek the question mark is a semicolon.
 bool ends_in_greek_question(std::string_view text) {
   text = trim(text);
   if (!text.ends_with(';') || text.size() < 3) return false;
   const auto lead = static_cast<unsigned char>(text[text.size() - 3]);
-  // U+0380 to U+03FF; with accents of old U+1F00 to U+1FFF, which have three bytes.
+  // U+0380 to U+03FF, or U+1F00 to U+1FFF with the older accents, in three bytes.
   return lead == 0xCE || lead == 0xCF ||
          (text.size() >= 4 && text.substr(text.size() - 4).starts_with("\xE1") && lead >= 0xBC);
 }
 
 bool has_question_mark(std::string_view text) {
   for (auto at = text.find('?'); at != std::string_view::npos; at = text.find('?', at + 1)) {
-    // Not that of an address, nor a quoted one.
+    // A question mark inside an address or quotes does not count.
     const auto next = text.find_first_not_of("?!)", at);
     if (next == std::string_view::npos || kWhiteSpace.find(text[next]) != std::string_view::npos)
       return true;
@@ -239,7 +240,8 @@ bool is_greeting(std::string_view text) {
   return false;
 }
 
-// What is behind one of these words, which end there: "remember that: x", but not "that's".
+// Returns the text after one of these beginnings, which must end there: "remember that: x", but not
+// "that's".
 template <std::size_t N>
 std::optional<std::string_view> behind(std::string_view text,
                                        const std::array<std::string_view, N>& beginnings) {
@@ -258,10 +260,10 @@ std::optional<std::string_view> behind(std::string_view text,
   return std::nullopt;
 }
 
-// A text as somebody who wants something done may begin it.
+// A text without the polite phrases before a command.
 struct Command {
-  std::string_view text;   // without what stands around the command
-  bool requested = false;  // put as a question: "can you"
+  std::string_view text;   // the command itself
+  bool requested = false;  // asked as a question: "can you"
 };
 Command command_in(std::string_view text) {
   Command command{text};
@@ -279,7 +281,7 @@ Command command_in(std::string_view text) {
   }
 }
 
-// What is to be remembered; nothing: the text is no such command.
+// Returns the text to remember; nullopt when this is no such command.
 std::optional<std::string> to_remember(const Command& command) {
   if (const auto what = behind(command.text, kRememberThat)) {
     auto text = trim(*what);
@@ -294,7 +296,7 @@ std::optional<std::string> to_remember(const Command& command) {
   return open ? std::string() : kept(*what);
 }
 
-// The question without "tell me" in front.
+// Returns the question without "tell me" in front.
 std::string_view question_in(std::string_view text) {
   if (const auto rest = after(text, kTellMe)) return *rest;
   const auto rest = after(text, kRemindMe);

@@ -1,4 +1,4 @@
-// What a message asks the local provider for. Pure functions; deterministic.
+// Finds out what a message asks the local provider to do. Pure functions; deterministic.
 #pragma once
 
 #include <cstddef>
@@ -8,23 +8,23 @@
 
 namespace reef::model {
 
-// A longer text is a text, whatever it begins with.
+// A longer text is never a command, however it begins.
 inline constexpr std::size_t kCommandBytesMax = 4096;
 
 struct Intent {
   enum class Kind : std::uint8_t {
-    statement,  // told, not asked
+    statement,  // tells something and asks for nothing
     greeting,
     recap,     // of this conversation
     title,     // for this conversation
-    remember,  // subject: what, as it was said; empty: it was not said
-    forget,    // subject: what
-    question,  // subject: what is asked about
+    remember,  // subject: the text to remember, as written; empty when it is missing
+    forget,    // subject: what to forget
+    question,  // subject: what the question is about
   };
   Kind kind = Kind::statement;
   std::string subject;
-  bool exact = false;     // the subject stood in quotes: it is a name, not a description
-  bool too_long = false;  // to be remembered; there is no subject then
+  bool exact = false;     // the subject was quoted, so it is a name and not a description
+  bool too_long = false;  // too long to be remembered; there is no subject
 };
 
 Intent intent_of(std::string_view text);

@@ -23,27 +23,27 @@ namespace reef::model {
 namespace {
 
 constexpr std::size_t kQuoteChars = 300;
-// How much of one message is looked at: an answer must not take longer because a file was pasted.
+// How much of one message is used, so that a pasted file does not slow the answer down.
 constexpr std::size_t kAskedBytesMax = 16U << 10;
 constexpr std::size_t kRecentMax = 5;
 constexpr std::size_t kQuotesMax = 3;
-// Asked for: some are no use.
+// More passages are requested than shown, because some are useless.
 constexpr std::int64_t kPassagesMax = 12;
 constexpr std::size_t kSummaryBytes = 1500;
-// As many as `recall` gives: what it leaves out might be the note that counts.
+// As many as `recall` gives, because the note that matters must not be missing.
 constexpr std::int64_t kNotesMax = 20;
 constexpr std::size_t kForgetTriesMax = 4;
-// What is longer is no name anybody gave a note.
+// A longer text is not an alias that somebody gave a note.
 constexpr std::size_t kAliasBytesMax = 60;
 
-// In everything it says: nobody shall take it for more, and it never quotes itself.
+// Occurs in every answer, so that nobody takes it for a model and it never quotes itself.
 constexpr std::string_view kMark = "Reef's local provider, not a language model";
 constexpr std::string_view kWhatIAm =
     "I am Reef's local provider, not a language model: I answer only from what is written down in "
     "your conversations and my memory.";
 constexpr std::string_view kSigned = "(Quoted by Reef's local provider, not a language model.)";
 
-// How its answers begin that end with the mark.
+// The beginnings of the answers that end with the mark.
 constexpr std::string_view kFromConversation = "From this conversation:";
 constexpr std::string_view kFromMemory = "From memory:";
 constexpr std::string_view kFromSessions = "From earlier conversations:";
@@ -63,22 +63,22 @@ std::string quote(std::string_view text) {
 }
 
 struct Said {
-  std::size_t number;  // of the user's message, from 1
+  std::size_t number;  // number of the user's message, from 1
   std::string text;
 };
 
 struct ToolResult {
   std::string tool;
-  std::string name;  // of the note it was called for
+  std::string name;  // for a note: the name in the call
   std::string text;
   bool is_error = false;
 };
 
-// The conversation, cut where the message stands that is to be answered.
+// The conversation up to the message to be answered.
 struct Talk {
   std::vector<Said> earlier;
   std::string asked;
-  std::vector<ToolResult> results;  // of the calls made for it
+  std::vector<ToolResult> results;  // of calls made for that message
   std::vector<session::MessagePtr> before;
 };
 
@@ -93,7 +93,7 @@ Talk read(const std::vector<session::MessagePtr>& messages) {
     talk.asked = std::string(utf8::prefix(session::text_of(*messages[i]), kAskedBytesMax));
   }
   talk.before.assign(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(last));
-  std::map<std::string, std::string> names;  // by the id of the call
+  std::map<std::string, std::string> names;  // by id of the call
   for (auto i = last; i < messages.size(); ++i) {
     if (const auto* called = std::get_if<session::AssistantMessage>(&*messages[i]))
       for (const auto& block : called->content)
@@ -124,38 +124,39 @@ std::string list_recent(const std::vector<Said>& earlier) {
   return out;
 }
 
-// Something that may answer a question.
+// A text that may answer the question.
 struct Quote {
   enum class From : std::uint8_t { conversation, memory, sessions };
   From from;
   std::string line;
-  std::set<std::string> shared;  // the words it has, of those the question is about
+  std::set<std::string> shared;  // which of the question's words it has
 };
 
-// It has a good part of the question's words near it.
+// The text shares many of the question's words.
 bool answers(const Quote& quote, std::size_t asked) {
   return quote.shared.size() * 5 >= asked * 2;
 }
 
-// It has little, but not by chance: one word of a long question is in half of all that was said.
+// The text shares few words, but hardly by chance: a single word of a long question occurs in half
+// of all texts.
 bool may_answer(const Quote& quote, std::size_t asked) {
   constexpr std::size_t kFewWords = 3;
   return quote.from == Quote::From::conversation || quote.shared.size() > 1 || asked <= kFewWords;
 }
 
-// The user's earlier messages, those that share most words with the question first.
+// Adds the user's earlier messages, those that share most words with the question first.
 void add_conversation(const std::vector<Said>& earlier, const std::set<std::string>& asked,
                       std::vector<Quote>& out) {
   Words words;
   std::vector<std::pair<std::set<std::string>, const Said*>> found;
   for (const auto& said : earlier) {
-    // A question is not an answer to itself.
+    // A question does not answer itself.
     const auto kind = intent_of(said.text).kind;
     if (kind == Intent::Kind::question || kind == Intent::Kind::forget) continue;
     if (auto shared = words.shared(asked, said.text); !shared.empty())
       found.emplace_back(std::move(shared), &said);
   }
-  // Ties go to the newer message: it may correct the older one.
+  // Ties go to the newer message, because it may correct the older one.
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
     return a.first.size() != b.first.size() ? a.first.size() > b.first.size()
                                             : a.second->number > b.second->number;
@@ -176,14 +177,14 @@ void add_memory(const ToolResult& result, const std::set<std::string>& asked,
                      std::move(shared)});
 }
 
-// Said by this provider. A long answer is found without its end, where the mark stands.
+// True for text of this provider. Long answers are found cut, without the mark at the end.
 bool is_ours(std::string_view text) {
   return text.find(kMark) != std::string_view::npos ||
          std::any_of(kOpenings.begin(), kOpenings.end(),
                      [&](std::string_view opening) { return text.starts_with(opening); });
 }
 
-// Not so what a tool was called with or answered.
+// False for the input and output of tools.
 bool is_spoken(const Passage::Line& line) {
   return line.role == kUser || line.role == kAssistant || line.role == "summary";
 }
@@ -195,7 +196,7 @@ bool asks(const Passage::Line& line) {
          (kind != Intent::Kind::remember && is_question(line.text));
 }
 
-// What the other one said to it; nullptr: nothing, or only what this provider looked up.
+// Returns the answer to a line; nullptr when there is none or only one of this provider.
 const Passage::Line* answer_to(const Passage& passage, std::size_t asked) {
   for (auto i = asked + 1; i < passage.lines.size(); ++i) {
     const auto& line = passage.lines[i];
@@ -205,7 +206,7 @@ const Passage::Line* answer_to(const Passage& passage, std::size_t asked) {
   return nullptr;
 }
 
-// Worth quoting: said by somebody, not by a tool or by this provider, and no question left open.
+// True for lines worth quoting: not by a tool or this provider, and no question without an answer.
 bool is_testimony(const Passage& passage, std::size_t at) {
   const auto& line = passage.lines[at];
   if (!is_spoken(line) || is_ours(line.text)) return false;
@@ -213,8 +214,8 @@ bool is_testimony(const Passage& passage, std::size_t at) {
   return !asks(line) || answer_to(passage, at);
 }
 
-// The line to quote: the one that was found, or, where it is no use, the one near it that has most
-// of the words. A question asked before is often found in front of what answers it.
+// Returns the line to quote: the matching one, or if that is useless, the line near it that shares
+// most words. A search often finds an earlier question, with its answer after it.
 std::optional<std::size_t> best_line(const Passage& passage, const std::set<std::string>& asked) {
   Words words;
   if (is_testimony(passage, passage.matched)) return passage.matched;
@@ -229,7 +230,7 @@ std::optional<std::size_t> best_line(const Passage& passage, const std::set<std:
   return best;
 }
 
-// All that is worth quoting in it.
+// Returns all lines worth quoting.
 std::string testimony_of(const Passage& passage) {
   std::string out;
   for (std::size_t i = 0; i < passage.lines.size(); ++i)
@@ -269,7 +270,7 @@ std::string list_answers(const std::vector<Quote>& quotes, Quote::From from,
   return out.empty() ? out : std::string(heading) + out;
 }
 
-// Where nothing answers: what has the words that are in little else.
+// Used when nothing answers: lists the texts with the rarest of the question's words.
 std::string list_nearest(std::vector<Quote> quotes, std::size_t asked) {
   std::map<std::string, double> held_by;
   for (const auto& quote : quotes)
@@ -323,7 +324,7 @@ class Answering {
                        [&](const auto& offered) { return offered.name == tool; });
   }
 
-  // Ids are unique within a conversation: nothing else follows so many messages.
+  // The number of messages makes the ids unique within a conversation.
   void call(LocalReply& reply, std::string_view tool, json::object arguments) const {
     reply.calls.push_back(session::ToolCallBlock{
         fmt::format("local_{}_{}", request_.messages.size(), reply.calls.size()), std::string(tool),
@@ -406,8 +407,9 @@ class Answering {
     std::erase_if(found, [&](const Note& note) { return refused.contains(note.name); });
     const auto meant = meant_by(intent.subject, intent.exact, found);
     auto name = meant.note ? meant.note->name : std::string();
-    // Aliases are not shown, and more than the words of a content they say what is meant. Where
-    // several notes have the name, trying it would take one of them.
+    // The subject may be an alias. Aliases are not shown, and they identify a note better than
+    // words in its content. If several notes match by name, trying the alias could delete one of
+    // them.
     if (meant.by != Meant::By::name)
       if (auto alias = intent.exact ? intent.subject : as_name(intent.subject);
           (any || intent.exact) && !alias.empty() && alias.size() <= kAliasBytesMax &&

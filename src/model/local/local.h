@@ -1,12 +1,12 @@
-// The embedded default provider: no key, no network, no model. It answers from what is written
-// down: in the conversation it is given, and, where it is given the tools, in earlier ones
-// (search_sessions) and in memory (recall, remember, forget), which it calls as any model would. It
-// quotes, says where from, and is deterministic.
+// The built-in default provider: no key, no network, no model. It answers from existing texts: from
+// the conversation and, if it gets the tools, from earlier ones (search_sessions) and from memory
+// (recall, remember, forget), which it calls as any model would. It quotes, names its sources, and
+// is deterministic.
 //
 //   intent.h    what a message asks for
-//   words.h     words as search sees them
-//   found.h     what the tools answered
-//   notes.h     names of notes, and which one is meant
+//   words.h     words as the search treats them
+//   found.h     parsing the answers of tools
+//   notes.h     names of notes, and which note is meant
 //   extract.h   summaries and titles
 #pragma once
 
@@ -21,7 +21,8 @@ class LocalProvider final : public Provider {
   Task<Outcome> stream(const Request& request, const DeltaSink& sink) override;
 };
 
-// What it says next; a pure function of the conversation and the tools. Tool calls, or the answer.
+// Returns the tool calls or the answer that come next; a pure function of the conversation and
+// tools.
 struct LocalReply {
   std::string text;
   std::vector<session::ToolCallBlock> calls;

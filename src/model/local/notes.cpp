@@ -15,10 +15,10 @@ constexpr std::size_t kNameWords = 5;
 constexpr std::size_t kNameWordsMax = 12;
 constexpr std::size_t kNameCharsMax = 60;
 constexpr std::size_t kLongNameBytesMax = 120;
-// Of a script without spaces.
+// For scripts without spaces.
 constexpr std::size_t kWideNameChars = 20;
 
-// None in a script without spaces: its pairs are no words.
+// Returns no words in a script without spaces, whose pairs are not words.
 std::vector<std::string> naming_words(std::string_view content) {
   Words words;
   std::vector<std::string> out;
@@ -38,7 +38,7 @@ std::string join(const std::vector<std::string>& words, std::size_t count) {
   return out;
 }
 
-// FNV-1a: names must be the same on every machine and in every version.
+// FNV-1a, because names must be the same on every machine and in every version.
 std::uint32_t checksum(std::string_view text) {
   std::uint32_t sum = 2166136261U;
   for (const char c : text) sum = (sum ^ static_cast<std::uint8_t>(c)) * 16777619U;
@@ -49,8 +49,8 @@ std::string plain(std::string_view text) {
   return utf8::lower_ascii(utf8::single_line(text));
 }
 
-// Reef names archives after their session and a number; they cannot be forgotten. Those with other
-// names are found out when it is tried.
+// Reef names archives after their session and a number, and they cannot be forgotten. Archives with
+// other names are noticed when `forget` fails.
 bool is_archive_name(std::string_view name) {
   constexpr std::string_view kDigits = "0123456789";
   constexpr std::size_t kDateDigits = 6;
@@ -60,7 +60,7 @@ bool is_archive_name(std::string_view name) {
          name.find_first_not_of(kDigits, end + 1) == std::string_view::npos;
 }
 
-// The only one there is like that; `several` when it is not the only one.
+// The only note that passes a test; `several` when there are more.
 struct Only {
   const Note* note = nullptr;
   bool several = false;
@@ -77,8 +77,8 @@ Only only_one(const std::vector<const Note*>& notes, const Test& is_like_that) {
   return out;
 }
 
-// How much the words say that tell something, in characters of a script without spaces; any other
-// word counts for two of them.
+// Measures how much the telling words say, in characters of a script without spaces; any other word
+// counts as two.
 constexpr std::size_t kWordSays = 2;
 std::size_t says(std::string_view text, Words& words) {
   auto telling = words.telling(text);
@@ -93,7 +93,7 @@ std::size_t says(std::string_view text, Words& words) {
 std::string short_name(std::string_view content) {
   const auto words = join(naming_words(content), kNameWords);
   const auto line = utf8::single_line(utf8::printable(content));
-  // Cut where a blank is, it must not end with it.
+  // A cut at a blank must not leave the blank at the end.
   return utf8::single_line(words.empty() ? prefix_letters(line, kWideNameChars)
                                          : prefix_letters(words, kNameCharsMax));
 }
@@ -107,7 +107,7 @@ std::string free_name(std::string_view content, const std::vector<Note>& there, 
       return utf8::lower_ascii(note.name) == utf8::lower_ascii(wanted);
     });
   };
-  // What shows none of the words was found by an alias, which is not shown: the name may be it.
+  // A note that shares no word was found by its alias, which is not shown and may equal the name.
   const bool by_alias = std::any_of(there.begin(), there.end(), [&](const Note& note) {
     return words.shared(in_name, note.name + "\n" + note.content).empty();
   });
@@ -118,7 +118,7 @@ std::string free_name(std::string_view content, const std::vector<Note>& there, 
       if (auto longer = join(all, count); !is_taken(longer) && longer.size() <= kLongNameBytesMax)
         return longer;
   }
-  // Nobody else has it, and who says the same thing again gets it again.
+  // No other note has this name, and the same content gets the same name again.
   return fmt::format("{} {:08x}", name, checksum(content));
 }
 
@@ -138,7 +138,7 @@ Meant meant_by(std::string_view subject, bool exact, const std::vector<Note>& fo
   Meant meant;
   std::vector<const Note*> notes;
   for (const auto& note : found) {
-    // By its very name also what looks like an archive.
+    // An exact name also finds a note that looks like an archive.
     if (note.name == subject) {
       meant.by = Meant::By::name;
       meant.note = &note;
@@ -154,7 +154,7 @@ Meant meant_by(std::string_view subject, bool exact, const std::vector<Note>& fo
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   for (const auto& [shared, note] : near) meant.nearest.push_back(note);
 
-  // From the surest to the least sure; where several are alike nobody can tell which one.
+  // The tests run from the surest to the least sure; if several notes pass one, none is certain.
   const auto settle = [&](Meant::By by, const auto& is_like_that) {
     const auto only = only_one(notes, is_like_that);
     if (!only.note && !only.several) return false;
@@ -175,14 +175,14 @@ Meant meant_by(std::string_view subject, bool exact, const std::vector<Note>& fo
     return meant;
   const auto said = says(subject, words);
   if (settle(Meant::By::name, [&](const Note& note) { return words.has_all(wanted, note.name); })) {
-    // A small part of a name is no name: the note may be about something else as well.
+    // A small part of a name is not enough: the note may be about something else, too.
     if (meant.note && said * 2 < says(meant.note->name, words)) {
       meant.by = Meant::By::nothing;
       meant.note = nullptr;
     }
     return meant;
   }
-  // One word is in many a content by chance.
+  // A single word is in many contents by chance.
   if (said >= 2 * kWordSays)
     settle(Meant::By::content,
            [&](const Note& note) { return words.has_all(wanted, text_of(note)); });

@@ -1,4 +1,4 @@
-// Which note a sentence becomes, and which one it means. Pure functions; deterministic.
+// Chooses the name of a new note, and the note that a text means. Pure functions; deterministic.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace reef::model {
 
-// A name for a note with this content that takes nothing from the notes that `recall` found for
-// short_name(content): `remember` writes over a note of the same name. `all_seen`: there are no
-// more of them.
+// Returns a name for a note with this content that differs from those of the notes `there`, which
+// `recall` found for short_name(content): `remember` overwrites a note of the same name.
+// `all_seen`: `recall` left none out.
 std::string free_name(std::string_view content, const std::vector<Note>& there, bool all_seen);
-// The first words that say something.
+// Makes a name of the first telling words.
 std::string short_name(std::string_view content);
 
-// What somebody who says `subject` means, of what `recall` found for it.
+// The note that `subject` means among those that `recall` found for it.
 struct Meant {
   enum class By : std::uint8_t { nothing, name, content };
   By by = By::nothing;
-  const Note* note = nullptr;        // the one that is meant beyond doubt; else nullptr
-  std::vector<const Note*> nearest;  // have something of it, the nearest first
+  const Note* note = nullptr;        // the note meant beyond doubt, else nullptr
+  std::vector<const Note*> nearest;  // notes that share words with the subject, nearest first
 };
-// `exact`: it is a name and no description.
+// `exact`: the subject is a name, not a description.
 Meant meant_by(std::string_view subject, bool exact, const std::vector<Note>& found);
-// The subject as a name somebody may have given a note: without "the" and its like in front.
+// Returns the subject as a possible name of a note, without leading stop words.
 std::string as_name(std::string_view subject);
 
 }  // namespace reef::model

@@ -1,4 +1,4 @@
-// Titles: the run of the user's words that says most.
+// Makes titles: the run of the user's words that says most.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,19 +12,19 @@
 namespace reef::model {
 namespace {
 
-// Of one message: a pasted file is not what a conversation is about.
+// The most that is used of one message, because a pasted file is not the topic of a conversation.
 constexpr std::size_t kTitleLookBytesMax = 16U << 10;
 constexpr std::size_t kTitleWordsMin = 3;
 constexpr std::size_t kTitleWordsMax = 6;
-// Two characters of a script without spaces say about as much as a word.
+// Two characters of a script without spaces say about as much as one word.
 constexpr std::size_t kCharsPerWord = 2;
 constexpr std::size_t kTitleCharsWished = 60;
 constexpr std::size_t kTitleBytesMax = 120;
-// What a word that says nothing is worth, so that of two titles without any other the longer wins.
+// The worth of a stop word; it makes the longer of two titles win when both have nothing else.
 constexpr double kEmptyWorth = 0.05;
 
 constexpr std::string_view kSpace = " \t\r\n";
-// Around words; an address or a path may begin with anything else.
+// Marks around words; an address or a path may begin with other characters.
 constexpr std::string_view kMarksBefore = "\"'`([{<*,;:!?|>";
 constexpr std::string_view kMarksBehind = "\"'`([{<*)]}>.,;:!?|";
 constexpr std::array<std::string_view, 20> kWideMarks = {"“",  "”",  "‘",  "’",  "«",  "»",  "„",
@@ -33,15 +33,15 @@ constexpr std::array<std::string_view, 20> kWideMarks = {"“",  "”",  "‘", 
 constexpr std::string_view kSentenceEnds = ".!?;:\n\"()";
 constexpr std::array<std::string_view, 6> kWideSentenceEnds = {"。", "！", "？", "；", "：", "…"};
 
-// A word as a title shows it: what stands between blanks, or, in a script without spaces, between
-// marks, and then not more of it than a title holds.
+// A word in a title: the text between blanks or, in a script without spaces, between marks, and
+// then no more than fits a title.
 struct Unit {
   std::string_view text;           // without the marks around it
-  std::vector<std::string> stems;  // that say something
-  std::size_t words = 1;           // it counts for
-  std::size_t chars = 0;           // of a script without spaces, and two for each other run in it
+  std::vector<std::string> stems;  // without stop words
+  std::size_t words = 1;           // how many words it counts for
+  std::size_t chars = 0;           // in a script without spaces; any other run counts as two
   bool pairs = false;              // has such characters
-  bool cut = false;                // there was more of it
+  bool cut = false;                // the text was longer
   bool ends_sentence = false;
 };
 
@@ -89,7 +89,8 @@ std::string_view without_marks(std::string_view chunk) {
   return chunk;
 }
 
-// `word` with all that touches it, from `from` to `to` at most: all of them are in `text`.
+// Returns `word` with everything attached to it, between `from` and `to`. All views are into
+// `text`.
 std::string_view chunk_around(std::string_view text, std::string_view word, std::size_t from,
                               std::size_t to) {
   const auto at = static_cast<std::size_t>(word.data() - text.data());
@@ -99,7 +100,8 @@ std::string_view chunk_around(std::string_view text, std::string_view word, std:
   return text.substr(begin, end - begin);
 }
 
-// What of a place is its own: a pair shares its second character with the next one.
+// Returns the part of a place that no other has: a pair shares its second character with the next
+// one.
 std::string_view own_text(const Words::Place& place) {
   return place.pair ? utf8::prefix_chars(place.text, 1) : place.text;
 }
@@ -125,7 +127,7 @@ void extend(Unit& unit, const Words::Place& place) {
 
 std::vector<Unit> units_of(std::string_view text, Words& words) {
   std::vector<Unit> out;
-  std::string_view last;  // own text of the place before
+  std::string_view last;  // own text of the previous place
   bool last_pair = false;
   for (const auto& place : words.places(text)) {
     const auto own = own_text(place);
@@ -140,7 +142,7 @@ std::vector<Unit> units_of(std::string_view text, Words& words) {
     last = own;
     last_pair = place.pair;
   }
-  std::size_t free_from = 0;  // behind the unit before
+  std::size_t free_from = 0;  // the end of the previous unit
   for (std::size_t i = 0; i < out.size(); ++i) {
     auto& unit = out[i];
     const auto end_of = [&] {
@@ -150,19 +152,19 @@ std::vector<Unit> units_of(std::string_view text, Words& words) {
                              ? text.size()
                              : static_cast<std::size_t>(out[i + 1].text.data() - text.data());
     if (unit.cut)
-      unit.words = kTitleWordsMax;  // nothing goes behind it
+      unit.words = kTitleWordsMax;  // so that nothing follows it
     else if (unit.pairs)
       unit.words = std::max<std::size_t>(1, unit.chars / kCharsPerWord);
     else if (const auto whole = without_marks(chunk_around(text, unit.text, free_from, free_to));
              whole.size() > unit.text.size())
-      unit.text = whole;  // "/etc/hosts", "--verbose", "c++"
+      unit.text = whole;  // for example "/etc/hosts", "--verbose", "c++"
     free_from = end_of();
   }
   if (!out.empty()) out.back().ends_sentence = true;
   return out;
 }
 
-// As it was written, but for the marks around words and the white space between them.
+// Returns the text as written, without marks around words and with single spaces between them.
 std::string written(std::span<const Unit> units) {
   std::string out;
   for (std::size_t i = 0; i < units.size(); ++i) {
@@ -184,7 +186,7 @@ class Titles {
  public:
   explicit Titles(const std::map<std::string, double>& worth) : worth_(worth) {}
 
-  // Looks for a better title in what was said `share` times as early as the first message.
+  // Looks for a better title in a text that counts `share` times as much as the first message.
   void look(std::span<const Unit> units, double share) {
     std::size_t all = 0;
     for (const auto& unit : units) all += unit.words;
@@ -205,8 +207,8 @@ class Titles {
  private:
   void offer(std::span<const Unit> run, std::size_t length, bool starts, double share) {
     auto score = share * worth_of(run) / std::sqrt(double(std::max(length, kTitleWordsMin)));
-    // A title does not go on over the end of a sentence, nor begin or end with words that say
-    // nothing, where there is a choice.
+    // If possible, a title should not continue beyond the end of a sentence, nor begin or end with
+    // stop words.
     for (const auto& unit : run.first(run.size() - 1)) score *= unit.ends_sentence ? 0.5 : 1;
     if (run.front().stems.empty()) score *= starts ? 0.9 : 0.6;
     if (run.back().stems.empty()) score *= run.back().ends_sentence ? 0.9 : 0.6;
@@ -218,7 +220,7 @@ class Titles {
     full_ = full;
     score_ = score;
     best_ = std::move(title);
-    // A name is written as it is written.
+    // A name keeps its spelling.
     const bool plain = std::all_of(run[0].text.begin(), run[0].text.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || c == '\'' || static_cast<unsigned char>(c) >= 0x80;
     });
@@ -250,7 +252,7 @@ class Titles {
 std::string title_of(const std::vector<session::MessagePtr>& messages) {
   Words words;
   std::map<std::string, double> worth;
-  std::vector<std::string> texts;  // what the user said, the first things first
+  std::vector<std::string> texts;  // the user's texts, oldest first
   double share = 1;
   for (const auto& message : messages) {
     if (!std::holds_alternative<session::UserMessage>(*message) || session::is_hidden(*message))

@@ -9,7 +9,8 @@
 namespace reef::model {
 namespace {
 
-// They are in a question whatever it is about. Search keeps them: there they may be looked for.
+// Words found in questions about anything. The search keeps them, since people may look for them
+// there.
 constexpr std::string_view kAround =
     "again ever already still also anyway maybe perhaps possibly probably actually really exactly "
     "precisely currently previously earlier before ago now once somehow else even only quickly "
@@ -30,7 +31,7 @@ bool is_in(std::uint32_t c, const std::array<Range, N>& ranges) {
                      [&](const Range& range) { return c >= range.low && c <= range.high; });
 }
 
-// Written onto the character before: accents, vowel signs, tones, finals.
+// Characters written onto the one before: accents, vowel signs, tones, finals.
 constexpr std::array<Range, 37> kSigns = {{
     {0x0300, 0x036F},   {0x0483, 0x0489}, {0x0591, 0x05C7}, {0x0610, 0x061A},
     {0x064B, 0x065F},   {0x0670, 0x0670}, {0x06D6, 0x06DC}, {0x0A70, 0x0A71},
@@ -48,13 +49,13 @@ constexpr std::array<Range, 37> kSigns = {{
     {0x200D, 0x200D},   {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F},  //
     {0x1F3FB, 0x1F3FF},                                      // skin
 }};
-// Nine blocks of India's scripts, laid out alike.
+// The nine blocks of India's scripts, which are laid out alike.
 constexpr Range kIndic = {0x0900, 0x0D7F};
 constexpr std::array<Range, 5> kIndicSigns = {
     {{0x00, 0x03}, {0x3A, 0x3C}, {0x3E, 0x4D}, {0x51, 0x57}, {0x62, 0x63}}};
 constexpr std::uint32_t kIndicStacker = 0x4D;
-// They belong to the character behind: vowels of Thai and Lao that are written first, and what
-// stacks or joins two.
+// Characters that belong to the one after: vowels of Thai and Lao that are written first, and signs
+// that stack or join two characters.
 constexpr std::array<Range, 5> kBefore = {
     {{0x0E40, 0x0E44}, {0x0EC0, 0x0EC4}, {0x1039, 0x1039}, {0x17D2, 0x17D2}, {0x200D, 0x200D}}};
 
@@ -68,7 +69,7 @@ bool belongs_to_next(std::uint32_t c) {
   return is_in(c, kBefore) || (is_indic(c) && (c & 0x7F) == kIndicStacker);
 }
 
-// The character a valid text begins with; 0 where there is none.
+// Returns the first character of a valid text; 0 when it is empty.
 std::uint32_t first_char(std::string_view text) {
   const auto bytes = utf8::prefix_chars(text, 1);
   if (bytes.empty()) return 0;

@@ -1,4 +1,4 @@
-// Chat Completions: what is sent.
+// Chat Completions: makes the request.
 #include <fmt/format.h>
 
 #include "base/overload.h"
@@ -29,7 +29,7 @@ std::string text_of(const ResultPiece& result) {
   return text;
 }
 
-// Results first, each a message of its own; then what the user said.
+// Adds results first, each as a message of its own; then the user's words.
 void add_user(json::array& messages, const Turn& turn) {
   json::array parts;
   bool only_text = true;
@@ -46,7 +46,7 @@ void add_user(json::array& messages, const Turn& turn) {
   }
   if (parts.empty()) return;
   json::object message{{"role", "user"}};
-  // The plain form is the one every server knows.
+  // Every server knows the plain form.
   if (only_text && parts.size() == 1) {
     message["content"] = parts[0].at("text");
   } else if (only_text) {

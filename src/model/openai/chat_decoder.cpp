@@ -31,7 +31,7 @@ std::optional<Failure> ChatDecoder::take_event(const json::object& event, const 
       usage = json::find_object(*groq, "usage");
   if (usage) {
     take_usage(*usage);
-    // Nothing follows but the end mark, which some servers forget.
+    // Only the end mark follows, and some servers forget it.
     if (finished_) done_ = true;
   }
   return std::nullopt;
@@ -59,7 +59,7 @@ void ChatDecoder::think(std::string_view text, const DeltaSink& sink) {
 }
 
 void ChatDecoder::take_delta(const json::object& delta, const DeltaSink& sink) {
-  // One name each; who sends several says the same in all of them.
+  // Servers use one of these names; those that send several repeat the same text.
   for (const auto* name : {"reasoning_content", "reasoning", "reasoning_text"}) {
     const auto thought = json::find_string(delta, name);
     if (!thought || thought->empty()) continue;
@@ -95,13 +95,14 @@ void ChatDecoder::take_content(const json::value& content, const DeltaSink& sink
 }
 
 std::int64_t ChatDecoder::place(std::optional<std::int64_t> index, std::string_view id) {
-  // The newest that it may be: a server that repeats an index means the call it opened last.
+  // Takes the newest call that matches: a server that repeats an index means the last call it
+  // opened.
   std::optional<std::size_t> found;
   if (index) {
     found = without_index_;
     if (const auto same = by_index_.find(*index); same != by_index_.end())
       found = std::max(found.value_or(0), same->second);
-    // An id of its own makes it another call, whatever the index says.
+    // A different id makes it a different call, whatever the index says.
     if (found && !id.empty() && !calls_[*found].id.empty() && calls_[*found].id != id)
       found = std::nullopt;
   } else if (!id.empty()) {
@@ -167,7 +168,7 @@ std::optional<Failure> ChatDecoder::take_reason(std::string_view reason) {
 void ChatDecoder::take_usage(const json::object& usage) {
   const auto in = json::find_int(usage, "prompt_tokens");
   const auto out = json::find_int(usage, "completion_tokens");
-  // Some send zeros where they did not count.
+  // Some servers send zeros when they did not count.
   if (in.value_or(0) <= 0 && out.value_or(0) <= 0) return;
   std::int64_t read = 0;
   std::int64_t written = 0;

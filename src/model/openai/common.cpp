@@ -75,7 +75,7 @@ std::vector<ModelFacts> models_from(std::string_view body) {
   std::vector<ModelFacts> out;
   const auto parsed = json::parse_lenient(body);
   if (!parsed) return out;
-  // {"data": [...]}, {"models": [...]}, or the list itself.
+  // The answer is {"data": [...]}, {"models": [...]}, or just the list.
   const json::array* list = parsed->if_array();
   if (const auto* fields = parsed->if_object()) {
     list = json::find_array(*fields, "data");

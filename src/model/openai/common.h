@@ -1,4 +1,4 @@
-// What both of OpenAI's APIs share. Pure functions; behind openai.h.
+// Code shared by both of OpenAI's APIs. Pure functions; internal to openai/.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace reef::model::openai {
 // "minimal" ... "high"; empty when thinking is off.
 std::string_view effort_of(ThinkingLevel level, bool official);
 json::object schema_of(const Tool& tool);
-// Sets `tool_choice`; `named` is how this API names one function.
+// Sets `tool_choice`; `named` is this API's form for naming one function.
 void add_tool_choice(json::object& body, const ToolChoice& choice, json::object named);
 std::string data_url(std::string_view mime_type, std::string_view base64);
 HttpRequest post_json(const std::string& url, const Headers& headers, const json::object& body);
 HttpRequest get_json(const std::string& url, const Headers& headers);
 std::vector<ModelFacts> models_from(std::string_view body);
 
-// For backends that give no ids: different in every step of a conversation, the same for the same
-// request, which outlives them.
+// Makes ids of calls for backends that give none: different in every step of a conversation, but
+// the same for the same request, which must outlive this.
 class MadeUpIds {
  public:
   explicit MadeUpIds(const Request& request) : request_(request) {}
@@ -27,10 +27,10 @@ class MadeUpIds {
 
  private:
   const Request& request_;
-  std::optional<std::uint64_t> mark_;  // of the request, which may be long
+  std::optional<std::uint64_t> mark_;  // hash of the request, which may be long
 };
 
-// Tokens where the backend reports none.
+// Estimates tokens when the backend reports none.
 session::Usage estimated_usage(const Request& request, const std::vector<session::Block>& content);
 
 }  // namespace reef::model::openai

@@ -15,7 +15,7 @@ struct Said {
   std::string message;
   std::string type;
   std::string code;
-  int status = 0;  // some proxies put the HTTP status of their upstream here
+  int status = 0;  // some proxies put the upstream's HTTP status here
 };
 
 std::string words_of(const json::value* value) {
@@ -111,7 +111,7 @@ Failure judge(int status, Said said) {
 Failure failure_from_body(int status, std::string_view body) {
   const auto parsed = json::parse_lenient(body);
   if (!parsed) {
-    // A page of some proxy: its beginning tells whose.
+    // This may be a proxy's page; its beginning shows whose.
     Said said;
     said.message =
         utf8::excerpt(utf8::single_line(utf8::sanitize(body.substr(0, 4 * kPageMax))), kPageMax);
@@ -128,7 +128,7 @@ Failure failure_from_body(int status, std::string_view body) {
     return judge(status, std::move(said));
   }
   auto said = read(*error);
-  // The status of the answer is what counts.
+  // Only the status of the answer itself counts.
   said.status = 0;
   return judge(status, std::move(said));
 }

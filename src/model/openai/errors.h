@@ -1,4 +1,4 @@
-// What OpenAI's errors, and those of its many likenesses, mean. Pure functions.
+// Interprets errors of OpenAI and of its many imitators. Pure functions.
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,9 @@
 
 namespace reef::model::openai {
 
-// `body` may be anything: JSON of several shapes, a proxy's page, nothing.
+// `body` may be anything: JSON of several forms, a proxy's page, nothing.
 Failure failure_from_body(int status, std::string_view body);
-// An error object, or words, that came inside a stream.
+// For an error object or text inside a stream.
 Failure failure_from_stream(const json::value& error);
 
 }  // namespace reef::model::openai

@@ -1,5 +1,5 @@
-// What the streams of both APIs share: server-sent events of JSON, or, from servers that do not
-// stream, one JSON answer. Behind openai.h. Loop thread.
+// The common part of both stream decoders: server-sent events of JSON, or one JSON answer from
+// servers that do not stream. Internal to openai/. Loop thread.
 #pragma once
 
 #include <string>
@@ -21,11 +21,11 @@ class EventDecoder : public Decoder {
   Outcome finish() override;
 
  protected:
-  // One event's object.
+  // Takes the object of one event.
   virtual std::optional<Failure> take_event(const json::object& event, const DeltaSink& sink) = 0;
-  // The whole answer of a server that did not stream.
+  // Takes the whole answer of a server that did not stream.
   virtual std::optional<Failure> take_answer(const json::object& answer, const DeltaSink& sink) = 0;
-  // After the end mark of the API, or the end of the body: whether the reply is whole.
+  // Tells, after the API's end mark or the end of the body, whether the reply is whole.
   virtual bool complete() const = 0;
 
   const Request& request_;
@@ -40,12 +40,12 @@ class EventDecoder : public Decoder {
 
   std::optional<Failure> take_data(std::string_view data, const DeltaSink& sink);
   std::optional<Failure> take_whole(const DeltaSink& sink);
-  // How many of these bytes still belong to the object that is the answer; npos: all of them, and
-  // it is not closed yet.
+  // Returns how many of these bytes belong to the object of the answer; npos when all do and it is
+  // not closed yet.
   std::size_t end_in(std::string_view bytes);
 
   Form form_ = Form::unknown;
-  bool marked_ = false;  // [DONE] came
+  bool marked_ = false;  // [DONE] was received
   http::sse::Parser parser_;
   std::string answer_;
   std::size_t depth_ = 0;

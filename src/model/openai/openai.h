@@ -1,8 +1,8 @@
-// OpenAI's two APIs, and everything that speaks like them: Ollama, llama.cpp, vLLM, LM Studio,
+// OpenAI's two APIs, for OpenAI and all compatible backends: Ollama, llama.cpp, vLLM, LM Studio,
 // OpenRouter, LiteLLM, Groq, DeepSeek, Mistral, ... Loop thread.
 //
 //   openai.h      ChatCodec, ResponsesCodec, Endpoint   this file
-//   errors.h      what their error bodies mean
+//   errors.h      interpreting error bodies
 //   chat.cpp      Chat Completions          chat_decoder.cpp        its stream
 //   responses.cpp Responses                 responses_decoder.cpp   its stream
 #pragma once
@@ -14,24 +14,25 @@
 
 namespace reef::model::openai {
 
-// Where to send things and what to send along. "{model}" in a URL stands for the model's name.
+// The addresses and headers of a backend. "{model}" in a URL stands for the model's name.
 struct Endpoint {
   std::string chat_url;
   std::string responses_url;
-  std::string models_url;  // empty: no list
+  std::string models_url;  // empty when there is no list
   Headers headers;
-  bool official = false;       // OpenAI itself or Azure: newest names of parameters
-  bool echo_thoughts = false;  // the backend wants its reasoning back within a tool loop
+  bool official = false;       // OpenAI itself or Azure: uses the newest parameter names
+  bool echo_thoughts = false;  // the backend wants its reasoning sent back within a tool loop
 };
 
-// With or without scheme, path, or the name of an endpoint at the end; a bare host gets /v1.
+// Accepts addresses without scheme or path, or with an endpoint's name at the end; a bare host gets
+// /v1.
 std::string normalise_base_url(std::string_view url);
 Endpoint endpoint_at(std::string_view base_url, const std::string& key);
 std::string expand(std::string_view url, std::string_view model);
 
 struct ChatSettings {
   Endpoint endpoint;
-  bool ask_usage = true;  // stream_options.include_usage; a few servers refuse it
+  bool ask_usage = true;  // stream_options.include_usage; some servers refuse it
 };
 
 class ChatCodec final : public Codec {

@@ -1,5 +1,5 @@
-// Responses: what is sent. Nothing is kept at the backend (`store: false`); reasoning comes back
-// encrypted and is given back as it came.
+// Responses: makes the request. The backend stores nothing (`store: false`); reasoning arrives
+// encrypted and is sent back unchanged.
 #include "base/overload.h"
 #include "model/conversation.h"
 #include "model/openai/common.h"
@@ -9,7 +9,7 @@
 namespace reef::model::openai {
 namespace {
 
-// Less is refused.
+// The API refuses a lower limit.
 constexpr std::int64_t kMaxOutputMin = 16;
 constexpr std::string_view kEncrypted = "reasoning.encrypted_content";
 
@@ -60,8 +60,8 @@ void add_user(json::array& input, const Turn& turn) {
     input.push_back(json::object{{"role", "user"}, {"content", std::move(parts)}});
 }
 
-// The signature is the item itself, as the backend sent it; whoever wrote the transcript since may
-// have damaged it, and a damaged one costs the whole request.
+// The signature is the item itself, as the backend sent it. It is checked, because a program that
+// edited the transcript may have damaged it and a damaged item fails the whole request.
 std::optional<json::object> reasoning_item(const ThinkingPiece& thought) {
   const auto parsed = json::parse(thought.signature);
   const auto* item = parsed ? parsed->if_object() : nullptr;

@@ -6,7 +6,7 @@
 namespace reef::model::openai {
 namespace {
 
-// The text of an item's parts of these types.
+// Returns the text of an item's parts that have one of these types.
 std::string text_of_parts(const json::object& item, std::string_view list,
                           std::initializer_list<std::string_view> types, std::string_view between) {
   std::string out;
@@ -57,7 +57,7 @@ std::optional<Failure> ResponsesDecoder::take_event(const json::object& event,
     return close(*response, sink);
   } else if (type == "error") {
     const auto* error = event.if_contains("error");
-    // The event's own `type` says nothing.
+    // The event's `type` is not the error's.
     auto fields = event;
     fields.erase("type");
     return failure_from_stream(error && !error->is_null() ? *error : json::value(fields));
@@ -94,7 +94,7 @@ void ResponsesDecoder::open_item(std::int64_t number, const json::object& item,
 void ResponsesDecoder::finish_arguments(std::int64_t number, std::string_view arguments) {
   auto& item = items_[number];
   if (item.arguments_done) return;
-  // Said again whole; what the deltas said stands where the whole is missing.
+  // The arguments are repeated whole; if that is missing, the deltas are used.
   if (arguments.empty()) arguments = item.arguments;
   if (arguments.empty()) return;
   item.arguments_done = true;
@@ -144,7 +144,7 @@ std::optional<Failure> ResponsesDecoder::close(const json::object& response,
     return failure_from_stream(json::value("the backend gave up, without a reason"));
   if (const auto model = json::find_string(response, "model"); model && !model->empty())
     builder_.model = *model;
-  // Items that were never closed, or never streamed.
+  // Takes items that were never closed or never streamed.
   if (const auto* output = json::find_array(response, "output")) {
     std::int64_t number = 0;
     for (const auto& item : *output) {
@@ -173,7 +173,7 @@ std::optional<Failure> ResponsesDecoder::close(const json::object& response,
 void ResponsesDecoder::take_usage(const json::object& usage) {
   const auto in = json::find_int(usage, "input_tokens");
   const auto out = json::find_int(usage, "output_tokens");
-  // Some send zeros where they did not count.
+  // Some servers send zeros when they did not count.
   if (in.value_or(0) <= 0 && out.value_or(0) <= 0) return;
   auto& total = builder_.usage;
   if (const auto* details = json::find_object(usage, "input_tokens_details")) {

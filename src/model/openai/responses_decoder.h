@@ -1,5 +1,5 @@
-// The stream of Responses: items that grow by deltas and are said again whole when they are done.
-// Behind openai.h.
+// Decodes the stream of Responses: items grow by deltas and are repeated whole when done. Internal
+// to openai/.
 #pragma once
 
 #include <map>
@@ -15,9 +15,9 @@ class ResponsesDecoder final : public EventDecoder {
 
  private:
   struct Item {
-    std::size_t text_bytes = 0;  // of the deltas so far
+    std::size_t text_bytes = 0;  // size of the deltas so far
     std::size_t thinking_bytes = 0;
-    std::int64_t summary_part = -1;  // the part the last thought belonged to
+    std::int64_t summary_part = -1;  // the part that the last thought belonged to
     std::string arguments;
     bool arguments_done = false;
   };
@@ -27,7 +27,7 @@ class ResponsesDecoder final : public EventDecoder {
   bool complete() const override { return completed_; }
 
   void open_item(std::int64_t number, const json::object& item, const DeltaSink& sink);
-  // What the deltas did not say is taken from the whole.
+  // Takes from the whole item what the deltas left out.
   void close_item(std::int64_t number, const json::object& item, const DeltaSink& sink);
   void take_thought(std::int64_t number, const json::object& event, std::string_view part,
                     const DeltaSink& sink);

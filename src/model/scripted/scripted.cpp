@@ -13,10 +13,10 @@ namespace reef::model {
 namespace {
 
 constexpr std::int64_t kRepeatMax = 10'000'000;
-// Pieces sent before the rest of the loop gets a turn.
+// Pieces sent before other tasks get the loop.
 constexpr int kPiecesPerTurn = 16;
 
-// Pieces that end in their space.
+// Returns pieces that each end with their space.
 std::vector<std::string> cut_at_spaces(std::string_view text) {
   std::vector<std::string> pieces;
   while (!text.empty()) {

@@ -1,6 +1,6 @@
-// A provider that says what a script says. For tests and benches, and for trying a client without a
-// model. Which reply comes is decided by how often the conversation has asked for one (its user
-// messages and its replies with tool calls), so it does not depend on what other conversations do.
+// A provider that replies from a script: for tests and benchmarks, and for trying a client without
+// a model. The conversation alone decides which reply comes, by its number of user messages and of
+// replies with tool calls; other conversations have no influence.
 //
 //   {"replies": [
 //     {"text": "hello there", "chunks": 2, "delay_ms": 5},
@@ -12,8 +12,8 @@
 //
 // `text` is cut into `chunks` pieces (default: at spaces), `repeat` says it so many times,
 // `delay_ms` waits before each piece, `hang` never ends by itself, `fail` ends with that failure
-// after the text; `calls` asks for tools. With a `window`, a request of more tokens (bytes by four)
-// fails as too long.
+// after the text; `calls` asks for tools. With a `window`, a request of more tokens (a quarter of
+// its bytes) fails as too long.
 #pragma once
 
 #include "base/result.h"
@@ -23,7 +23,7 @@ namespace reef::model {
 
 struct ScriptedReply {
   std::vector<std::string> chunks;
-  std::vector<session::ToolCallBlock> calls;  // without ids
+  std::vector<session::ToolCallBlock> calls;  // have no ids
   std::chrono::milliseconds delay{0};
   bool hang = false;
   std::optional<Failure> failure;
@@ -31,7 +31,7 @@ struct ScriptedReply {
 
 struct Script {
   std::vector<ScriptedReply> replies;
-  std::int64_t window = 0;  // tokens; 0: no limit
+  std::int64_t window = 0;  // in tokens; 0 for no limit
 };
 
 Result<Script> parse_script(std::string_view json);
