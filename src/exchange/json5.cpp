@@ -100,7 +100,7 @@ class Rewriter {
     }
     if (at_ < text_.size()) {
       ++at_;
-      piece.push_back('"');  // one that is not ended stays so
+      piece.push_back('"');  // a string that never ends stays open
     }
     emit(piece);
   }

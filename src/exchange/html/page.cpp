@@ -12,7 +12,7 @@
 namespace reef::exchange::html {
 namespace {
 
-// As a content security policy names what may be in a page.
+// The hash by which a content security policy allows a style or script.
 std::string hash_of(std::string_view text) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest = {};
   std::array<unsigned char, 4 * ((SHA256_DIGEST_LENGTH + 2) / 3) + 1> base64 = {};
