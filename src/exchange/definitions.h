@@ -1,5 +1,5 @@
 // Writes definitions that are files of the home: agents, crons, skills, instructions. Existing
-// files are never overwritten. One at a time, any thread.
+// definitions are never overwritten. One at a time, any thread.
 #pragma once
 
 #include "base/files.h"
