@@ -19,7 +19,7 @@ struct Flags {
   bool json = false;
 };
 
-// Adds a command with what all commands have.
+// Adds a command with the options that all commands have.
 CLI::App* add(CLI::App& app, Flags& flags, const char* name, const char* what,
               const std::string& example) {
   auto* command = app.add_subcommand(name, what);
@@ -28,7 +28,7 @@ CLI::App* add(CLI::App& app, Flags& flags, const char* name, const char* what,
   return command;
 }
 
-// For what is sent as text: the daemon could only say that it does not understand the request.
+// A request can only hold valid UTF-8; the daemon could only say that it does not understand it.
 std::string check_text(const std::string& given) {
   return reef::utf8::valid(given) ? "" : "'" + shown(given) + "' is not valid UTF-8";
 }
@@ -47,7 +47,8 @@ int usage(const std::string& why, const std::string& command = "") {
   return 2;
 }
 
-// Those behind the name of a command, when that is `command`; they are taken out of `arguments`.
+// Removes from `arguments` what follows the command's name, and returns it, when the command is
+// `command`.
 std::optional<std::vector<std::string>> take_behind(std::vector<std::string>& arguments,
                                                     std::string_view command) {
   auto at = arguments.begin();
@@ -310,7 +311,7 @@ int main(int argc, char** argv) {
   restore_backup->add_option("FILE", archive, "What `reef backup` wrote")->required();
   restore_backup->add_flag("--merge", merge, "Add what is missing to a home that has sessions");
 
-  reef::protocol::ClientMessage wanted;  // of the definitions' commands
+  reef::protocol::ClientMessage wanted;  // for the commands of definitions
   std::string said, name;
   const auto definition = [&](CLI::App* parent, const char* verb, const char* what,
                               const std::string& example, const char* named) {
@@ -426,7 +427,7 @@ int main(int argc, char** argv) {
                      "reef search what did we decide about the parser\n"
                      "  reef search timeout -network role:tool after:2026-01-01\n"
                      "  reef search -- --verbose     (words that begin with -- go behind a --)");
-  // For the help; split_search() finds them.
+  // This is for the help only; split_search() finds the words.
   search
       ->add_option("QUERY", search_words,
                    "Words; -word leaves out what has it, docs/search.md has more")
@@ -466,7 +467,7 @@ int main(int argc, char** argv) {
     arguments.insert(arguments.end(), split->rest.begin(), split->rest.end());
   }
   try {
-    // The parser takes them from the back.
+    // The parser takes arguments from the end of the list.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
