@@ -1,4 +1,4 @@
-// What all commands of `reef` share: where the daemon is, and how to print.
+// The data all commands of `reef` share: where the daemon is, and how to print.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Where everything lies under the home directory, and the lock that allows one daemon per home.
+// The places of all files under the home directory, and the lock that allows one daemon per home.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The tables of openclaw-agent.sqlite, found rather than assumed: versions differ.
+// The tables of openclaw-agent.sqlite. They are looked up, because versions differ.
 //   transcript_events(session_id, seq, event_json, ...)      event_json is one line of a transcript
 //   session_entries, sessions(session_key, session_id, entry_json, ...)
 

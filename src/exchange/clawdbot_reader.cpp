@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kTranscriptEnding = ".jsonl";
 constexpr std::string_view kStore = "sessions.json";
 constexpr std::string_view kDatabase = "openclaw-agent.sqlite";
-// A larger one is read a member at a time.
+// A larger store is read a member at a time.
 constexpr std::uint64_t kStoreBytesMax = 8U << 20;
 // The prompts and sizes of skills are left out; they are most of a store.
 constexpr std::string_view kBulky[] = {"skillsSnapshot", "systemPromptReport"};

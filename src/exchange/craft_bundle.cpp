@@ -189,7 +189,7 @@ Status Scanner::feed(std::string_view bytes) {
   return Ok{};
 }
 
-// What the first pass over a bundle finds: whether it is one, and of which session.
+// The result of the first pass over a bundle: whether it is one, and of which session.
 struct Outline {
   std::optional<json::value> version;
   json::object header;

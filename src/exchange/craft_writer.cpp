@@ -363,7 +363,7 @@ Status LineMaker::info(const Entry& entry) {
 
 // --- where the lines go ---
 
-// What both writers share: a free name for each session, and collected writes.
+// Gives both writers a free name for each session, and collects small writes.
 class CraftWriter : public Writer {
  public:
   explicit CraftWriter(Outlet& outlet) : outlet_(outlet) {}

@@ -127,7 +127,7 @@ Result<bool> keep_agent(Files& files, const std::string& home, const Definition&
     content += "\n# What the agent had where it came from and has no place here.\n" +
                commented(as_text(other));
   REEF_CHECK(make_directories(files, folder));
-  // The prompt first: an agent must not speak without it.
+  // The prompt is written first, because an agent must not speak without it.
   if (!agent.text.empty()) REEF_CHECK(replace_atomically(files, path + ".md", agent.text));
   REEF_CHECK(replace_atomically(files, path + ".toml", content));
   return true;

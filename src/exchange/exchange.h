@@ -38,7 +38,7 @@ namespace reef::exchange {
 
 enum class Kind : std::uint8_t { crabtalk, craft, clawdbot, pi };
 
-// What a foreign session says about itself, under our names.
+// A foreign session as it describes itself, under our names.
 struct Head {
   // Names the session for ever, whatever is added to it: "craft:<id>", "pi:<id>". A second import
   // of the same origin continues the session that has it.
@@ -123,7 +123,7 @@ class Intake {
 // place and text when it has no name.
 session::EntryId stable_id(std::string_view seed);
 
-// A session to be written: everything known of it.
+// A session to be written, with everything known about it.
 struct Exported {
   const session::Row& row;
   const session::Transcript& transcript;

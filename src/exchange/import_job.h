@@ -1,4 +1,4 @@
-// What the workers and the loop share about one import. The workers' half is StagedIntake.
+// The state that the workers and the loop of one import share. The workers' half is StagedIntake.
 #pragma once
 
 #include <future>
@@ -13,7 +13,7 @@
 
 namespace reef::exchange {
 
-// What begin() learns about a session.
+// The result of begin() for a session.
 struct Decision {
   enum class What : std::uint8_t {
     skip,       // another worker has it, or it is in the trash

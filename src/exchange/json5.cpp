@@ -37,7 +37,7 @@ class Rewriter {
     } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
       ++at_;
     } else if (c == ',') {
-      if (comma_) out_.push_back(',');  // two of them are an error, and stay one
+      if (comma_) out_.push_back(',');  // two in a row are an error and stay one
       comma_ = true;
       ++at_;
     } else if (c == '}' || c == ']') {

@@ -47,7 +47,7 @@ Tree tree_of(const session::Transcript& transcript) {
   const auto count = entries.size();
   Tree tree{std::vector(count, kNone), std::vector(count, kNone), std::vector(count, kNone),
             std::vector(count, std::size_t{0}), kNone};
-  // Every parent stands before its children, so backwards is from the leaves up.
+  // Every parent stands before its children, so this loop goes from the leaves up.
   for (std::size_t i = count; i-- > 0;) {
     if (tree.newest[i] == kNone) tree.newest[i] = i;
     if (is_shown(entries[i])) ++tree.shown[i];

@@ -1,5 +1,5 @@
 // Sessions of pi: single files, session directories and the whole agent directory, versions 1 to 3.
-// Facts: docs/formats/transcript.md, which is the same format. Any thread.
+// docs/formats/transcript.md describes the format, which is also ours. Any thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where other programs keep their sessions on this machine, and how much that is. Any thread.
+// Finds the sessions of other programs on this machine, and measures them. Any thread.
 #pragma once
 
 #include <atomic>

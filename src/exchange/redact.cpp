@@ -107,7 +107,8 @@ constexpr std::string_view word_of(std::string_view name) {
   return name;
 }
 
-// Where the entries with a first letter stand in a sorted list; nearly every word of a text asks.
+// The range of entries with one first letter in a sorted list; nearly every word of a text asks for
+// it.
 struct Range {
   std::uint8_t begin = 0, end = 0;
 };
@@ -290,7 +291,7 @@ constexpr std::array<std::uint32_t, 256> make_seconds() {
 }
 constexpr auto kSeconds = make_seconds();
 
-// What may begin after a byte. Most bytes are inside a word, where little may begin.
+// The secrets that may begin after a byte. Most bytes are inside a word, where few may begin.
 constexpr std::array<std::uint8_t, 256> make_followers() {
   std::array<std::uint8_t, 256> out = {};
   for (std::size_t i = 0; i < out.size(); ++i) {

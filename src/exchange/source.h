@@ -82,7 +82,7 @@ class LineReader {
 
   // nullopt at the end of the file.
   Result<std::optional<Line>> next();
-  // How many bytes were read since this was last asked.
+  // How many bytes were read since the last call.
   std::uint64_t consumed();
   // How many bytes consumed() has not returned yet, up to the end of the file.
   std::uint64_t left() const { return stat_.size > reported_ ? stat_.size - reported_ : 0; }

@@ -11,7 +11,7 @@
 
 namespace reef::exchange {
 
-// What a source claims for one session and is not trusted to set.
+// Fields that a source claims for one session and is not trusted to set.
 struct Claims {
   std::string key;
   std::string mode;                         // permissionMode

@@ -1,5 +1,5 @@
-// Automatic recall: tells the model, in a person's turn, what is remembered about that person's
-// words. The client that sends the turn does it first; public operations only.
+// Automatic recall: finds what is remembered that fits a person's words, and tells the model in
+// that person's turn. The client that sends the turn does it first; public operations only.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ struct Rules {
   std::string flush_prompt;           // empty: kFlushPrompt
   std::string flush_system_prompt;    // added to the system prompt of a flush
   bool title = true;
-  bool recall = false;  // tell the model before a turn what is remembered about the user's words
+  bool recall = false;            // tell the model before a turn what is remembered that fits
   std::int64_t archive_days = 0;  // 0: never
 
   // Rules that do nothing.

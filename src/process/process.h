@@ -18,7 +18,7 @@
 
 namespace reef::process {
 
-// What the kernel forbids a child; what_is_missing() says what this kernel cannot forbid.
+// The limits the kernel sets for a child; what_is_missing() names those this kernel cannot set.
 // docs/sandbox.md tells exactly what each member covers.
 struct Sandbox {
   bool read_only = false;   // nothing may be written, made or removed, except in `writable`
@@ -76,7 +76,8 @@ class Child {
 // such folder, ...). A cancelled start leaves nothing running.
 Task<Result<std::unique_ptr<Child>>> start(Command command);
 
-// What of the sandbox this kernel cannot do, in words for the user; empty when it can do
+// Names the limits of the sandbox that this kernel cannot set, in words for the user; empty when it
+// can set all.
 // everything.
 std::string what_is_missing(const Sandbox& sandbox);
 

@@ -1,4 +1,4 @@
-// What is known about a word before bash has expanded it.
+// The facts about a word that are known before bash has expanded it.
 #pragma once
 
 #include <optional>

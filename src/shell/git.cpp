@@ -1,4 +1,5 @@
-// What git only shows. The repository's own configuration is trusted, because git trusts it.
+// Command lines of git that only show. The repository's own configuration is trusted, because git
+// trusts it.
 #include <algorithm>
 
 #include <fmt/format.h>

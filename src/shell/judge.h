@@ -9,7 +9,7 @@ namespace reef::shell {
 
 using Effect = Judgement::Effect;
 
-// What "always" could cover of one command.
+// The rule that "always" could have for one command.
 struct Rule {
   std::string kind;    // see Judgement::rule
   bool exact = false;  // only the very same command line again

@@ -9,7 +9,7 @@
 namespace reef::shell {
 namespace {
 
-// What may stand where no option stands.
+// The words that may stand where no option stands.
 enum class Operands : unsigned char {
   none,
   paths,     // any word that is not an option

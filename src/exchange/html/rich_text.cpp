@@ -171,7 +171,7 @@ class Renderer {
         begin_link(address_of(static_cast<MD_SPAN_A_DETAIL*>(detail)->href));
         break;
       case MD_SPAN_IMG:
-        // Shown as a link: a page that fetches nothing shows no picture from elsewhere.
+        // It is shown as a link, because the page fetches nothing from elsewhere.
         begin_link(address_of(static_cast<MD_SPAN_IMG_DETAIL*>(detail)->src));
         out += "🖼 ";
         break;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kToldBytesMax = 200;
 
-// What a reader of the parent's stream sees of an event; empty when it sees nothing.
+// One line about an event for readers of the parent's stream; empty when there is nothing to tell.
 std::string told(const runtime::Event& event, const std::string& said) {
   return std::visit(
       Overload{

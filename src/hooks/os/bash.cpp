@@ -1,4 +1,4 @@
-// bash: one command in a process group of its own, with a time limit.
+// bash runs one command in a process group of its own, with a time limit.
 
 #include <csignal>
 

@@ -1,4 +1,4 @@
-// write, edit and submit_plan: changing files, each in one piece.
+// write, edit and submit_plan change files, each in one piece.
 
 #include <algorithm>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// Where the tools of one call work and how far they may go. Plain values; any thread.
+// The place where the tools of one call work, and how far they may go. Plain values; any thread.
 #pragma once
 
 #include <string>

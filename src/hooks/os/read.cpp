@@ -1,4 +1,4 @@
-// read: a file as numbered lines, or as an image.
+// read shows a file as numbered lines, or as an image.
 
 #include <algorithm>
 
