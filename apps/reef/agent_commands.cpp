@@ -39,7 +39,7 @@ namespace {
 using client::Client;
 using protocol::AgentInfo;
 
-// History follows a new name, session by session.
+// A rename changes the history, session by session.
 constexpr std::chrono::milliseconds kChangeMax{600'000};
 
 json::array list_of(const google::protobuf::RepeatedPtrField<std::string>& texts) {
@@ -126,7 +126,7 @@ Task<Status> show(const Context& context, Client& client, std::string name) {
   co_return Ok{};
 }
 
-// Creates, updates and renames answer with the agent as it is then.
+// Sends a create, update or rename and shows the resulting agent.
 Task<Status> change(const Context& context, Client& client, protocol::ClientMessage message,
                     std::string said) {
   REEF_CO_TRY(const auto answer, co_await ask(client, std::move(message)));
@@ -152,7 +152,7 @@ Task<Status> remove(const Context& context, Client& client, std::string name) {
   co_return Ok{};
 }
 
-// What a person writes behind `=`.
+// Reads a value as a person writes it after `=`.
 Result<json::value> value_from(std::string_view key, const std::string& text) {
   constexpr std::string_view kTexts[] = {"description", "model",           "search",
                                          "thinking",    "permission_mode", "remote_permission_mode",
@@ -188,7 +188,7 @@ Result<json::value> value_from(std::string_view key, const std::string& text) {
   return json::value(text);
 }
 
-// KEY=VALUE, or TABLE.KEY=VALUE.
+// Reads KEY=VALUE, or TABLE.KEY=VALUE.
 Result<json::object> patch_from(const std::vector<std::string>& fields) {
   json::object patch;
   for (const auto& field : fields) {
@@ -302,7 +302,7 @@ int AgentCommands::run(const Context& context) const {
     if (!text) return refuse(text.error());
     prompt = *std::move(text);
   }
-  // On the wire an empty prompt leaves the old one; in the patch it takes it away.
+  // In a request an empty prompt leaves the old one; in the patch null removes it.
   if (o.prompt && o.prompt->empty() && config.empty()) (*patch)["prompt"] = nullptr;
   if (!patch->empty()) config = json::write(*patch);
   if (!utf8::valid(config) || !utf8::valid(prompt))

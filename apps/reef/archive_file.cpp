@@ -115,7 +115,7 @@ Status read_archive(const std::string& path, exchange::TarReader::Sink& sink) {
     if (packed.empty()) break;
     at += packed.size();
     ZSTD_inBuffer in{packed.data(), packed.size(), 0};
-    bool full = true;  // there may be more than was given out
+    bool full = true;  // the decompressor may hold more output
     while (in.pos < in.size || full) {
       ZSTD_outBuffer out{unpacked.data(), unpacked.size(), 0};
       expects = ZSTD_decompressStream(context.get(), &out, &in);

@@ -11,7 +11,8 @@
 
 namespace reef::cli {
 
-// Writes beside `path` and renames when all is there and synced; given up, it leaves nothing.
+// Writes beside `path` and renames when everything is written and synced; when given up, it leaves
+// nothing.
 class ArchiveWriter {
  public:
   static Result<std::unique_ptr<ArchiveWriter>> create(const std::string& path, bool force);

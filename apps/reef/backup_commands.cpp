@@ -1,4 +1,4 @@
-// backup, restore-backup: a home into one file, and back.
+// backup and restore-backup: write a home into one file and read it back.
 
 #include <cerrno>
 #include <cstdio>
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first file of every backup: what it is, so that nothing else is taken for one.
+// The first file of every backup, by which a backup is recognised.
 constexpr std::string_view kManifest = "reef-backup.json";
 constexpr int kManifestVersion = 1;
 
@@ -85,10 +85,10 @@ Task<Status> backup(const Context& context, client::Client& client, std::string 
   co_return Ok{};
 }
 
-// ---- and back ----
+// ---- restore ----
 
-// Everything of an archive into a folder beside its place, so that nothing has happened until all
-// of it was read.
+// Unpacks an archive into a folder beside its place, so that nothing changes until all of it was
+// read.
 class Staging final : public exchange::TarReader::Sink {
  public:
   Staging(FileTree tree, std::string folder) : tree_(std::move(tree)), folder_(std::move(folder)) {}
@@ -101,7 +101,7 @@ class Staging final : public exchange::TarReader::Sink {
       about_.emplace();
       return Ok{};
     }
-    // Only what a backup takes: nothing that a daemon would trust because it made it itself.
+    // Takes only what a backup holds, and nothing that a daemon would trust as its own work.
     const auto top = file.path.substr(0, file.path.find('/'));
     const bool of_sessions = top == "sessions" || top == "trash";
     skipped_ = !exchange::is_kept(top) || (of_sessions && exchange::session_of(file.path).empty());
@@ -154,7 +154,7 @@ class Staging final : public exchange::TarReader::Sink {
   std::error_code ignored_;
 };
 
-// A folder that is gone at the end.
+// A folder that is removed in the end.
 struct Scratch {
   std::string path;
   ~Scratch() {
@@ -172,7 +172,7 @@ bool has_entries(const std::string& folder) {
 
 struct Restored {
   std::uint64_t sessions = 0, files = 0, bytes = 0;
-  std::vector<std::string> kept;  // was here already
+  std::vector<std::string> kept;  // names that were here already
 };
 
 void count(Restored& done, const fs::path& path) {
@@ -193,7 +193,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names ? *std::move(names) : std::vector<std::string>();
 }
 
-// Moves sessions one rename each: there whole, or not there.
+// Moves each session by one rename, so it is there whole or not at all.
 Status move_sessions(const std::string& staged, const daemon::Home& home, Restored& done) {
   PosixFiles files;
   for (const std::string top : {"sessions", "trash"}) {
@@ -222,7 +222,7 @@ Status move_sessions(const std::string& staged, const daemon::Home& home, Restor
   return Ok{};
 }
 
-// Everything else, file by file; what is here already stays as it is.
+// Moves everything else, file by file; files that are here already stay unchanged.
 Status move_rest(const std::string& staged, const daemon::Home& home, Restored& done) {
   PosixFiles files;
   std::vector<std::string> paths;
@@ -258,7 +258,7 @@ Status move_rest(const std::string& staged, const daemon::Home& home, Restored& 
 
 Result<Restored> restore(const daemon::Home& home, const std::string& path, bool merge) {
   PosixFiles files;
-  // A name that is wrong is told before anything is made.
+  // A wrong name is reported before anything is created.
   REEF_TRY(const Fd readable, files.open(path, Files::Open::read));
   REEF_CHECK(daemon::prepare_home(files, home));
   auto lock = daemon::lock_home(home);

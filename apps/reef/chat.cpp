@@ -1,4 +1,4 @@
-// chat: a person at a terminal, lines from a pipe, or one message.
+// chat: for a person at a terminal, for lines from a pipe, or for one message.
 
 #include <clocale>
 #include <csignal>
@@ -43,7 +43,7 @@ client::Turn make_turn(const ChatOptions& options, std::string_view content) {
                       options.queue};
 }
 
-// Shows what comes of it; the end's error is ours.
+// Shows the turn; returns the error it ended with.
 Task<Status> show_turn(const Context& context, client::Client& client, client::Stream stream,
                        std::string sender, Prompt prompt, bool verbose = false) {
   auto turn = co_await watch_turn(client, std::move(stream), !context.json, prompt, verbose);
@@ -54,11 +54,11 @@ Task<Status> show_turn(const Context& context, client::Client& client, client::S
   co_return Ok{};
 }
 
-// One message in, one answer out.
+// Sends one message and shows its answer.
 Task<Status> one_turn(const Context& context, client::Client& client, const ChatOptions& options,
                       std::string content, Prompt prompt = {}, bool verbose = false) {
   auto turn = make_turn(options, content);
-  // A configuration that is broken is the daemon's to complain about.
+  // A broken configuration is reported by the daemon, not here.
   const auto config = node_config(context);
   const auto rules = config ? rules_of(*config) : policy::Rules::none();
   turn.context = co_await policy::recall_for(client, turn, rules);
@@ -78,7 +78,7 @@ Task<Status> read_along(const Context& context, client::Client& client,
                                terminal_prompt());
 }
 
-// Lines of a pipe, each a message. An empty stdin asks how the daemon is.
+// Takes lines of a pipe, each a message. An empty stdin prints the daemon's status.
 Task<Status> from_pipe(const Context& context, client::Client& client, const ChatOptions& options) {
   Status outcome = Ok{};
   bool any = false;
@@ -88,7 +88,7 @@ Task<Status> from_pipe(const Context& context, client::Client& client, const Cha
     any = true;
     auto done = co_await one_turn(context, client, options, line);
     if (done) continue;
-    // The rest is still said; the exit code tells.
+    // The other lines are still sent; the exit code tells that one failed.
     report("chat", done.error());
     outcome = Error(done.error().code, "not every message was answered");
   }
@@ -104,7 +104,8 @@ Task<void> cancel_on_interrupt(client::Client& client, const ChatOptions& option
   if (!failed) static_cast<void>((co_await client.kill(options.agent, options.sender)).ok());
 }
 
-// While an answer comes, what is typed waits for the prompt, unseen and unchanged: Ctrl-D too.
+// While an answer comes, typed characters stay hidden and unchanged, Ctrl-D included, until the
+// prompt.
 class QuietTerminal {
  public:
   QuietTerminal() : known_(::tcgetattr(STDIN_FILENO, &before_) == 0) { quiet(); }
@@ -115,7 +116,7 @@ class QuietTerminal {
     quiet.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     ::tcsetattr(STDIN_FILENO, TCSADRAIN, &quiet);
   }
-  // As it was, to ask something in between.
+  // Restores the terminal, to ask something in between.
   void loud() {
     if (known_) ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
   }

@@ -1,5 +1,4 @@
-// Commands that belong together and bring their own options, so that main stays a table of
-// contents.
+// Groups of commands that bring their own options, so that main stays a table of contents.
 #pragma once
 
 #include <memory>
@@ -18,12 +17,12 @@ class CommandGroup {
  public:
   virtual ~CommandGroup() = default;
 
-  // One of its commands was asked for.
+  // Whether one of its commands was asked for.
   virtual bool parsed() const = 0;
   virtual int run(const Context& context) const = 0;
 };
 
-// Each adds its commands to `app`; `json` is set when asked for.
+// Each adds its commands to `app`; `json` is set when JSON is asked for.
 using MakeCommands = std::unique_ptr<CommandGroup>(CLI::App& app, bool& json);
 MakeCommands agent_commands;    // `reef agents ...`: who answers
 MakeCommands change_commands;   // `reef set`, `label`, `rm`, `restore`: what is known of sessions

@@ -14,9 +14,9 @@ struct ChatOptions {
   std::string sender;
   std::optional<std::string> message;  // -p: one turn
   std::optional<std::string> key;      // instead of agent and sender
-  std::string command = "chat";        // for errors
-  std::string queue;                   // while a turn runs; empty: as configured
-  std::string guest = {};              // who answers, in the agent's conversation
+  std::string command = "chat";        // the command's name, for errors
+  std::string queue;                   // what to do while a turn runs; empty: as configured
+  std::string guest = {};              // the agent that answers, in the agent's conversation
 };
 int run_chat(const Context& context, const ChatOptions& options);
 // Shows the turn that runs, from its beginning.
@@ -41,7 +41,7 @@ int run_resume(const Context& context, const std::string& id,
 int run_compact(const Context& context, const protocol::Compact& request);
 int run_fork(const Context& context, const std::string& id, const std::string& at);
 int run_rewind(const Context& context, const protocol::RewindSession& request);
-// The sessions a command is about, when it is not one by its id.
+// The sessions a command applies to, when none is given by its id.
 struct Selection {
   std::string view, where;
   bool yes = false;
@@ -65,11 +65,11 @@ int run_gc(const Context& context, const protocol::CollectGarbage& request);
 int run_usage(const Context& context, const protocol::GetUsage& request);
 struct ExportOptions {
   std::string format;
-  std::vector<std::string> ids;     // the last may be a path after all
+  std::vector<std::string> ids;     // the last may be a path instead
   bool all = false;                 // instead of ids
-  std::string where;                // those a filter holds, instead of ids
+  std::string where;                // a filter instead of ids
   std::optional<std::string> path;  // none: standard output
-  bool force = false;               // existing files are replaced
+  bool force = false;               // replace existing files
 };
 int run_export(const Context& context, ExportOptions options);
 struct ImportOptions {
@@ -83,11 +83,12 @@ struct ImportOptions {
 int run_import(const Context& context, const ImportOptions& options);
 int run_backup(const Context& context, const std::string& path, bool force);
 int run_restore_backup(const Context& context, const std::string& path, bool merge);
-// statuses, labels, views: a request that answers with one of the lists. `said` is what a person
-// reads after a change; without it the list is printed.
+// statuses, labels, views: sends a request that is answered with one of the lists. `said` is
+// printed for a person after a change; when it is empty, the list is printed.
 int run_definitions(const Context& context, const std::string& command,
                     const protocol::ClientMessage& message, const std::string& said);
-// set and rm for many: counts, asks, does it. The message is a PatchSessions or TrashSessions.
+// set and rm for many sessions: counts, asks, and then does it. The message is a PatchSessions or
+// TrashSessions.
 int run_bulk(const Context& context, const std::string& command, protocol::ClientMessage message,
              const Selection& selection);
 struct SearchOptions {
@@ -102,7 +103,7 @@ int run_search(const Context& context, const SearchOptions& options);
 int run_reload(const Context& context);
 int run_stop(const Context& context);
 
-// The status as printed by `reef status`; also what an empty stdin gets from `reef chat`.
+// Prints the status as `reef status` does; `reef chat` with an empty stdin prints it, too.
 Task<Status> print_status(const Context& context, client::Client& client);
 
 }  // namespace reef::cli

@@ -1,4 +1,4 @@
-// compact: make room in a session's context.
+// compact: makes room in a session's context.
 
 #include <fmt/format.h>
 

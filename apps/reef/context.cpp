@@ -32,7 +32,7 @@ Task<Status> connect(const Context& context, Start start, client::Client& client
     const auto started = start_daemon(context.home);
     if (started) co_return co_await client.connect();
     if (!daemon::lock_holder(context.home)) co_return started;
-    // Another one holds the home: it is just coming up, or on its way out.
+    // Another daemon holds the home: it is starting or ending.
     while (daemon::lock_holder(context.home)) {
       connected = co_await client.connect();
       if (connected) co_return connected;
@@ -53,7 +53,7 @@ bool put(std::string_view bytes) {
   return std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
 }
 
-// Bytes of one of the styles this program writes, at the front of the text.
+// The length of one of this program's own styles at the front of the text; 0 when there is none.
 std::size_t own_style(std::string_view text) {
   for (const std::string_view style : {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[1;33m"})
     if (text.starts_with(style)) return style.size();

@@ -1,4 +1,4 @@
-// What every command of `reef` has: where the daemon is and how to print.
+// The data all commands of `reef` share: where the daemon is, and how to print.
 #pragma once
 
 #include <functional>
@@ -29,10 +29,10 @@ enum class Start : std::uint8_t { if_needed, never };
 int with_client(const Context& context, std::string_view command, Start start,
                 const std::function<Task<Status>(client::Client&)>& body);
 
-// A daemon that has not answered by then is not going to.
+// A daemon that has not answered by then will not answer.
 inline constexpr std::chrono::seconds kAnswerMax{30};
 
-// A request that is done when the daemon answers Pong; `said` is what a person reads then.
+// Sends a request that the daemon answers with Pong, then prints `said` for a person.
 Task<Status> expect_pong(const Context& context, client::Client& client,
                          protocol::ClientMessage message, std::string said);
 
@@ -41,24 +41,24 @@ Status start_daemon(const daemon::Home& home);
 
 // Text from elsewhere, safe to print: one line in which everything can be seen.
 std::string shown(std::string_view text);
-// Bytes of others as they are (a reply, a file, an export): exact where standard output is a file
+// Prints the bytes of others (a reply, a file, an export): unchanged when standard output is a file
 // or a pipe, made visible on a terminal.
 class Output {
  public:
   Output();
   bool write(std::string_view bytes);  // false: it could not be written
-  bool end();                          // of what was cut in the middle
+  bool end();                          // prints the beginning of a character that was cut off
 
  private:
   bool terminal_;
   utf8::VisibleText text_;
 };
-// Files came in pieces that do not follow each other.
+// The error for pieces of files that do not follow each other.
 Error out_of_turn();
-// For people. What is not one of the program's own styles is made visible, should a caller have
-// forgotten it.
+// Prints for people. Control characters other than this program's own styles are made visible, in
+// case a caller forgot to.
 void print_line(std::string_view text);
-// Says exactly the value; what could drive a terminal is escaped as JSON can.
+// Prints exactly the value; characters that could drive a terminal are escaped as JSON allows.
 void print_json(const json::value& value);
 int report(std::string_view command, const Error& error);
 

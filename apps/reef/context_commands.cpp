@@ -1,5 +1,5 @@
 // `reef context`, `reef title`, `reef archives`: what fills a window, what it is about, and what
-// was summarised out of it.
+// was summarised away.
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -83,7 +83,7 @@ json::object to_json(const AgentEvent& event) {
 
 void print(const Context& context, const AgentEvent& event) {
   if (context.json) {
-    // One a line, for pipes.
+    // One JSON value a line, for pipes.
     print_json(to_json(event));
   } else {
     if (event.missed() > 0) print_line(fmt::format("... {} event(s) missed", event.missed()));
@@ -135,7 +135,7 @@ Task<Status> subscribe(const Context& context, client::Client& client, std::stri
   request.set_source(std::move(source));
   request.set_target_agent(std::move(agent));
   request.set_once(once);
-  // The same again is the one there is.
+  // Subscribing again returns the existing subscription, so the request may be repeated.
   REEF_CO_TRY(const auto answer,
               co_await client.request(std::move(message), Repeat::safe, kAnswerMax));
   if (context.json) {
@@ -168,7 +168,7 @@ Task<Status> list(const Context& context, client::Client& client) {
   co_return Ok{};
 }
 
-// At most a little more than any limit: the daemon says what is too much.
+// Reads at most a little more than any limit; the daemon says what is too much.
 std::string read_stdin() {
   constexpr std::size_t kBytesMax = 9U << 20;
   std::string out;

@@ -1,4 +1,4 @@
-// export: sessions as files of another format.
+// export: writes sessions as files of another format.
 
 #include <cstdio>
 #include <sys/stat.h>
@@ -15,14 +15,14 @@
 namespace reef::cli {
 namespace {
 
-// Where the files go that the daemon sends.
+// Receives the files that the daemon sends.
 class Target {
  public:
   virtual ~Target() = default;
   virtual Status begin(const std::string& path) = 0;
   virtual Status write(std::string_view bytes) = 0;
   virtual Status end() = 0;
-  // What it had no room for.
+  // The files that did not fit.
   struct LeftOut {
     std::uint64_t files = 0, bytes = 0;
   };
@@ -31,7 +31,7 @@ class Target {
 
 class FolderTarget final : public Target {
  public:
-  // `first` is the name the first file gets instead of its own; empty: its own.
+  // `first` replaces the name of the first file; when empty, the file keeps its own.
   FolderTarget(FileTree tree, std::string first)
       : tree_(std::move(tree)), first_(std::move(first)) {}
   Status begin(const std::string& path) override {
@@ -59,7 +59,7 @@ class StdoutTarget final : public Target {
   Output output_;
 };
 
-// One file, where there is room for no more; the others are counted.
+// Takes one file where only one fits; the others are counted.
 class FirstFileTarget final : public Target {
  public:
   explicit FirstFileTarget(std::unique_ptr<Target> target) : target_(std::move(target)) {}
@@ -136,7 +136,7 @@ Task<Result<client::Stream>> ask(client::Client& client, const ExportOptions& op
   co_return co_await client.open(std::move(message));
 }
 
-// The ids new sessions get: one that is not there is a mistake, not a path.
+// Whether it has the form of a new session's id: an unknown one is then a mistake, not a path.
 bool looks_like_id(std::string_view text) {
   return text.size() > 7 && text[6] == '-' &&
          text.substr(0, 6).find_first_not_of("0123456789") == std::string_view::npos &&

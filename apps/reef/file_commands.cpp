@@ -1,4 +1,4 @@
-// attach, files, cat: the files of a session.
+// attach, files, cat: handle the files of a session.
 
 #include <cerrno>
 #include <cstdio>
@@ -15,7 +15,7 @@
 namespace reef::cli {
 namespace {
 
-// From here on a terminal is told how far it is.
+// Files of this size show their progress on a terminal.
 constexpr std::uint64_t kProgressBytes = 4U << 20;
 
 json::object to_json(const protocol::FileInfo& file) {
@@ -40,7 +40,7 @@ void print_file(const protocol::FileInfo& file) {
 }
 
 Result<Fd> open_source(const std::string& path, std::uint64_t& bytes) {
-  // Without waiting: a pipe nobody writes to must not hang the command.
+  // Opens without waiting, because a pipe without a writer must not hang the command.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return sys_error(errno, "open " + path);
   struct ::stat info = {};

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-// Not a name of anything that is written, and the same for every file of a tree: only one is open.
+// No file that is written has this name. It is the same for every file of a tree, because only one
+// is open.
 std::string part_name() {
   return fmt::format(".reef-{}.part", ::getpid());
 }

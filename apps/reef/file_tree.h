@@ -1,5 +1,6 @@
 // Writes files below one folder and nowhere else, whatever their paths say: every step of a path is
-// taken from the folder before it, and links are not followed. A file is there whole or not at all.
+// opened in the folder before it, and links are not followed. Each file appears whole or not at
+// all.
 #pragma once
 
 #include <string>
@@ -14,13 +15,13 @@ class FileTree {
  public:
   enum class Existing : std::uint8_t { refuse, replace };
 
-  // Makes the folder when it is missing.
+  // Creates the folder when it is missing.
   static Result<FileTree> open(const std::string& root, Existing existing);
   FileTree(FileTree&&) = default;
   FileTree& operator=(FileTree&&) = delete;
   ~FileTree();
 
-  // One file at a time; its folders are made. Files are 0600, folders 0700.
+  // Takes one file at a time and creates its folders. Files are 0600, folders 0700.
   Status begin(const std::string& path);
   Status write(std::string_view bytes);
   Status end();

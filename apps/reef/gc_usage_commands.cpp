@@ -1,4 +1,4 @@
-// gc and usage: what could go, and what it cost.
+// gc and usage: what can be deleted, and what it all cost.
 
 #include <fmt/format.h>
 

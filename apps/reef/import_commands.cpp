@@ -1,4 +1,4 @@
-// import: sessions of other programs.
+// import: takes over sessions of other programs.
 
 #include <csignal>
 #include <cstdio>
@@ -20,7 +20,7 @@ namespace reef::cli {
 namespace {
 
 constexpr std::size_t kBarCells = 30;
-// A person reads so many; a program asks for JSON.
+// This is enough for a person; a program asks for JSON.
 constexpr std::size_t kProblemsShown = 50;
 
 Result<std::string> absolute(const std::string& path) {
@@ -30,7 +30,7 @@ Result<std::string> absolute(const std::string& path) {
   return std::string(here) + "/" + path;
 }
 
-// One line of a terminal, written over and over; nothing anywhere else.
+// One line of a terminal, rewritten all the time; prints nothing elsewhere.
 class Bar {
  public:
   explicit Bar(bool wanted) : on_(wanted && ::isatty(STDERR_FILENO) == 1) {}
@@ -64,7 +64,7 @@ struct Outcome {
   std::vector<protocol::ImportProblem> refused;
 };
 
-// Ctrl-C gives the import up; its report still comes. A second one ends the program.
+// Ctrl-C cancels the import, whose report still comes. A second one ends the program.
 Task<void> cancel_on_interrupt(boost::asio::signal_set& signals, client::Client& client) {
   boost::system::error_code failed;
   co_await signals.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, failed));
@@ -247,7 +247,7 @@ Task<Status> import_auto(const Context& context, client::Client& client,
     for (const auto& place : places) {
       auto one = co_await import_one(context, client, options, place.kind(), place.path());
       if (!one) {
-        // The others are still imported.
+        // The other places are still imported.
         if (!context.json) report("import " + place.kind(), one.error());
         imported.push_back(json::object{
             {"kind", place.kind()}, {"path", place.path()}, {"error", one.error().what}});

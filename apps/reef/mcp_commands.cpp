@@ -221,10 +221,10 @@ Task<Status> watch(const Context& context, Client& client) {
   }
 }
 
-// Whether a name may stand alone, its value being taken from elsewhere.
+// Whether a name may stand without a value, which then comes from elsewhere.
 enum class Alone { no, variable, secret };
 
-// NAME=VALUE, or "Name: value".
+// Reads NAME=VALUE, or "Name: value".
 Result<json::object> pairs_from(const std::vector<std::string>& texts, char separator,
                                 std::string_view what, Alone alone = Alone::no) {
   json::object out;
@@ -243,7 +243,7 @@ Result<json::object> pairs_from(const std::vector<std::string>& texts, char sepa
   return out;
 }
 
-// KEY=VALUE of an `oauth` table; the daemon says what is wrong with it.
+// Reads KEY=VALUE of an `oauth` table; the daemon checks it.
 Result<json::object> oauth_from(const std::vector<std::string>& texts) {
   REEF_TRY(auto out, pairs_from(texts, '=', "--oauth"));
   if (const auto scopes = json::find_string(out, "scopes")) {

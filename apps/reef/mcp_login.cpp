@@ -20,12 +20,13 @@ namespace {
 using boost::asio::posix::stream_descriptor;
 using client::Client;
 
-// Until there is a page: the daemon asks several servers in turn.
+// The time until there is a page: the daemon asks several servers in turn.
 constexpr std::chrono::milliseconds kPageMax{180'000};
 constexpr std::chrono::milliseconds kLogoutMax{60'000};
 constexpr std::size_t kLineBytesMax = 64U << 10;
 
-// Lines of stdin, until there are no more. The terminal stays as it is for whoever has it next.
+// Lines of stdin, until there are no more. The terminal's settings stay unchanged for the next
+// reader.
 class Lines {
  public:
   explicit Lines(const Executor& loop) : input_(loop, ::dup(STDIN_FILENO)) {}

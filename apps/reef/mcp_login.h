@@ -1,4 +1,4 @@
-// `reef mcp login` and `logout`: the daemon does it, this shows it.
+// `reef mcp login` and `logout`: the daemon does the work, this shows it.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace reef::cli {
 
-// Prints the page to visit, takes the address the browser came back to from stdin where it cannot
-// reach the daemon, and tells how it ended.
+// Prints the page to visit and tells how the login ended. When the browser cannot reach the daemon,
+// takes the address it came back to from stdin.
 Task<Status> mcp_login(const Context& context, client::Client& client, std::string agent,
                        std::string name);
 Task<Status> mcp_logout(const Context& context, client::Client& client, std::string agent,

@@ -136,7 +136,8 @@ Task<Status> show(const Context& context, client::Client& client, protocol::Clie
   co_return Ok{};
 }
 
-// The requests that answer with the entry; `said` is what a person reads, with its name in it.
+// Sends a request that is answered with an entry; `said` is printed for a person, with the entry's
+// name in it.
 Task<Status> change(const Context& context, client::Client& client, protocol::ClientMessage message,
                     std::string said) {
   REEF_CO_TRY(const auto entry, co_await client.memory_entry(std::move(message)));
@@ -192,7 +193,7 @@ Task<Status> load(const Context& context, client::Client& client, std::string ag
   co_return Ok{};
 }
 
-// What is sent as text must be text.
+// A request can only hold valid UTF-8.
 Status check_text(const std::vector<std::string>& texts) {
   for (const auto& text : texts)
     if (!utf8::valid(text))
@@ -200,7 +201,7 @@ Status check_text(const std::vector<std::string>& texts) {
   return Ok{};
 }
 
-// The text given, or what comes on standard input without its last newline.
+// The given text, or standard input without its last newline.
 Result<std::string> content_from(const std::optional<std::string>& given) {
   if (given && *given != "-") return *given;
   if (!given && ::isatty(STDIN_FILENO) == 1)

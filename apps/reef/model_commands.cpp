@@ -11,7 +11,7 @@ namespace {
 
 using client::Client;
 
-// A backend may take its time: longer than the daemon gives it.
+// A backend may be slow, so this is longer than the daemon waits for it.
 constexpr std::chrono::milliseconds kTestMax{90'000};
 
 std::string tokens(std::int64_t count) {

@@ -1,4 +1,4 @@
-// ping, status, reload, stop.
+// ping, status, reload, stop: commands about the daemon itself.
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// The policy's rules as config.toml has them: what happens at the edge is decided here too.
+// The policy's rules in config.toml, for commands that decide at the edge as the policy does.
 #pragma once
 
 #include "context.h"

@@ -12,7 +12,7 @@
 namespace reef::cli {
 namespace {
 
-// What a file's trouble is called on stderr, whatever stdout gets.
+// Tells about problems of a file on stderr; stdout stays as it would be.
 template <class List>
 void warn_of(const std::string& command, const List& list) {
   for (const auto& problem : list.problems())
@@ -147,7 +147,7 @@ Task<Status> definitions(const Context& context, client::Client& client, std::st
   co_return Ok{};
 }
 
-// The part both bulk requests share.
+// Calls `f` with the part that both bulk requests share.
 template <class F>
 void with_selected(protocol::ClientMessage& message, F f) {
   if (message.has_patch_sessions()) {
@@ -200,7 +200,7 @@ bool asked(const std::string& question) {
   return answer[0] == 'y' || answer[0] == 'Y';
 }
 
-// `refused`: nothing was changed because nobody said yes.
+// `refused` becomes true when nothing was changed because the user did not agree.
 Task<Status> bulk(const Context& context, client::Client& client, std::string command,
                   protocol::ClientMessage message, bool yes, bool& refused) {
   if (!yes) {

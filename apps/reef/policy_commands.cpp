@@ -102,7 +102,7 @@ Task<Status> explain(const Context& context, client::Client& client, std::string
   co_return Ok{};
 }
 
-// The same policy the daemon runs, from outside; until interrupted.
+// Runs the daemon's policy from outside, until interrupted.
 Task<Status> stay(const Context& context, client::Client&) {
   REEF_CO_TRY(const auto config, node_config(context));
   const auto loop = co_await asio::this_coro::executor;

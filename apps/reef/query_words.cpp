@@ -30,7 +30,7 @@ Result<SearchArguments> split_search(const CLI::App& search,
     const bool takes_one = option->get_items_expected_max() > 0;
     const bool is_short = !at->starts_with("--");
     if (takes_one && is_short && equals != std::string::npos) {
-      // Of -a=x the parser would take "=x".
+      // From -a=x the parser would take "=x" as the value.
       out.rest.push_back(fmt::format("--{}{}", option->get_lnames().front(), at->substr(equals)));
       continue;
     }

@@ -1,4 +1,4 @@
-// The words of `reef search` among its arguments.
+// Finds the words of `reef search` among its arguments.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace reef::cli {
 
 struct SearchArguments {
   std::vector<std::string> words;  // the question, as it was typed
-  std::vector<std::string> rest;   // for the parser: options and what they take
+  std::vector<std::string> rest;   // for the parser: options and their values
 };
-// Taken out before the parser sees them: it would make options of -excluded words, a list of [a,b],
-// and lose their order. `arguments` are those behind "search". `invalid` for an option there is
-// not.
+// The words are taken out before the parser sees them: it would take -excluded words for options
+// and [a,b] for a list, and lose their order. `arguments` are those after "search". An unknown
+// option is `invalid`.
 Result<SearchArguments> split_search(const CLI::App& search,
                                      const std::vector<std::string>& arguments);
 

@@ -84,7 +84,7 @@ Task<Status> list(const Context& context, client::Client& client, std::string ag
   co_return Ok{};
 }
 
-// The one question that can be meant.
+// The question that is meant, when only one is open.
 Task<Result<std::string>> only_question(client::Client& client, std::string agent,
                                         std::string sender, std::optional<std::string> key) {
   REEF_CO_TRY(const auto all, co_await pending(client, std::move(agent), std::move(sender)));

@@ -1,4 +1,4 @@
-// search: everything that was ever said.
+// search: finds everything that was ever said.
 
 #include <algorithm>
 #include <cstdio>
@@ -16,7 +16,7 @@
 namespace reef::cli {
 namespace {
 
-// Who waits longer is told why: all that was ever said may have to be read first.
+// After this time the user is told why it takes long: the whole history may have to be read first.
 constexpr std::chrono::seconds kAtOnce{3};
 constexpr std::chrono::minutes kTimeout{15};
 
@@ -29,7 +29,7 @@ std::string origin_id(const protocol::SessionRow& row) {
   return std::string(colon == std::string_view::npos ? *origin : origin->substr(colon + 1));
 }
 
-// Who spoke: a guest, or the session's own agent.
+// The speaker: a guest, or the session's own agent.
 const std::string& speaker_of(const protocol::FoundItem& item, const protocol::SessionRow& row) {
   return item.agent().empty() && item.role() == "assistant" ? row.agent() : item.agent();
 }
@@ -74,7 +74,8 @@ void write_hit(json::ObjectText& out, const protocol::FoundHit& hit, std::string
   out.close_object();
 }
 
-// As text at once: of a page with its windows a tree of values takes longer than the search.
+// Writes text directly, because a tree of values for a page with its windows takes longer than the
+// search.
 std::string results_json(const protocol::SearchResults& results, bool by_session) {
   constexpr std::size_t kUsualBytes = 256U << 10;
   json::ObjectText out(kUsualBytes);
@@ -91,7 +92,7 @@ std::string results_json(const protocol::SearchResults& results, bool by_session
   return out.take();
 }
 
-// What a person is shown of a snippet: a few lines around the first match. [first, second)
+// The part of a snippet a person sees: a few lines around the first match. [first, second)
 std::pair<std::size_t, std::size_t> excerpt_of(const protocol::FoundItem& item) {
   constexpr std::size_t kBytes = 320, kBefore = 80;
   const std::string_view text = item.snippet();
@@ -102,7 +103,7 @@ std::pair<std::size_t, std::size_t> excerpt_of(const protocol::FoundItem& item) 
   };
   auto from = std::min(match - std::min(match, kBefore), text.size() - kBytes);
   auto to = from + kBytes;
-  // Words whole, where that gives up little.
+  // Cuts between words where that loses little.
   if (const auto space = text.find(' ', from); from > 0 && space < std::min(match, from + kBefore))
     from = space + 1;
   while (inside_character(from)) ++from;
@@ -110,7 +111,7 @@ std::pair<std::size_t, std::size_t> excerpt_of(const protocol::FoundItem& item) 
   return {from, to};
 }
 
-// The text with every mark as the terminal's code for it.
+// The text with every mark replaced by the terminal's code.
 std::string with_codes(std::string_view marked, char begin, char end) {
   std::string out;
   for (const char c : marked) {
@@ -125,14 +126,14 @@ std::string with_codes(std::string_view marked, char begin, char end) {
   return out;
 }
 
-// Its matches bright.
+// The excerpt with its matches bright.
 std::string highlighted(const protocol::FoundItem& item, bool color) {
   const std::string_view text = item.snippet();
   if (text.empty() && item.entry().empty())
     return "(cannot be shown: too long, or somebody else changed the session; then: reef reload)";
   const auto [from, to] = excerpt_of(item);
-  // Marks that printable() lets nobody else set, so that white space is made one space in all of it
-  // and stays where it touches a match.
+  // These marks cannot come from the text, because printable() removes them. Marking first lets
+  // white space be joined across the whole text and still stay where it touches a match.
   constexpr char kBegin = '\x01', kEnd = '\x02';
   std::string marked;
   auto at = from;
@@ -154,7 +155,7 @@ void print_results(const Context& context, const protocol::SearchResults& result
   const auto faint = context.color() ? "\x1b[2m" : "";
   const auto plain = context.color() ? "\x1b[0m" : "";
   if (results.hits().empty()) print_line("nothing found");
-  // What was said in one session stands together, behind the best of it.
+  // The hits of one session are shown together, at the place of the best one.
   std::vector<std::pair<std::string, std::vector<const protocol::FoundHit*>>> sessions;
   for (const auto& hit : results.hits()) {
     const auto known = std::find_if(sessions.begin(), sessions.end(), [&](const auto& one) {
@@ -173,7 +174,7 @@ void print_results(const Context& context, const protocol::SearchResults& result
     };
     const auto when = parse_iso(item_of(*hits.front()).time()).value_or(now);
     const auto title = shown(row.title().empty() ? row.preview() : row.title());
-    // Of an imported one no agent may be known.
+    // The agent of an imported session may be unknown.
     const auto whose = row.agent().empty() ? "" : ", " + shown(row.agent());
     print_line(fmt::format("{}{}{}  {}{} ago{}{}", bold, utf8::prefix_chars(title, 60), plain,
                            faint, short_age(when, now), whose, plain));
@@ -239,7 +240,7 @@ Task<Status> search(const Context& context, client::Client& client, SearchOption
     co_return Ok{};
   };
   if (!options.from_stdin) co_return co_await answer();
-  // One question a line, one answer a line, whatever becomes of it.
+  // Reads one question a line and prints one answer a line, also for errors.
   std::uint64_t number = 0, failures = 0;
   for (std::string line; std::getline(std::cin, line);) {
     ++number;
@@ -247,7 +248,7 @@ Task<Status> search(const Context& context, client::Client& client, SearchOption
     const auto answered = co_await answer();
     if (answered) continue;
     const auto code = answered.error().code;
-    // No daemon: the other lines would fare no better.
+    // Without a daemon the other lines would fail, too.
     if (code == Errc::unavailable || code == Errc::timeout) co_return answered.error();
     ++failures;
     if (context.json) {

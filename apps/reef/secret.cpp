@@ -14,7 +14,7 @@
 namespace reef::cli {
 namespace {
 
-// While it lives, what is typed is not shown.
+// While it lives, the terminal does not show what is typed.
 class Hidden {
  public:
   Hidden() : on_(::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &before_) == 0) {

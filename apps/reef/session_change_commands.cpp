@@ -1,4 +1,4 @@
-// new, resume, fork, rewind, set, label, rm, restore, fsck: changing sessions.
+// new, resume, fork, rewind, set, label, rm, restore, fsck: change sessions.
 
 #include <unistd.h>
 
@@ -11,10 +11,10 @@
 namespace reef::cli {
 namespace {
 
-// The requests that answer with a session; `said` is what a person reads, with the id in it.
-// A model may have to read all that is left behind.
+// A model may have to read everything that is left behind.
 constexpr std::chrono::minutes kSummaryPatience{30};
 
+// Sends a request that is answered with a session; `said` is printed for a person, with its id.
 Task<Status> change(const Context& context, client::Client& client, protocol::ClientMessage message,
                     std::string said) {
   std::optional<std::chrono::milliseconds> patience;
@@ -36,7 +36,7 @@ int run_change(const Context& context, std::string_view command, protocol::Clien
   });
 }
 
-// The requests that answer with Pong.
+// Sends a request that is answered with Pong.
 Task<Status> simple(const Context& context, client::Client& client, protocol::ClientMessage message,
                     std::string said) {
   REEF_CO_TRY(const auto answer,
@@ -51,7 +51,7 @@ Task<Status> simple(const Context& context, client::Client& client, protocol::Cl
   co_return Ok{};
 }
 
-// What the words of `set` come to.
+// The changes that the words of `set` ask for.
 struct FieldChanges {
   json::object patch;
   std::vector<std::string> add_labels, remove_labels;

@@ -1,4 +1,4 @@
-// sessions, show, tail: looking at sessions.
+// sessions, show, tail: show sessions.
 
 #include <algorithm>
 #include <cstdio>
@@ -14,7 +14,7 @@
 namespace reef::cli {
 namespace {
 
-// What a person sees of a name somebody else chose.
+// The details of a session as JSON; null when they are not valid.
 json::value details(const protocol::SessionRow& row) {
   auto parsed = json::parse(row.details());
   return parsed ? *std::move(parsed) : json::value(nullptr);
@@ -35,7 +35,7 @@ Task<Status> print_trash(const Context& context, client::Client& client) {
   co_return Ok{};
 }
 
-// Why a list is empty, and what to do about it.
+// Says why a list is empty, and what to do about it.
 std::string none_found(const SessionsOptions& options) {
   const auto& query = options.query;
   if (!query.text().empty())
@@ -111,7 +111,7 @@ void print_entry(const Context& context, const session::Entry& entry) {
   }
 }
 
-// One line about an entry, for the tree.
+// Describes an entry in one line, for the tree.
 std::string line_about(const session::Entry& entry) {
   if (const auto message = session::message_of(entry))
     return fmt::format("{}: {}", session::role_of(*message),

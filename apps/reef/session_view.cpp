@@ -6,7 +6,7 @@ namespace reef::cli {
 namespace {
 
 constexpr std::size_t kBarCells = 60;
-// A model may think for a while about a name.
+// A model may think about a title for a while.
 constexpr std::chrono::minutes kTitlePatience{5};
 
 struct Mark {
@@ -23,8 +23,8 @@ char sign_of(std::string_view kind) {
   return '?';
 }
 
-// Every part by its sign, the smallest too, then what is free, then what is kept free; without a
-// window only parts.
+// Draws every part with its sign, even the smallest, then what is free, then what is kept free;
+// without a window only the parts.
 std::string bar_of(const protocol::ContextDescription& context) {
   std::int64_t sum = 0;
   for (const auto& part : context.parts()) sum += part.tokens();

@@ -1,4 +1,4 @@
-// How a session stands and what fills its window, for people and as JSON.
+// Shows the state of a session and what fills its window, for people and as JSON.
 #pragma once
 
 #include "client/client.h"
@@ -8,9 +8,9 @@ namespace reef::cli {
 
 // "18.2k"
 std::string short_count(std::int64_t tokens);
-// Whose session it is: its agent and who talks with it, as far as they are known.
+// The session's agent and the person who talks with it, as far as they are known.
 std::string speakers_of(const protocol::SessionRow& row);
-// "18.2k of 200.0k tokens (10 %)": of what is not kept free.
+// "18.2k of 200.0k tokens (10 %)": the total leaves out what is kept free.
 std::string shown_usage(const protocol::ContextUsage& usage);
 json::object to_json(const protocol::ContextUsage& usage);
 

@@ -1,4 +1,4 @@
-// reef setup: a few questions, a try, and config.toml is written by the daemon.
+// reef setup: asks a few questions, tries the provider, and has the daemon write config.toml.
 #include "setup_command.h"
 
 #include <cstdio>
@@ -70,7 +70,7 @@ Result<protocol::ProviderDefinition> define(const protocol::ProviderList& list,
 }
 
 Task<Status> setup(const Context& context, Client& client, SetupOptions options) {
-  // Whoever names the kind on the command line is a script, or knows what to say.
+  // A kind on the command line comes from a script, or from somebody who knows what to say.
   const bool asks = options.kind.empty();
   protocol::ClientMessage message;
   message.mutable_list_providers();

@@ -1,4 +1,4 @@
-// `reef setup`: a provider, step by step.
+// `reef setup`: sets up a provider, step by step.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace reef::cli {
 
-// What `reef setup` was told on the command line; what is empty is asked for.
+// The options of `reef setup` from the command line; empty ones are asked for.
 struct SetupOptions {
   std::string kind, name, base_url, key, model, api_version;
   bool no_test = false;

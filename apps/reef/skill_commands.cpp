@@ -108,7 +108,7 @@ Task<Status> show(const Context& context, client::Client& client, std::string na
   co_return Ok{};
 }
 
-// What is wrong, a line each; nothing: all is well.
+// The problems, one a line; none when all is well.
 struct Verdict {
   std::size_t skills = 0;
   std::vector<std::string> lines;
@@ -132,7 +132,7 @@ void add(Verdict& verdict, const skills::Catalogue& catalogue) {
   for (const auto& problem : catalogue.problems) verdict.lines.push_back(problem);
 }
 
-// Without the daemon: a folder that is to become one of its own.
+// Checks folders without the daemon, before they become skills of its own.
 Verdict check_folders(const std::vector<std::string>& folders) {
   Verdict verdict;
   PosixFiles files;

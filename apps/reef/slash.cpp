@@ -15,7 +15,7 @@ constexpr std::chrono::minutes kCompactPatience{30};
 struct Known {
   std::string_view name, arguments, what;
 };
-// In the order people are told of them. `new` and `reset` are the daemon's.
+// In the order of the help. `new` and `reset` are the daemon's.
 constexpr Known kCommands[] = {
     {"new", "[MESSAGE]", "a new session; /reset is the same"},
     {"resume", "ID", "go on with another session here"},
@@ -70,7 +70,7 @@ Task<Status> compact(client::Client& client, std::string id, std::string instruc
   co_return Ok{};
 }
 
-// A setting of the session: told, or changed.
+// Prints a setting of the session, or changes it.
 Task<Status> change(client::Client& client, const protocol::SessionDescription& session,
                     std::string_view what, std::string field, std::string value,
                     std::string_view now) {
@@ -119,7 +119,8 @@ Task<Status> move_to(client::Client& client, const ChatOptions& options, std::st
   if (options.key) {
     request.set_key(*options.key);
   } else {
-    // This conversation's key; before the first word there is none, and the session keeps its own.
+    // The key of this conversation. Before the first message it has no session; the other session
+    // then keeps its own key.
     const auto here = co_await current(client, options);
     if (here && !here->session().key().empty()) request.set_key(here->session().key());
   }

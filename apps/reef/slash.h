@@ -1,5 +1,5 @@
-// What a person types in chat that is not for the agent: /status, /compact, /model ... Commands
-// that are not known here go to the daemon as they are: skills and /new are there.
+// Commands a person types in chat that are not for the agent: /status, /compact, /model ... Unknown
+// commands go to the daemon unchanged: it knows skills and /new.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,20 @@ struct SlashCommand {
   std::string name;       // without the slash
   std::string arguments;  // what follows, trimmed
 };
-// nullopt: words for the agent, or a command of the daemon's.
+// nullopt when the line is for the agent, or a command of the daemon's.
 std::optional<SlashCommand> slash_command(std::string_view line);
 
-// What chat keeps for the person at the terminal.
+// The state of a chat at the terminal.
 struct ChatState {
-  bool verbose = false;  // after every turn: how full the window is
+  bool verbose = false;  // tell after every turn how full the window is
   bool leave = false;
-  // The session as it was when last looked at.
+  // The session as it was at the last look.
   std::string session = {};
   std::uint64_t compactions = 0;
   std::int64_t tokens = 0;
 };
-// To a person who wants to know: whether the session was compacted since the last look, and from
-// how much to how much.
+// In verbose chats, tells whether the session was compacted since the last look, and from how many
+// tokens to how many.
 Task<void> tell_compactions(client::Client& client, const ChatOptions& options, ChatState& state);
 Task<Status> run_slash(const Context& context, client::Client& client, const ChatOptions& options,
                        SlashCommand command, ChatState& state);

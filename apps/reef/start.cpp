@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kReadyMs = 20'000;
 
-// Beside this program, else whatever PATH finds.
+// The reefd beside this program, else the one PATH finds.
 std::string find_reefd() {
   char self[4096];
   const auto length = ::readlink("/proc/self/exe", self, sizeof self);
@@ -30,11 +30,11 @@ std::string find_reefd() {
   return "reefd";
 }
 
-// In the child. Never returns.
+// Runs in the child. Never returns.
 [[noreturn]] void become_daemon(const std::string& program, const std::string& home, int ready,
                                 int errors) {
   ::setsid();
-  // A second fork: the daemon belongs to init, whatever becomes of this client.
+  // After a second fork the daemon belongs to init and does not depend on this client.
   if (::fork() != 0) ::_exit(0);
   const int nothing = ::open("/dev/null", O_RDWR);
   ::dup2(nothing, STDIN_FILENO);
@@ -55,7 +55,7 @@ Result<std::pair<Fd, Fd>> make_pipe() {
   return std::pair(Fd(ends[0]), Fd(ends[1]));
 }
 
-// The last line the daemon wrote with its own name in front, without that name.
+// The last line in which the daemon named itself, without its name.
 std::string reason_in(const std::string& text) {
   constexpr std::string_view kMark = "reefd: ";
   const auto at = text.rfind(kMark);
@@ -94,14 +94,14 @@ Status start_daemon(const daemon::Home& home) {
     if (wait_for[1].revents != 0) {
       const auto count = ::read(errors.first.get(), buffer, sizeof buffer);
       if (count > 0) said.append(buffer, static_cast<std::size_t>(count));
-      // No writer is left: it is gone, unless it was ready and let go of its stderr.
+      // No writer is left, so the daemon ended, unless it was ready and closed its stderr.
       if (count == 0 && wait_for[0].revents == 0)
         return Error(Errc::unavailable, "the daemon did not start: " + reason_in(said));
     }
     if (wait_for[0].revents != 0) {
       const auto count = ::read(ready.first.get(), buffer, sizeof buffer);
       if (count > 0) return Ok{};
-      // Closed without a word; the reason may still be on its way.
+      // It closed without being ready; the reason may still be on its way.
       for (;;) {
         const auto more = ::read(errors.first.get(), buffer, sizeof buffer);
         if (more <= 0) break;

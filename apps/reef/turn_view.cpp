@@ -29,7 +29,7 @@ void dim_line(const std::string& text) {
   fmt::print(stderr, "\x1b[2m{}\x1b[0m\n", utf8::visible(text));
 }
 
-// The last lines of what tools say, rewritten in place until something else is shown.
+// The last lines of a tool's output, rewritten in place until something else is shown.
 class ProgressLines {
  public:
   void add(const std::string& text) {
@@ -71,7 +71,7 @@ class ProgressLines {
   std::size_t drawn_ = 0;
 };
 
-// "bash ls -la": the tool and the first of its arguments that is a text.
+// "bash ls -la": the tool and its first argument that is a text.
 std::string shown_call(const protocol::ToolCallInfo& call) {
   auto out = utf8::excerpt(call.name());
   const auto parsed = json::parse(call.arguments());
@@ -127,7 +127,7 @@ class View {
       if (person_) tell_end();
     }
   }
-  // What was said before is a line of its own.
+  // Ends the line of what was said before.
   void end_line() {
     if (turn_.reply.empty() || turn_.reply.ends_with('\n')) return;
     turn_.reply += '\n';
@@ -165,7 +165,7 @@ void tell_how_to_answer(const protocol::AskUser& ask) {
   fmt::print(stderr, "Answer with: reef answer {} TEXT\n", utf8::excerpt(ask.id()));
 }
 
-// One answer as it is typed, several as a list.
+// A single answer as it is typed, several as a list.
 std::optional<std::string> typed_answers(const protocol::AskUser& ask, const Prompt& prompt) {
   json::array all;
   for (const auto& question : ask.questions()) {

@@ -12,7 +12,7 @@ namespace reef::cron {
 
 namespace {
 
-// Minutes of the day; nullopt for what is no HH:MM.
+// Minutes of the day; nullopt when the text is not HH:MM.
 std::optional<int> minutes_of(std::string_view text) {
   const auto digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '9'; };
   if (text.size() != 5 || text[2] != ':' || !digit(0) || !digit(1) || !digit(3) || !digit(4))
@@ -126,7 +126,7 @@ Status Jobs::said(const std::string& name) {
 
 Status Jobs::add(const std::string& name, const std::string& schedule, std::string agent,
                  std::string message, std::time_t now) {
-  // It becomes part of a key and is shown in lists.
+  // The name becomes part of a key and is shown in lists.
   if (!component::is_service_name(name))
     return Error(Errc::invalid, "name: letters, digits, '-' and '_', at most 64");
   if (message.find_first_not_of(" \t\r\n") == std::string::npos)

@@ -1,4 +1,5 @@
-// What is to be said, to whom and when: kept in one small file, replaced as a whole. Loop thread.
+// The jobs: what to say, to whom and when. Kept in one small file, which is replaced as a whole.
+// Loop thread.
 #pragma once
 
 #include <map>
@@ -18,12 +19,13 @@ struct Job {
   std::string message;
   std::time_t due = 0;
   std::string sender = {};  // empty: cron:NAME, whose conversation is the job's own
-  std::string quiet_start = {}, quiet_end = {};  // HH:MM in local time; between them it is skipped
-  bool once = false;                             // it goes when it was said
-  std::string last_error = {};                   // of the last time; not kept
+  std::string quiet_start = {}, quiet_end = {};  // HH:MM in local time; skipped between them
+  bool once = false;                             // remove it after it was said
+  std::string last_error = {};                   // of the last run; not kept in the file
 };
 
-// Whether it is quiet then; the start is, the end is not, and the night may lie between.
+// Whether the job is quiet at that time; the start is included, the end is not. The end may be on
+// the next day.
 bool is_quiet(const Job& job, std::time_t now);
 
 class Jobs {
@@ -31,24 +33,24 @@ class Jobs {
   static constexpr std::size_t kJobsMax = 1000;
   static constexpr std::size_t kMessageBytesMax = 64U << 10;
 
-  // A file that cannot be read is an error: it must not be overwritten.
+  // A file that cannot be read is an error, because it must not be overwritten.
   static Result<Jobs> load(Files& files, std::string path, std::time_t now);
 
   const std::map<std::string, Job>& all() const { return jobs_; }
-  // Adds it or takes the place of the one of that name.
+  // Adds a job, or replaces the one of that name.
   Status add(const std::string& name, const std::string& schedule, std::string agent,
              std::string message, std::time_t now);
   Status remove(const std::string& name);
-  // Takes in what somebody else wrote into the file since it was last read or written (an import, a
-  // person). Jobs that stay the same stay due when they were. A broken file changes nothing.
+  // Reads changes that somebody else made to the file (an import, a person). Unchanged jobs stay
+  // due when they were. A broken file changes nothing.
   Status look(std::time_t now);
 
-  // Names of those that are due; each is due again at its next time.
+  // Returns the names of the jobs that are due, and sets each to its next time.
   std::vector<std::string> take_due(std::time_t now);
-  // It was said; one that is for once goes.
+  // Call when the job was said; a job that runs once is removed.
   Status said(const std::string& name);
   void note(const std::string& name, std::string error);
-  // When the next one is due.
+  // The time at which the next job is due.
   std::optional<std::time_t> next() const;
 
  private:

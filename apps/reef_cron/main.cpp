@@ -24,13 +24,13 @@ using namespace reef;
 using component::ToolAnswer;
 
 constexpr std::chrono::minutes kTurnPatience{30};
-// The file may be changed by somebody else (an import, an editor), the clock put forward.
+// Somebody else may change the file (an import, an editor), or the clock.
 constexpr std::chrono::seconds kLongestNap{2};
 
 struct House {
   cron::Jobs jobs;
   daemon::Home home;
-  std::unique_ptr<Notify> changed;  // once there is a loop
+  std::unique_ptr<Notify> changed;  // set once there is a loop
 };
 
 std::string when(std::time_t time) {
@@ -123,7 +123,7 @@ component::Service service(House& house) {
   return out;
 }
 
-// One job, once. The conversation is the job's own.
+// Says one job's message once. The conversation is the job's own.
 Task<void> fire(House& house, std::string name) {
   co_await yield_to_loop();
   const auto found = house.jobs.all().find(name);
@@ -131,7 +131,7 @@ Task<void> fire(House& house, std::string name) {
   client::Turn turn;
   turn.agent = found->second.agent;
   turn.content = found->second.message;
-  // One that came with a sender goes on in that sender's conversation.
+  // A job that came with a sender continues that sender's conversation.
   turn.sender = found->second.sender;
   if (turn.sender.empty()) turn.key = turn.sender = "cron:" + name;
   const auto loop = co_await boost::asio::this_coro::executor;

@@ -36,7 +36,7 @@ struct Field {
   int min, max;
 };
 
-// "*", "5", "1-5", "*/15", "10-40/5" and lists of them.
+// Reads "*", "5", "1-5", "*/15", "10-40/5" and lists of them.
 template <std::size_t N>
 Status read_field(std::string_view text, const Field& field, std::bitset<N>& into) {
   const auto refuse = [&](std::string_view part) -> Status {
@@ -136,7 +136,7 @@ Result<Schedule> Schedule::parse(std::string_view text) {
   return out;
 }
 
-// As cron has it: when both are named, either will do.
+// As in cron, when both days are restricted, one of them is enough.
 bool Schedule::on_day(const std::tm& local) const {
   if (!months_.test(static_cast<std::size_t>(local.tm_mon) + 1)) return false;
   const bool day = days_.test(static_cast<std::size_t>(local.tm_mday));
@@ -158,8 +158,8 @@ std::tm Schedule::broken_down(std::time_t at) const {
 std::optional<std::time_t> Schedule::next(std::time_t after) const {
   if (every_ > 0) return after + every_;
   const auto end = after + kHorizon;
-  // Minute by minute of real time, so that a clock put forward or back is no special case; days
-  // and hours that do not fit are passed in one step.
+  // Steps by minutes of real time, so that a changed clock needs no special case; days and hours
+  // that do not fit are skipped in one step.
   for (auto at = after - after % kMinute + kMinute; at < end;) {
     const auto local = broken_down(at);
     if (!on_day(local)) {

@@ -1,4 +1,4 @@
-// When a job is due. Pure functions; local time is the process's.
+// Tells when a job is due. Pure functions; local time is the process's.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ class Schedule {
   std::tm broken_down(std::time_t at) const;
 
   std::string text_;
-  std::time_t every_ = 0;  // seconds; 0: by the fields below
+  std::time_t every_ = 0;  // seconds; 0: the fields below count
   std::bitset<60> minutes_;
   std::bitset<24> hours_;
   std::bitset<32> days_;

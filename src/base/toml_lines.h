@@ -11,9 +11,9 @@ namespace reef {
 using Lines = std::vector<std::string>;
 
 Lines split_lines(std::string_view text);
-// Each with a newline behind it.
+// Joins lines, with a newline after each.
 std::string join_lines(const Lines& lines);
-// A text as TOML writes it.
+// The text as a quoted TOML string.
 std::string toml_quoted(std::string_view text);
 
 }  // namespace reef

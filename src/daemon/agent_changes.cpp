@@ -13,7 +13,8 @@ Error no_agent(std::string_view name) {
   return Error(Errc::not_found, fmt::format("agent '{}' not found", utf8::excerpt(name)));
 }
 
-// The models a patch names must be there: a typing error is found now, not in the first turn.
+// The models a patch names must exist, so that a typing error is found now and not in the first
+// turn.
 Status check_models(const runtime::Setup& setup, const json::object& patch) {
   std::vector<std::string> models;
   if (const auto model = json::find_string(patch, "model")) models.emplace_back(*model);
@@ -27,7 +28,7 @@ Status check_models(const runtime::Setup& setup, const json::object& patch) {
   return Ok{};
 }
 
-// Whether config.toml says something of it.
+// Whether config.toml names the agent.
 bool is_in_config(const runtime::Setup& setup, const std::string& agent) {
   const auto begin = fmt::format("agent:{}:", agent);
   const auto& rules = setup.idle_minutes_by_key;
@@ -49,7 +50,7 @@ Task<Status> AgentChanges::write(std::string name, std::string config, std::stri
                                  bool fresh) {
   const auto& agents = house_.runtime.setup().agents;
   const bool known = agents.contains(name);
-  // One made by hand may have a name that is not given any more.
+  // An agent made by hand may have a name that is not allowed any more.
   if (!known) REEF_CO_CHECK(check_agent_name(name));
   const Error taken(Errc::conflict, fmt::format("agent '{}' already exists", utf8::excerpt(name)));
   if (fresh && known) co_return taken;
@@ -68,13 +69,13 @@ Task<Status> AgentChanges::write(std::string name, std::string config, std::stri
   auto work = [&]() -> Status {
     REEF_TRY(before.prompt, house_.files.read_prompt(name));
     REEF_TRY(before.config, house_.files.read_config(name));
-    // A broken file is left out of the agents, and is there all the same.
+    // A broken file is not among the agents, but it is there all the same.
     if (fresh && before.config) return taken;
     auto text = with_agent_patch(name, before.config.value_or(""), house_.files.config_path(name),
                                  patch.fields);
     if (!text) return std::move(text).error();
     const bool config_too = !before.config || *text != *before.config;
-    // A prompt left behind by hand is not this agent's.
+    // A prompt that was left behind does not belong to this agent.
     if (fresh && !patch.prompt) patch.prompt = "";
     return house_.files.write(name, patch.prompt,
                               config_too ? std::optional<std::string>(*text) : std::nullopt);
@@ -99,7 +100,7 @@ Task<Status> AgentChanges::remove(std::string name) {
                     fmt::format("agent '{}' is the default agent; name another in config.toml "
                                 "(default_agent) first",
                                 name));
-  // A broken file may go too, and a hostile name never reaches the disk.
+  // A broken file may be removed, too; the check keeps a hostile name from the disk.
   if (!setup.agents.contains(name)) REEF_CO_CHECK(check_agent_name(name));
   auto work = [&]() -> Status {
     REEF_TRY(const auto config, house_.files.read_config(name));
@@ -136,21 +137,21 @@ Task<Status> AgentChanges::rename_held(std::string from, std::string to) {
     REEF_TRY(const auto prompt, files.read_prompt(from));
     REEF_TRY(const auto there, files.read_config(to));
     REEF_TRY(const auto words, files.read_prompt(to));
-    // A rename that was interrupted is gone on with.
+    // An interrupted rename is continued.
     if (there && (*there != *config || words != prompt))
       return Error(Errc::conflict, fmt::format("agent '{}' already exists", to));
     copied = true;
     return files.write(to, prompt.value_or(""), *config);
   };
   auto done = co_await house_.pool.run(copy);
-  // Both names are agents until the old one's files go, so nothing names nobody in between, and
-  // after a crash the same command goes on.
+  // Both names are agents until the old one's files go. So every reference finds an agent, and
+  // after a crash the same command continues the rename.
   const bool in_config = is_in_config(house_.runtime.setup(), from);
   if (done && in_config) done = co_await house_.rename_in_config(from, to);
   const bool configured = done && in_config;
   if (done) done = co_await move_history(from, to);
   if (!done) {
-    // The history is where it was; so is the rest.
+    // The history did not move, so the rest is put back, too.
     if (configured)
       if (const auto undone = co_await house_.rename_in_config(to, from); !undone)
         log::error("config.toml: {}", undone.error().what);
@@ -173,7 +174,8 @@ Task<void> AgentChanges::load_names() {
   if (!text && text.error().code != Errc::not_found) log::warn("{}", text.error().what);
 }
 
-// The rename is done; without this line only sessions in the trash keep the old name.
+// The rename is complete already; if this line is lost, only sessions in the trash keep the old
+// name.
 Task<void> AgentChanges::note_rename(std::string from, std::string to) {
   renamed_.push_back({std::move(from), std::move(to), house_.clock.now()});
   auto work = [this, text = write_renamed(renamed_)] {

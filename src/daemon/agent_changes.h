@@ -1,6 +1,6 @@
-// Agents made, changed, renamed and removed by clients. Durable and in force when a task returns;
-// on an error everything is as it was. One change at a time: whoever calls sees to that. Loop
-// thread.
+// Creates, changes, renames and removes agents for clients. When a task returns, the change is
+// durable and in force; on an error everything is as before. The caller makes one change at a time.
+// Loop thread.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct AgentHouse {
   // Reads agents/ again; runs in flight keep what they have.
   std::function<Task<Status>()> reload;
   bus::Bus& bus;
-  // What config.toml says of an agent gets its new name, and is in force.
+  // Renames the agent in config.toml; the change is in force when the task returns.
   std::function<Task<Status>(std::string from, std::string to)> rename_in_config;
   Clock& clock;
 };
@@ -37,20 +37,21 @@ class AgentChanges {
 
   explicit AgentChanges(AgentHouse house) : house_(std::move(house)) {}
 
-  // `config` is a patch (agent_edit.h) on nothing, an empty prompt is none.
+  // `config` is a patch (agent_edit.h) of an empty file; an empty prompt means none.
   Task<Status> create(std::string name, std::string config, std::string prompt);
-  // A patch on what is there; an empty prompt leaves the old one. Makes the agent when there is
-  // none, as CrabTalk does.
+  // `config` is a patch of the existing file; an empty prompt leaves the old one. Creates the agent
+  // when there is none, as CrabTalk does.
   Task<Status> update(std::string name, std::string config, std::string prompt);
-  // Sessions, keys, memory, event subscriptions, the node's default and rules of keys follow.
+  // Sessions, keys, memory, event subscriptions, the node's default agent and rules by key are
+  // renamed, too.
   Task<Status> rename(std::string from, std::string to);
-  // Earlier names, for sessions that come back from the trash. At start.
+  // Loads earlier names, for sessions that come back from the trash. Call at start.
   Task<void> load_names();
   std::string name_now(const std::string& agent, TimePoint then) const {
     return daemon::name_now(renamed_, agent, then);
   }
   std::string id_of(const std::string& agent) const { return daemon::id_of(renamed_, agent); }
-  // What was said and remembered stays.
+  // The agent's sessions and memory stay.
   Task<Status> remove(std::string name);
 
  private:

@@ -41,7 +41,7 @@ bool has_header(const toml::node& node, const Lines& lines) {
          is_header(lines[line - 1]);
 }
 
-// Where a new key goes: behind the last key that stands before every table.
+// The line for a new key: after the last key that stands before all tables.
 std::size_t end_of_top(const Lines& lines, const toml::table& root) {
   std::size_t first_header = lines.size();
   for (const auto& [key, node] : root)
@@ -53,8 +53,8 @@ std::size_t end_of_top(const Lines& lines, const toml::table& root) {
   return end;
 }
 
-// One key of the top level set or, without a value, taken away. Keys of one line or several, not
-// tables with a header.
+// Sets one key of the top level or, without a value, removes it. The value may cover several lines,
+// but is not a table with a header.
 std::string with_key(std::string_view text, const toml::table& root, std::string_view key,
                      const std::optional<std::string>& value) {
   auto lines = split_lines(text);
@@ -64,7 +64,7 @@ std::string with_key(std::string_view text, const toml::table& root, std::string
     const std::size_t first = found->first.source().begin.line - 1;
     const std::size_t last = found->second.source().end.line - 1;
     std::string remark;
-    // What is said about the value behind it in its last line stays.
+    // A comment after the value on its last line stays.
     if (last < lines.size()) {
       const auto column = found->second.source().end.column - 1;
       const auto rest = column < lines[last].size() ? lines[last].substr(column) : std::string();
@@ -80,7 +80,7 @@ std::string with_key(std::string_view text, const toml::table& root, std::string
   return join_lines(lines);
 }
 
-// A table or list of tables with headers: each header goes with the lines up to the next one.
+// Removes a table or list of tables: each header with the lines up to the next header.
 std::string without_section(std::string_view text, std::string_view key) {
   auto lines = split_lines(text);
   const auto is_its = [&](std::string_view line) {
@@ -96,7 +96,7 @@ std::string without_section(std::string_view text, std::string_view key) {
     }
     auto end = i + 1;
     while (end < lines.size() && !is_header(lines[end])) ++end;
-    // Comments right above the next header are the next table's.
+    // Comments right above the next header belong to the next table.
     while (end < lines.size() && end > i + 1 && is_comment_or_blank(lines[end - 1])) --end;
     lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(i),
                 lines.begin() + static_cast<std::ptrdiff_t>(end));
@@ -106,7 +106,7 @@ std::string without_section(std::string_view text, std::string_view key) {
 
 bool is_secret_name(std::string_view name) {
   const auto lower = utf8::lower_ascii(name);
-  // Tables and settings about secrets that are none.
+  // These names are about secrets without being secrets.
   for (const std::string_view word : {"oauth", "auth_method", "key_id", "private_key_file"})
     if (lower == word) return false;
   for (const std::string_view word :
@@ -115,7 +115,7 @@ bool is_secret_name(std::string_view name) {
   return false;
 }
 
-// Arguments of a command: what looks like a secret in them.
+// Masks what looks like a secret in the arguments of a command.
 json::array masked_list(const json::array& args) {
   std::vector<std::string> texts;
   for (const auto& arg : args) texts.emplace_back(arg.is_string() ? arg.get_string().c_str() : "");
@@ -152,14 +152,14 @@ json::value masked_value(const json::value& value, bool secret) {
   return out;
 }
 
-// Puts back what a client only saw masked. Lists of objects are matched by `name`.
+// Puts back secrets that a client only saw masked. Lists of objects are matched by `name`.
 void unmask(json::value& patch, const json::value* was) {
   if (const auto* text = patch.if_string()) {
     if (std::string_view(*text) == kMask && was && was->is_string()) patch = *was;
   } else if (auto* fields = patch.if_object()) {
     for (auto& [name, field] : *fields) {
       const auto* old = was && was->is_object() ? was->get_object().if_contains(name) : nullptr;
-      // As they were shown: masked in the middle of a text.
+      // These were shown with the mask inside the text.
       if (old && name == "args" && field.is_array() && old->is_array() &&
           field.get_array() == masked_list(old->get_array()))
         field = *old;
@@ -186,9 +186,8 @@ void unmask(json::value& patch, const json::value* was) {
   }
 }
 
-// The first place in `value` where a mask stands that nothing is behind: what somebody copied from
-// an agent that was shown to them. `was` is what is kept already; a mask in there is the user's own
-// words.
+// Finds the first mask in `value` that stands for no known secret, for example because somebody
+// copied it from another agent. `was` is the present value; a mask in there is the user's own text.
 std::optional<std::string> find_mask(const json::value& value, const json::value* was,
                                      const std::string& path, bool secret) {
   if (const auto* text = value.if_string()) {
@@ -223,8 +222,8 @@ std::optional<std::string> find_mask(const json::value& value, const json::value
   return std::nullopt;
 }
 
-// What CrabTalk's AgentConfig has and we have not: fine while it says nothing, refused by name
-// when it does.
+// Drops the fields only CrabTalk's AgentConfig has, as long as they say nothing; otherwise refuses
+// them by name.
 Status take_crabtalk_words(std::string_view name, json::object& fields) {
   fields.erase("id");
   if (const auto* given = fields.if_contains("name")) {
@@ -256,7 +255,7 @@ Status take_crabtalk_words(std::string_view name, json::object& fields) {
   return Ok{};
 }
 
-// Whether every field is one of an agent's file, with a value it can have.
+// Checks that an agent's file may have every field, with that value.
 Status check_fields(std::string_view name, const json::object& fields) {
   json::object given;
   for (const auto& [key, value] : fields)
@@ -265,7 +264,7 @@ Status check_fields(std::string_view name, const json::object& fields) {
   constexpr std::string_view kPlace = "patch";
   std::vector<std::string> warnings;
   const auto parsed = parse_agent(name, text, kPlace, warnings);
-  // "patch:3: search: must be ..." means nothing to who sent JSON.
+  // A client that sent JSON has no use for the line number in "patch:3: search: must be ...".
   const auto plain = [&](const std::string& what) {
     const auto end = what.find(": ");
     return what.starts_with(kPlace) && end != std::string::npos ? what.substr(end + 2) : what;
@@ -356,7 +355,7 @@ Result<std::string> with_agent_patch(std::string_view name, std::string_view tex
     const auto* now = wanted.if_contains(key);
     const auto* then = old.if_contains(key);
     if (now && then && *now == *then) continue;
-    // What the line by line way does not understand is written anew below.
+    // A file that cannot be edited line by line is written anew below.
     auto root = parse_toml(out, file);
     if (!root) break;
     if (const auto* node = root->get(key); node && has_header(*node, split_lines(out))) {

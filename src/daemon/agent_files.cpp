@@ -52,7 +52,7 @@ Status AgentFiles::write(const std::string& name, const std::optional<std::strin
   }
   if (config) {
     if (auto done = replace_atomically(files, config_path(name), *config); !done) {
-      // The failure may have come after the file took its place.
+      // The write may have failed after the file was in place.
       const auto undone = old ? replace_atomically(files, config_path(name), *old)
                               : remove_if_there(files, config_path(name));
       if (!undone) log::error("agent {}: {}", name, undone.error().what);
@@ -66,11 +66,11 @@ Status AgentFiles::write(const std::string& name, const std::optional<std::strin
 Status AgentFiles::remove(const std::string& name) const {
   const AgentFiles removed{files, directory + "/removed"};
   REEF_CHECK(make_directories(files, removed.directory));
-  // The configuration first: without it there is no agent.
+  // The configuration goes first, because there is no agent without it.
   REEF_CHECK(files.rename(config_path(name), removed.config_path(name)));
   const auto moved = files.rename(prompt_path(name), removed.prompt_path(name));
   if (!moved && moved.error().code == Errc::not_found) {
-    // Not the words of an earlier agent of that name.
+    // The prompt of an earlier removed agent of that name must not stay.
     REEF_CHECK(remove_if_there(files, removed.prompt_path(name)));
   } else if (!moved) {
     return moved;

@@ -1,6 +1,6 @@
-// agents/NAME.toml and agents/NAME.md as they are written: each file whole or not at all, the
-// prompt before the configuration, so that an agent never runs with the words of another one. They
-// block; for the pool.
+// Reads and writes agents/NAME.toml and agents/NAME.md: each file whole or not at all, and the
+// prompt before the configuration, so that an agent never runs with another one's prompt. Blocks;
+// for the pool.
 #pragma once
 
 #include <optional>
@@ -25,13 +25,14 @@ struct AgentFiles {
   Result<std::optional<std::string>> read_config(const std::string& name) const;
   Result<std::optional<std::string>> read_prompt(const std::string& name) const;
 
-  // An empty prompt removes its file; one that is not given stays. When the configuration cannot be
-  // written, the prompt is as it was.
+  // An empty prompt removes its file; nullopt leaves it. When the configuration cannot be written,
+  // the prompt is put back.
   Status write(const std::string& name, const std::optional<std::string>& prompt,
                const std::optional<std::string>& config) const;
-  // Both files; they are kept in agents/removed/ until the next agent of that name goes there.
+  // Moves both files to agents/removed/, where they stay until another agent of that name is
+  // removed.
   Status remove(const std::string& name) const;
-  // Only removed, for what was copied.
+  // Deletes the files without keeping them, for copies.
   Status erase(const std::string& name) const;
 };
 

@@ -35,7 +35,7 @@ std::string write_renamed(const std::vector<Renamed>& renamed) {
 }
 
 std::string id_of(const std::vector<Renamed>& renamed, const std::string& agent) {
-  // Back to the first name; `before` are the renames that were done by then.
+  // Goes back to the first name; the renames before index `before` were done by then.
   auto name = agent;
   auto before = renamed.size();
   for (auto i = renamed.size(); i > 0; --i) {

@@ -1,5 +1,5 @@
-// Which agents had another name before: agents/renamed.jsonl, a line each, oldest first. For what a
-// rename does not reach, sessions in the trash. Pure functions.
+// Remembers earlier names of agents in agents/renamed.jsonl, a line each, oldest first. A rename
+// does not reach sessions in the trash, which need them. Pure functions.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@ struct Renamed {
   TimePoint at;
 };
 
-inline constexpr std::size_t kRenamedMax = 1'000;  // the oldest go
+inline constexpr std::size_t kRenamedMax = 1'000;  // beyond this the oldest are dropped
 
-// Lines that make no sense are left out: they are a help, not a record.
+// Invalid lines are left out, because nothing depends on all of them.
 std::vector<Renamed> parse_renamed(std::string_view text);
 std::string write_renamed(const std::vector<Renamed>& renamed);
 
-// What CrabTalk 0.0.24 calls an agent: made of the name it had first, so that it stays when the
-// name changes, and another one that takes the old name gets another. 26 letters, as a ULID has.
+// The id CrabTalk 0.0.24 gives an agent: made of the agent's first name, so that a rename keeps it,
+// and different for another agent that takes the old name. 26 letters, like a ULID.
 std::string id_of(const std::vector<Renamed>& renamed, const std::string& agent);
 
-// What the one who was called `agent` at that time is called now.
+// The present name of the agent that was called `agent` at that time.
 std::string name_now(const std::vector<Renamed>& renamed, std::string agent, TimePoint then);
 
 }  // namespace reef::daemon

@@ -28,8 +28,8 @@ constexpr std::string_view kPortSuffix = ".port";
 constexpr std::size_t kPortBytesMax = 512;
 constexpr std::size_t kComponentsMax = 1000;
 
-// A file of somebody else, or one that others may write, a pipe or a link is none; nor is one with
-// a token that others may read.
+// Ignores a file of another user, one that others may write, a pipe or a link, and a file with a
+// token that others may read.
 std::optional<PortText> read_port(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct ::stat info = {};
@@ -57,7 +57,7 @@ std::optional<PortText> port_from(std::string_view text) {
     return std::nullopt;
   if (line == std::string_view::npos) return out;
   out.token = text.substr(line + 1);
-  // What an HTTP header can carry as one word.
+  // The token must fit into an HTTP header as one word.
   const bool plain = std::all_of(out.token.begin(), out.token.end(),
                                  [](unsigned char c) { return c > 0x20 && c < 0x7F; });
   if (out.token.empty() || !plain) return std::nullopt;
@@ -88,7 +88,7 @@ void Components::start() {
     log::warn("components: {}; they are looked for only at the start",
               sys_error(errno, "watch " + folder_).what);
   }
-  // After the watch began: nothing that comes now is missed.
+  // The watch began before this look, so no change is missed.
   look();
 }
 
@@ -105,7 +105,7 @@ Task<void> Components::keep_looking() {
     static_cast<void>(co_await watch_->descriptor.async_read_some(
         asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, failed)));
     if (failed) co_return;
-    // What happened is of no matter, what is there is: events may have been lost.
+    // The event itself does not matter, because events may be lost; the folder's content counts.
     look();
   }
 }

@@ -1,5 +1,5 @@
-// Components: programs beside the daemon that serve MCP over HTTP on this machine and say where in
-// run/NAME.port. Watched, so that one that comes, goes or moves is known at once. Loop thread.
+// Components: programs beside the daemon that serve MCP over HTTP on this machine and name their
+// port in run/NAME.port. The folder is watched, so that changes are known at once. Loop thread.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace reef::daemon {
 
-// What a port file says: the port in decimal digits and, in a second line, the token a component
-// wants to see. Nothing for any other text.
+// The content of a port file: the port in decimal digits and, on a second line, the token a
+// component wants to see. port_from returns nullopt for any other text.
 struct PortText {
   int port = 0;
   std::string token = {};  // may be empty
@@ -24,17 +24,17 @@ std::optional<PortText> port_from(std::string_view text);
 
 class Components {
  public:
-  // `changed` is told the names of those that came, went or moved.
+  // `changed` is called with the name of each component that came, went or moved.
   Components(Executor loop, std::string folder,
              std::function<void(const std::string& name)> changed);
   ~Components();
 
-  // Looks, and goes on looking. Without a watch (none to be had) it only looked once: the log says
-  // so.
+  // Looks now, and again at every change. When no watch can be had, it looks only once, and the log
+  // says so.
   void start();
   Task<void> stop();
 
-  // Where one is, and its token; nothing when it is not there.
+  // The address of a component and its token; nullopt when it is not there.
   std::optional<mcp::Pool::House::Place> place_of(const std::string& name) const;
 
  private:

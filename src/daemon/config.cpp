@@ -28,7 +28,7 @@ std::optional<int> minutes_of_day(std::string_view text) {
   return hours * 60 + minutes;
 }
 
-// One rule at a time: what is wrong is told with its line.
+// Applies one rule at a time, so that errors have their line.
 Status read_policy(const toml::table& table, std::string_view file, policy::Rules& rules,
                    std::string_view except = {}) {
   for (const auto& [name, node] : table) {
@@ -212,7 +212,7 @@ Result<LoadedConfig> load_config(Files& files, const std::string& path) {
 Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
                                    std::string_view file, std::vector<std::string>& warnings,
                                    const std::string& default_model) {
-  // The same rule as for the key it becomes part of.
+  // The name becomes part of a key, so the key's rule applies.
   const auto key = session::Key::of_pair(name, runtime::Agent().model);
   if (!key) return Error(Errc::invalid, fmt::format("{}: {}", file, key.error().what));
   REEF_TRY(const auto parsed, parse_toml(text, file));
@@ -266,7 +266,7 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   read_mode("remote_permission_mode", agent.remote_permission_mode);
   root.read("remote_bash", agent.remote_bash);
   root.read("pass_env", agent.pass_env);
-  // Where CrabTalk has it; the policy reads it from the agent's configuration.
+  // CrabTalk has the threshold here; the policy reads it from the agent's configuration.
   std::int64_t threshold = 100'000;
   root.read("compact_threshold", 1'000, 1'000'000'000, threshold);
   if (const auto* own = root.sub("policy")) {
@@ -309,7 +309,7 @@ LoadedAgents load_agents(Files& files, const std::string& directory,
     }
     const auto prompt = read_all(files, directory + "/" + stem + ".md");
     if (prompt) {
-      // Without its prompt it would be somebody else.
+      // Without its prompt it would be another agent.
       if (const auto good = check_prompt(*prompt); !good) {
         out.warnings.push_back(directory + "/" + stem + ".md: " + good.error().what +
                                "; the agent is left out");

@@ -1,4 +1,4 @@
-// config.toml and agents/*.toml as plain values, with a default for everything. Pure but for
+// config.toml and agents/*.toml as plain values, with a default for everything. Pure, except
 // load_*.
 #pragma once
 
@@ -26,13 +26,13 @@ namespace reef::daemon {
 struct ProviderConfig {
   model::ProviderSpec spec;  // its kind may also be "local" or "scripted"
   std::string script;        // kind "scripted": a file, relative to the home
-  std::string script_place;  // where config.toml says so, for errors
-  std::string place;         // of the whole entry
+  std::string script_place;  // its place in config.toml, for errors
+  std::string place;         // the place of the whole entry
 };
 
 struct Config {
   std::string default_agent = "reef";
-  std::string default_model = "local";  // of agents that name none
+  std::string default_model = "local";  // for agents that name none
 
   log::Level log_level = log::Level::info;
   std::size_t log_file_bytes_max = 8U << 20;
@@ -41,7 +41,7 @@ struct Config {
   bool tcp_enabled = false;
   std::uint16_t tcp_port = 6688;
   bool tcp_trust_loopback = false;
-  bool crabtalk_listen = false;  // also at CrabTalk's own address
+  bool crabtalk_listen = false;  // listen at CrabTalk's own address, too
 
   transport::Limits limits;
 
@@ -52,7 +52,7 @@ struct Config {
 
   runtime::Compaction compaction;
   policy::Rules policy;
-  // [system.AGENT] compact_threshold, as CrabTalk has it.
+  // [system.AGENT] compact_threshold, a setting of CrabTalk's.
   std::map<std::string, std::int64_t> compact_thresholds;
   bool policy_enabled = true;
   context::PruneRules pruning;
@@ -79,7 +79,7 @@ Result<LoadedConfig> parse_config(std::string_view text, std::string_view file);
 Result<LoadedConfig> load_config(Files& files, const std::string& path);
 
 struct LoadedAgents {
-  std::map<std::string, runtime::Agent, std::less<>> agents;  // the built-in one among them
+  std::map<std::string, runtime::Agent, std::less<>> agents;  // with the built-in one
   std::vector<std::string> warnings;                          // files left out, and why
 };
 Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,

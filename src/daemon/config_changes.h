@@ -1,4 +1,4 @@
-// Changes of what configures the daemon, one at a time: each reads, decides and puts in force
+// Changes the daemon's configuration, one change at a time: each reads, decides and takes effect
 // before the next begins. Loop thread.
 #pragma once
 
@@ -26,7 +26,7 @@ class ConfigChanges {
 
   // Does the work when no other change is under way. unavailable once stop() was called.
   Task<Status> alone(Task<Status> work);
-  // Writes config.toml and reloads; when that fails, what was there is put back.
+  // Writes config.toml and reloads; when that fails, the old file is put back.
   using Edit = std::function<Result<std::string>(std::string_view text, std::string_view file)>;
   Task<Status> change(Edit edit) { return alone(change_held(std::move(edit))); }
   // The same, for work that is alone already.

@@ -22,7 +22,7 @@ Error by_hand(std::string_view file, std::string_view what) {
       fmt::format("{}: {} is written in a form that is not edited; change it by hand", file, what));
 }
 
-// The lines a key's value covers, from 0, when it stands in lines of its own.
+// The lines of a key and its value, counted from 0; nullopt when there is no such key.
 struct Range {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -30,12 +30,12 @@ struct Range {
 std::optional<Range> lines_of(const toml::table& table, std::string_view key) {
   const auto found = table.find(key);
   if (found == table.end()) return std::nullopt;
-  // The key stands where its value begins, or before.
+  // The key is on the line where its value begins, or on an earlier one.
   return Range{found->first.source().begin.line - 1, found->second.source().end.line - 1};
 }
 
-// Puts `key = value` into a table whose header stands in line `header`; `top` is where keys without
-// a header end.
+// Replaces the lines of `key`, or inserts `key = value` before line `after` when there is no such
+// key.
 void set_key(Lines& lines, const toml::table& table, std::string_view key, const std::string& value,
              std::size_t after) {
   const auto line = fmt::format("{} = {}", key, value);
@@ -78,7 +78,7 @@ bool is_header(const std::string& line) {
   return first != std::string::npos && line[first] == '[';
 }
 
-// The line of a table's own header, from 0; nullopt when it has none.
+// The line of a table's own header, counted from 0; nullopt when it has none.
 std::optional<std::size_t> header_of(const Lines& lines, const toml::table& table) {
   const auto line = table.source().begin.line;
   if (table.is_inline() || line == 0 || line > lines.size() || !is_header(lines[line - 1]))
@@ -92,7 +92,7 @@ Result<std::string> with_default_model(std::string_view text, std::string_view f
                                        const std::string& model) {
   REEF_TRY(const auto root, parse_toml(text, file));
   auto lines = split_lines(text);
-  // Before the first table, whose keys would be meant otherwise; after the comments of the top.
+  // Top-level keys must stand before the first table.
   set_key(lines, root, "default_model", toml_quoted(model), 0);
   auto out = join_lines(lines);
   REEF_TRY(const auto loaded, parse_config(out, file));
@@ -116,7 +116,7 @@ Result<std::string> with_renamed_agent(std::string_view text, std::string_view f
         return Error(Errc::conflict, fmt::format("{}: session.idle_minutes_by_key: '{}' is there "
                                                  "already; remove it, or '{}'",
                                                  file, new_key, old_key));
-      // Only the name within the key: the rest of the line is the user's.
+      // Changes only the name within the key; the rest of the line is the user's.
       auto& line = lines[key.source().begin.line - 1];
       const auto at = line.find(old_begin);
       if (at == std::string::npos) return by_hand(file, "session.idle_minutes_by_key");
@@ -151,7 +151,7 @@ Result<std::string> with_provider(std::string_view text, std::string_view file,
                     spec.name.find('.') == std::string::npos ? spec.name : toml_quoted(spec.name));
     for (const auto& [key, value] : fields) out += fmt::format("{} = {}\n", key, value);
   } else {
-    // One key at a time, read again in between: lines move.
+    // Sets one key at a time and parses again, because lines move.
     for (const auto key : kDefinition) {
       REEF_TRY(const auto now, parse_toml(out, file));
       const auto* table = provider_table(now, spec.name);
@@ -184,7 +184,8 @@ Result<std::string> without_provider(std::string_view text, std::string_view fil
   const auto* table = provider_table(root, name);
   if (!table) return Error(Errc::not_found, fmt::format("there is no provider '{}'", name));
   auto lines = split_lines(out);
-  // Every header whose table is this one or inside it, with the lines up to the next header.
+  // Finds the headers of this table and of those inside it; each is removed with the lines up to
+  // the next header.
   std::vector<std::size_t> headers;
   const auto collect = [&](auto&& self, const toml::table& in) -> void {
     if (const auto header = header_of(lines, in)) headers.push_back(*header);
@@ -193,12 +194,12 @@ Result<std::string> without_provider(std::string_view text, std::string_view fil
   };
   collect(collect, *table);
   std::sort(headers.rbegin(), headers.rend());
-  // A table that is only implied has the header of the one inside it.
+  // A table that is only implied shares the header of the one inside it.
   headers.erase(std::unique(headers.begin(), headers.end()), headers.end());
   for (const auto header : headers) {
     auto end = header + 1;
     while (end < lines.size() && !is_header(lines[end])) ++end;
-    // Comments and blank lines right above the next header are the next table's.
+    // Comments and blank lines right above the next header belong to the next table.
     while (end > header + 1 && end < lines.size() &&
            (lines[end - 1].empty() || lines[end - 1].starts_with('#')))
       --end;

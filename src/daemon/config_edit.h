@@ -1,5 +1,5 @@
-// Changing config.toml for the user: one table or one key, every other line, comments included, as
-// it was. Pure functions; what they return was read back and says what it should.
+// Changes one table or one key of config.toml for the user; every other line, comments included,
+// stays. Pure functions; each reads its result back and checks it.
 #pragma once
 
 #include <string>
@@ -10,19 +10,20 @@
 
 namespace reef::daemon {
 
-// Fails on a text that is not good already, and on forms that only a person can edit (an inline
+// Fails on a file that is invalid already, and on forms that only a person can edit (an inline
 // table, dotted keys). `file` names it in errors.
 Result<std::string> with_default_model(std::string_view text, std::string_view file,
                                        const std::string& model);
-// What names an agent gets its new name: default_agent, the keys of [session.idle_minutes_by_key].
+// Renames the agent where the file names it: default_agent, the keys of
+// [session.idle_minutes_by_key].
 Result<std::string> with_renamed_agent(std::string_view text, std::string_view file,
                                        const std::string& from, const std::string& to);
-// Adds [providers.NAME], or gives the one that is there this definition: kind, base_url, key,
-// models, default_model, api_version, auth, region. Those that are not given go (a key must not
-// stay behind for another backend); everything else in the table stays.
+// Adds [providers.NAME], or gives an existing one this definition: kind, base_url, key, models,
+// default_model, api_version, auth, region. Members the definition leaves out are removed (a key
+// must not stay behind for another backend); everything else in the table stays.
 Result<std::string> with_provider(std::string_view text, std::string_view file,
                                   const model::ProviderSpec& spec);
-// Its sub-tables go with it. `not_found` when there is none.
+// Removes the provider and its sub-tables. `not_found` when there is none.
 Result<std::string> without_provider(std::string_view text, std::string_view file,
                                      const std::string& name);
 

@@ -30,7 +30,7 @@ Status CrabtalkDoor::check() const {
     return Error(Errc::conflict, fmt::format("another daemon listens at {}; its clients are left "
                                              "to it",
                                              socket()));
-  // Refused: nobody is there any more. Anything else is not ours to judge.
+  // Nobody listens there any more. Any other error leaves it open who does.
   if (errno == ECONNREFUSED || errno == ENOENT) return Ok{};
   return sys_error(errno, "look whether somebody listens at " + socket());
 }

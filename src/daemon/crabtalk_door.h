@@ -1,6 +1,6 @@
-// CrabTalk's own address, for its clients that know no other: the socket and the port file under
-// ~/.crabtalk/run. Only on the user's request, and never in the place of a daemon that lives there:
-// the one thing that is written outside of the home. Loop thread.
+// CrabTalk's own address, for clients of CrabTalk that know no other: the socket and the port file
+// under ~/.crabtalk/run. It is used only on the user's request and never while another daemon has
+// it. Nothing else is written outside of the home. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ class CrabtalkDoor {
   std::string socket() const { return folder_ + "/crabtalk.sock"; }
   std::string port_file() const { return folder_ + "/crabtalk.port"; }
 
-  // Whether the socket's place is free: conflict when somebody listens there, or when it is no
+  // Whether the socket's path is free; conflict when somebody listens there, or when it is not a
   // socket.
   Status check() const;
-  // We listen there now.
+  // Call when we listen there.
   void took_place();
-  // 0: nobody is to come that way.
+  // Writes the port file; 0 removes it, so that nobody connects by TCP.
   Status tell_port(std::uint16_t port);
-  // Takes away what is still ours.
+  // Removes the files that are still ours.
   void leave();
 
  private:

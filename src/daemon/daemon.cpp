@@ -57,10 +57,10 @@ namespace {
 
 constexpr std::size_t kPoolThreadsMax = 16;
 constexpr std::chrono::milliseconds kSecretPatience{10'000};
-// Together under the five seconds a stop may take.
+// Together these stay under the five seconds a stop may take.
 constexpr std::chrono::milliseconds kDrainGrace{2'500};
 constexpr std::chrono::milliseconds kSettleGrace{500};
-// Then nothing is waited for any more. Sanitizers make everything slow, and report at the end.
+// After this nothing is waited for. Sanitizers make everything slow, and report at the end.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 constexpr std::chrono::milliseconds kStopMax{40'000};
 #else
@@ -90,7 +90,7 @@ void raise_descriptor_limit() {
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-// The members stand in the order they depend on each other, so they are taken down in the reverse.
+// The members stand in the order of their dependencies, so they are destroyed in the reverse order.
 class Daemon {
  public:
   Daemon(asio::io_context& io, Home home, mode_t users_umask, LastResort& last_resort)
@@ -218,11 +218,11 @@ class Daemon {
     });
   }
 
-  // Everything that can go wrong before clients may come.
+  // Does everything that can fail before clients may connect.
   Task<Status> start(const LoadedConfig& read) {
     const auto& config = read.config;
     config_warnings_ = read.warnings;
-    ::unlink(home_.tcp_address().c_str());  // of a daemon that was killed
+    ::unlink(home_.tcp_address().c_str());  // left by a daemon that was killed
     if (const auto cleared = exchange::clear_staging(files_, home_.root); !cleared)
       log::warn("{}", cleared.error().what);
     folders_.clean();
@@ -235,7 +235,7 @@ class Daemon {
     sessions_.set_name_now([this](const std::string& agent, TimePoint then) {
       return agent_changes_.name_now(agent, then);
     });
-    // What is subscribed is not worth a daemon that does not start.
+    // A broken subscription must not keep the daemon from starting.
     if (const auto loaded = co_await bus_.load(); !loaded)
       log::error("events: {}; nobody is subscribed until it is put right", loaded.error().what);
     recall_.set_on_work(
@@ -243,7 +243,7 @@ class Daemon {
     static_cast<void>(co_await definitions_.look());
     sessions_.set_on_change(
         [this](const session::SessionId& id, bool rewritten) { recall_.changed(id, rewritten); });
-    // Who was logged in has to log in again then; the rest works.
+    // Without the logins users must log in again, but everything else works.
     if (const auto loaded = co_await accounts_.load(); !loaded)
       log::error("logins: {}", loaded.error().what);
     accounts_.on_change([this](const oauth::Account& account) { mcps_.account_changed(account); });
@@ -267,8 +267,8 @@ class Daemon {
     co_return Ok{};
   }
 
-  // From now on: clients can come, and this is one of them.
   void do_nothing_by_itself() { no_policy_ = true; }
+  // Call once clients can connect; the policy is one of them.
   void start_policy() {
     policy_ = std::make_unique<policy::Policy>(
         io_.get_executor(), clock_, client::Endpoint{.unix_path = home_.socket()},
@@ -307,7 +307,7 @@ class Daemon {
     log::info("stopped");
   }
 
-  // Before start() succeeded: whatever is there is closed.
+  // Closes what is there when start() failed.
   Task<void> abandon() {
     co_await memory_keeper_.stop();
     co_await listeners_.stop();
@@ -333,15 +333,15 @@ class Daemon {
     delegate_->configure(config.delegate);
   }
 
-  // Among what runs as long as it is held.
+  // Lists the work among what runs, as long as the returned pointer is held.
   std::shared_ptr<void> index_task(std::string what) {
     runtime::TaskInfo info{"index", std::move(what)};
     std::shared_ptr<runtime::Tasks::Entry> entry = running_.begin(std::move(info));
     return {nullptr, [entry](void*) { entry->end(runtime::TaskInfo::State::done); }};
   }
 
-  // Keeps a note that comes with an import. `crab` is the default agent, unless there is one of
-  // that name.
+  // Keeps a note that comes with an import. `crab` means the default agent, unless there is an
+  // agent of that name.
   Task<Result<bool>> remember(exchange::Definition entry) {
     const std::string agent(json::find_string(entry.body, "agent").value_or(""));
     const bool comes = json::find_bool(entry.body, "agent_comes").value_or(false);
@@ -359,15 +359,15 @@ class Daemon {
     const bool once = json::find_bool(entry.body, "once").value_or(false);
     auto done = co_await bus_.subscribe(source, agent, once);
     if (!done && done.error().code == Errc::not_found) {
-      // It may have come with the same import.
+      // The agent may have come with the same import.
       REEF_CO_CHECK(co_await reload_agents());
       done = co_await bus_.subscribe(source, agent, once);
     }
     if (!done) co_return std::move(done).error();
     co_return true;
   }
-  // The permission mode of an imported session that names none. An agent that is yet to come has
-  // the modes a new agent has.
+  // The permission mode of an imported session that sets none. An agent that does not exist yet
+  // counts as a new agent.
   std::string own_mode(const std::string& agent, const std::string& sender,
                        const std::string& key) {
     const auto found = runtime_.setup().find(agent);
@@ -376,17 +376,17 @@ class Daemon {
     const auto& own = found ? *found : fresh;
     return std::string(runtime::name_of(local ? own.permission_mode : own.remote_permission_mode));
   }
-  // The window of the model that speaks in the caller's session; 0 where it is not known.
+  // The context window of the model in the caller's session; 0 when it is not known.
   std::int64_t context_window(const runtime::Caller& caller) {
     const auto model = runtime::model_for(sessions_.find(caller.session), caller.agent);
     const auto route = runtime_.setup().providers.route(model);
     return route ? route->facts.context_window : 0;
   }
 
-  // Clients need not wait for it.
+  // Clients need not wait for the index.
   Task<void> open_index() {
     co_await yield_to_loop();
-    // Without an index everything else still works.
+    // Without an index everything but search works.
     if (const auto opened = co_await recall_.load(); !opened)
       log::error("index: {}; search does not work", opened.error().what);
   }
@@ -399,7 +399,7 @@ class Daemon {
   }
 
   void stop() {
-    if (stopping_) runtime_.hurry();  // asked twice: no more patience
+    if (stopping_) runtime_.hurry();  // a second request: no more patience
     stopping_ = true;
     config_changes_.stop();
     last_resort_.arm(kStopMax);
@@ -431,7 +431,7 @@ class Daemon {
 
   model::HttpHouse house() { return {http(), pool_, clock_, random_}; }
 
-  // Of an MCP server: env:NAME and cmd:COMMAND, else the words themselves.
+  // Reads a secret of an MCP server: env:NAME or cmd:COMMAND, else the text itself.
   Task<Result<std::string>> fetch_secret(std::string source) {
     if (!source.starts_with("env:") && !source.starts_with("cmd:")) co_return source;
     auto work = [source](std::stop_token stop) {
@@ -542,7 +542,7 @@ class Daemon {
     name_warnings_ = std::move(found);
   }
 
-  // Reads agents/ alone: nothing else can be in the way.
+  // Reads only agents/, so that a bad config.toml cannot get in the way.
   Task<Status> reload_agents() {
     auto work = [this, model = config_.default_model] {
       return load_agents(files_, home_.agents(), model);
@@ -584,7 +584,7 @@ class Daemon {
     co_return Ok{};
   }
 
-  // All or nothing: a bad file leaves what is running as it is.
+  // Changes all or nothing: a bad file leaves the running configuration unchanged.
   Task<Status> reload_config() {
     const Error too_late(Errc::unavailable, "the daemon is shutting down");
     if (stopping_) co_return too_late;
@@ -621,7 +621,7 @@ class Daemon {
     stats.set_home(utf8::sanitize(home_.root));
     for (const auto* warnings : {&config_warnings_, &agent_warnings_, &name_warnings_})
       for (const auto& warning : *warnings) stats.add_problems(utf8::sanitize(warning));
-    // A component may come at any moment, and then there is no problem.
+    // A component may come at any time, so this is computed for each request.
     for (const auto& [name, agent] : runtime_.setup().agents)
       for (const auto& server : agent.servers)
         if (server.component && !components_.place_of(server.name))
@@ -646,12 +646,12 @@ class Daemon {
   memory::Memories memories_;
   organise::Definitions definitions_;
   organise::Changes changes_;
-  std::unique_ptr<http::Client> http_;  // once somebody needs it
+  std::unique_ptr<http::Client> http_;  // made when somebody needs it
   oauth::Accounts accounts_;
   mcp::Pool mcps_;
   Components components_;
   skills::Library skills_;
-  runtime::Tasks running_;  // before who works: entries must not outlive it
+  runtime::Tasks running_;  // declared before its users: entries must not outlive it
   runtime::Runtime runtime_;
   bus::Bus bus_;
   runtime::Compactions compactions_;
@@ -664,7 +664,7 @@ class Daemon {
   std::shared_ptr<hooks::InstructionsHook> instructions_;
   std::shared_ptr<hooks::DelegateHook> delegate_;
   Config config_;
-  // What the configuration in force says that nobody understands; `reef status` shows it.
+  // Warnings about the configuration in force; `reef status` shows them.
   std::vector<std::string> config_warnings_;
   std::vector<std::string> agent_warnings_;
   std::vector<std::string> name_warnings_;
@@ -692,7 +692,7 @@ Task<void> live(Daemon& daemon, const LoadedConfig& config, const Options& optio
   if (options.ready_fd >= 0) {
     static_cast<void>(::write(options.ready_fd, "ready\n", 6) == 6);
     ::close(options.ready_fd);
-    // Whoever started us reads no further; from here on the log file speaks.
+    // Whoever started us stops reading here; from now on only the log file is written.
     if (const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nothing >= 0) {
       ::dup2(nothing, STDERR_FILENO);
       ::close(nothing);
@@ -734,20 +734,21 @@ Status run_in(const Home& home, const Options& options, mode_t users_umask) {
 int run_daemon(const Options& options) {
   protocol::silence_library_log();
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);              // a limit on file sizes is a failed write, not the end
-  const auto users_umask = ::umask(0077);  // what agents write for the user is as the user's
-  // Nobody of the same user, agents' commands above all, reads our environment and memory: keys
-  // are there.
+  ::signal(SIGXFSZ, SIG_IGN);              // a limit on file sizes only fails the write
+  const auto users_umask = ::umask(0077);  // for files agents write for the user
+  // Keeps other processes of the same user, such as agents' commands, from reading our environment
+  // and memory, which hold keys.
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  // A command that kills its keeper stays among our descendants, who may not act as the user.
+  // A command that kills its keeper stays our descendant, and descendants may not act as the user.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  // The pool's threads share a few heaps: more would only keep memory that is not used. With fewer
-  // those that read sessions at the start wait for each other, and a search for its helper.
+  // The pool's threads share a few heaps, because more would only keep unused memory. With fewer,
+  // threads that read sessions at the start or search together would wait for each other.
   ::mallopt(M_ARENA_MAX, 8);
-  // Large buffers go back at once, and the heap keeps no room for the largest there ever was.
+  // Large buffers are returned at once, so the heap does not keep room for the largest there ever
+  // was.
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
-  // An answer of a search takes some hundred KiB: giving them back to the system each time costs
-  // more than making the answer.
+  // A search needs some hundred KiB for its answer; returning them to the system each time would
+  // cost more than making the answer.
   ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
   raise_descriptor_limit();
   Status outcome = Ok{};

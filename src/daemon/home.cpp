@@ -32,7 +32,7 @@ std::string name_of(uid_t uid) {
   return user ? fmt::format("{} (uid {})", user->pw_name, uid) : fmt::format("uid {}", uid);
 }
 
-// What is not there cannot mislead.
+// A path that does not exist is fine.
 Status belongs_to_us(const std::string& path, bool or_to_root = false) {
   struct ::stat info = {};
   if (::stat(path.c_str(), &info) != 0)
@@ -88,7 +88,7 @@ Status trust_home(const Home& home) {
   for (const auto& path :
        {home.root, home.config(), home.agents(), home.skills(), home.run(), home.root + "/events"})
     REEF_CHECK(belongs_to_us(path));
-  // What stands in a folder that is ours now may have been made writable all the same.
+  // Others may still be able to write to a file in a folder that is ours.
   for (const auto& folder : {home.agents(), home.root + "/events"}) {
     const auto names = PosixFiles().list(folder);
     if (!names) continue;

@@ -1,4 +1,4 @@
-// Where everything lies under the home directory, and the lock that makes a home one daemon's.
+// The places of all files under the home directory, and the lock that allows one daemon per home.
 #pragma once
 
 #include <optional>
@@ -29,17 +29,17 @@ struct Home {
   std::string tcp_address() const { return run() + "/reefd.tcp"; }
 };
 
-// `flag` when not empty, else $REEF_HOME, else ~/.reef.
+// Returns `flag` when it is not empty, else $REEF_HOME, else ~/.reef.
 Result<Home> find_home(const std::string& flag);
 // Makes the directories the daemon needs, 0700.
 Status prepare_home(Files& files, const Home& home);
 
-// Whoever can write in a home decides what its daemon runs: the home and what configures it must
+// Whoever can write in a home decides what its daemon runs. So the home and its configuration must
 // belong to the user who runs this process, and nobody else may write there. The error says which
-// path, and what mends it.
+// path is wrong and how to mend it.
 Status trust_home(const Home& home);
 
-// Held while the returned descriptor is open. conflict names the pid that holds it.
+// The lock is held while the returned descriptor is open. conflict names the pid that holds it.
 Result<Fd> lock_home(const Home& home);
 // The daemon that holds the lock, if any.
 std::optional<int> lock_holder(const Home& home);

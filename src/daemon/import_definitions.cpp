@@ -23,7 +23,7 @@ Result<std::string> with_status(std::string_view text, const exchange::Definitio
   return organise::add_status(text, status);
 }
 
-// `left_out` becomes what was wrong with the last rule that cannot be one here.
+// `left_out` becomes the error of the last rule that is not valid here.
 Result<std::string> with_label(std::string_view text, const exchange::Definition& in,
                                std::optional<Error>& left_out) {
   organise::Label label;
@@ -42,7 +42,7 @@ Result<std::string> with_label(std::string_view text, const exchange::Definition
   for (const auto& item : *rules) {
     const auto* rule = item.if_object();
     if (!rule) continue;
-    // Craft's own default disregards case.
+    // Craft ignores case unless a rule says otherwise.
     const auto flags = json::find_string(*rule, "flags").value_or("gi");
     const bool any_case = flags.find('i') != std::string_view::npos;
     const auto pattern = (any_case ? "(?i)" : "") + text_in(*rule, "pattern");
@@ -86,7 +86,7 @@ Task<Result<bool>> keep_archive(memory::Memories& memories, exchange::Definition
   std::vector<std::string> aliases;
   if (const auto* list = json::find_array(archive.body, "aliases"))
     for (const auto& alias : *list)
-      // One that is somebody's already leads there.
+      // An alias that is taken keeps its meaning.
       if (alias.is_string() && !contents->find(alias.get_string()))
         aliases.emplace_back(alias.get_string());
   memory::Add add{archive.name, archive.text, std::move(aliases),

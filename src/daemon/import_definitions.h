@@ -1,4 +1,4 @@
-// What comes with an import beside sessions, to whoever keeps it.
+// Hands what an import brings besides sessions to the part that keeps it.
 #pragma once
 
 #include "exchange/exchange.h"
@@ -7,13 +7,13 @@
 
 namespace reef::daemon {
 
-// Statuses and labels. False when one of that name is there: what the user has stays. invalid when
-// it cannot be one, or when a rule of it cannot; the label itself is taken then.
+// Keeps statuses and labels. False when one of that name exists; the user's stays. invalid when it
+// cannot be kept, or when only a rule of a label cannot; the label itself is then kept.
 Task<Result<bool>> keep_definition(organise::Definitions& definitions,
                                    exchange::Definition definition);
 
-// An archive or a note, into the memory of its agent. False when it is there; conflict when
-// something else has its name.
+// Puts an archive or a note into the memory of its agent. False when it is there already; conflict
+// when something else has its name.
 Task<Result<bool>> keep_archive(memory::Memories& memories, exchange::Definition archive);
 
 }  // namespace reef::daemon

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kStopSignals[] = {SIGTERM, SIGINT};
 
-// For the handler of signals, which has nothing else.
+// Signal handlers can reach only globals.
 std::atomic<int> bell = -1;
 struct sigaction before_term, before_int;
 
@@ -94,7 +94,7 @@ void LastResort::watch(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   if (changed_.wait_for(lock, patience, [this] { return reached_; })) return;
   log::warn("stopped: something did not end within {} ms and was left", patience.count());
-  // Not exit(): what hangs may be in the middle of anything.
+  // exit() is not safe here, because what hangs may be in the middle of anything.
   ::_exit(0);
 }
 

@@ -1,5 +1,5 @@
-// A stop that does not come to its end ends all the same: when something hangs in the kernel, or
-// does not let go, the process goes. Nothing is lost: what was promised is durable already.
+// Ends the process when an orderly stop takes too long, for example because something hangs in the
+// kernel. Nothing is lost: everything that was acknowledged is durable already.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,14 @@ namespace reef::daemon {
 class LastResort {
  public:
   LastResort() = default;
-  ~LastResort();  // the end was reached
+  ~LastResort();  // tells the watching thread that the end was reached
   LastResort(const LastResort&) = delete;
   LastResort& operator=(const LastResort&) = delete;
 
-  // Gives what follows so much time; the first call counts.
+  // The stop must be over within `patience`, or the process exits. Only the first call counts.
   void arm(std::chrono::milliseconds patience);
-  // SIGTERM and SIGINT arm it by themselves from now on, also when the loop hangs that would take
-  // them; whoever handled them before still does. One object of a process at a time.
+  // From now on SIGTERM and SIGINT arm it by themselves, also when the loop that takes them hangs;
+  // earlier handlers still run. One object of a process at a time.
   void hear_signals(std::chrono::milliseconds patience);
 
  private:

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kTokenHexDigits = 64;
 
-// A quarter of the descriptors, 256 at most, is kept for files, servers and backends. Of the rest
-// the owner's socket has one half; every other listener has a quarter.
+// A quarter of the descriptors, at most 256, is kept for files, servers and backends. The owner's
+// socket may have half of the others; every other listener a quarter.
 transport::Limits share_of(transport::Limits limits, bool owners) {
   constexpr rlim_t kKeptMax = 256;
   rlimit limit = {};
@@ -66,7 +66,7 @@ Status Listeners::change(const Config& from, const Config& to) {
 }
 
 Status Listeners::change_tcp(const Config& from, const Config& to) {
-  // The old address may be the new one, so it is let go first; its connections stay.
+  // The old address may also be the new one, so it is given up first; its connections stay.
   if (auto* old = std::exchange(tcp_, nullptr)) old->stop_accepting();
   auto fresh = listen_tcp(to);
   if (!fresh) {
@@ -133,7 +133,7 @@ void Listeners::mind_crabtalk(const Config& config) {
     log::warn("crabtalk: {}", open.error().what);
     return;
   }
-  // Its clients bring no token.
+  // CrabTalk's clients bring no token.
   const bool may_come = tcp_ && config.tcp_enabled && config.tcp_trust_loopback;
   if (config.tcp_enabled && !config.tcp_trust_loopback)
     log::warn("crabtalk: no port file: its clients bring no token, and tcp.trust_loopback is off");
@@ -157,7 +157,7 @@ Result<std::string> Listeners::load_token() {
   const auto path = parts_.home.token();
   auto text = read_all(parts_.files, path);
   if (text) {
-    // Others may have looked at it while they could; from now on they cannot.
+    // Others could read the token until now.
     struct ::stat info = {};
     if (::stat(path.c_str(), &info) == 0 && (info.st_mode & 0077U) != 0) {
       log::warn("{} could be read by others; its mode is now 0600", path);

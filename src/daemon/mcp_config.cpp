@@ -143,7 +143,7 @@ void read_agent_mcps(Table& root, runtime::Agent& agent) {
         return root.refuse(fmt::format("mcps.{}", name.str()), item, "must be a table");
       written.push_back({std::string(name.str()), &item});
     }
-    // A table forgets the order its keys were written in.
+    // The parser's table has lost the order of the keys.
     const auto place = [](const Written& one) {
       const auto at = one.node->source().begin;
       return std::pair(at.line, at.column);
@@ -186,7 +186,7 @@ void resolve_mcps(std::map<std::string, runtime::Agent, std::less<>>& agents,
       } else if (const auto found = node.find(spec.name); found != node.end()) {
         servers.push_back(found->second);
       } else if (mcp::is_server_name(spec.name)) {
-        // It may be there already, or come.
+        // The component may be there already, or come later.
         spec.component = true;
         servers.push_back(std::move(spec));
       } else {
@@ -204,7 +204,7 @@ Result<json::object> patch_with_mcp(const json::object& config, const json::obje
   if (mcps && mcps->is_object()) {
     auto fields = server;
     fields.erase("name");
-    // In the place of the old one, not merged with it.
+    // The new server replaces the old one; it is not merged with it.
     if (const auto* old = json::find_object(mcps->get_object(), name))
       for (const auto& [key, value] : *old)
         if (!fields.contains(key)) fields[key] = nullptr;

@@ -1,5 +1,5 @@
-// MCP servers in config.toml and agents/*.toml, and as JSON of clients. Used by the .cpp files of
-// daemon/ only. Pure functions.
+// MCP servers in config.toml and agents/*.toml, and in the JSON of clients. Used by the .cpp files
+// of daemon/ only. Pure functions.
 #pragma once
 
 #include <map>
@@ -15,23 +15,24 @@
 
 namespace reef::daemon {
 
-// As clients write it (docs/mcp.md), `name` among the fields. What is not known is refused by name.
+// Reads a server as clients write it (docs/mcp.md), with `name` among the fields. Unknown fields
+// are refused by name.
 Result<mcp::Spec> mcp_spec_from(const json::object& fields);
 Result<mcp::Spec> mcp_spec_from(std::string_view text);
 
-// [mcps.NAME] of config.toml: servers agents use by name.
+// Reads [mcps.NAME] of config.toml: servers that agents use by name.
 void read_node_mcps(Table& root, std::map<std::string, mcp::Spec>& into);
 
-// `mcps` of an agent: a list of names and of tables with a name, or a table of tables. In the order
-// they are written; one that is only a name is a Spec with nothing else.
+// Reads `mcps` of an agent: a list of names and of tables with a name, or a table of tables. Keeps
+// the order in which they are written; a mere name becomes a Spec with nothing else.
 void read_agent_mcps(Table& root, runtime::Agent& agent);
 
-// Names become the node's servers of these names; others are components.
+// Replaces names by the node's servers of those names; names without a server become components.
 void resolve_mcps(std::map<std::string, runtime::Agent, std::less<>>& agents,
                   const std::map<std::string, mcp::Spec>& node, std::vector<std::string>& warnings);
 
-// The patch of an agent's file (agent_edit.h) that gives it this server, in the place of the one
-// with its name, or takes one away. `config` is the file as JSON.
+// The patch of an agent's file (agent_edit.h) that adds this server or replaces the one of its
+// name, or that removes one. `config` is the file as JSON.
 Result<json::object> patch_with_mcp(const json::object& config, const json::object& server);
 Result<json::object> patch_without_mcp(const json::object& config, std::string_view name);
 

@@ -11,10 +11,10 @@ namespace reef::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{1'500};
-// Less is not worth the look through the heap.
+// With less than this free, walking through the heap does not pay.
 constexpr std::size_t kFreeBytesMax = 32U << 20;
 
-// What the allocator holds and nobody uses, wherever it lies.
+// The bytes the allocator holds and nobody uses.
 std::size_t free_bytes() {
   return ::mallinfo2().fordblks;
 }
@@ -37,7 +37,7 @@ Task<void> MemoryKeeper::look_later() {
   while (std::exchange(again_, false) || busy_()) {
     co_await sleep_for(kPause);
     let_go_();
-    // The heap is locked part by part while it is looked through: not on the loop.
+    // The walk locks parts of the heap, so it must not run on the loop.
     auto work = [] { return free_bytes() > kFreeBytesMax && ::malloc_trim(0) != 0; };
     static_cast<void>(co_await pool_.run(work));
   }

@@ -1,6 +1,6 @@
-// Gives memory back to the system that was needed once: a giant transcript leaves a heap full of
-// holes, which the allocator keeps. Looks a moment after something was done, and not at all while
-// nothing is. Loop thread.
+// Gives memory that is no longer needed back to the system: a giant transcript leaves holes in the
+// heap, which the allocator keeps. Checks a moment after work was done, and never while nothing
+// happens. Loop thread.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@ namespace reef::daemon {
 
 class MemoryKeeper {
  public:
-  // `let_go`: frees what is only kept in case; called before it looks. `busy`: work goes on in the
-  // background, so there will be more to look at.
+  // `let_go` frees caches and is called before each check. `busy` says that work goes on in the
+  // background, so another check will follow.
   MemoryKeeper(Executor loop, Pool& pool, std::function<void()> let_go, std::function<bool()> busy);
 
-  // Something was done.
+  // Call when work was done.
   void note();
   Task<void> stop();
 

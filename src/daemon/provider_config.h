@@ -1,5 +1,5 @@
-// [providers.*] of config.toml, and what an agent's file says of models. Pure functions; for
-// config.cpp.
+// Reads [providers.*] of config.toml, and the members of an agent's file about models. Pure
+// functions; for config.cpp.
 #pragma once
 
 #include <string_view>

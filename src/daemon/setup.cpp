@@ -50,8 +50,8 @@ Result<model::Providers::Entry> make_entry(const SetupParts& parts, const Provid
   return entry;
 }
 
-// Applies the thresholds of [system.AGENT]; an agent's own file counts before them. `crab` is the
-// default agent, unless there is one of that name.
+// Applies the thresholds of [system.AGENT]; an agent's own file goes before them. `crab` means the
+// default agent, unless there is an agent of that name.
 void set_thresholds(std::map<std::string, runtime::Agent, std::less<>>& agents,
                     const Config& config) {
   for (const auto& [name, limit] : config.compact_thresholds) {
@@ -64,14 +64,14 @@ void set_thresholds(std::map<std::string, runtime::Agent, std::less<>>& agents,
   }
 }
 
-// Finishes what the files of agents say with what the configuration says of them.
+// Completes the agents' files with what the configuration says about agents.
 void adopt_agents(runtime::Setup& setup, const SetupParts& parts, const Config& config,
                   LoadedAgents& loaded) {
   resolve_mcps(loaded.agents, config.mcps, loaded.warnings);
   for (auto& [name, agent] : loaded.agents) agent.id = parts.agent_id(name);
   set_thresholds(loaded.agents, config);
   setup.agents = std::move(loaded.agents);
-  // The worker thinks as the default agent does.
+  // The worker has the thinking level of the default agent.
   setup.worker = hooks::worker(config.default_model);
   if (const auto found = setup.agents.find(config.default_agent); found != setup.agents.end())
     setup.worker->thinking = found->second.thinking;

@@ -1,5 +1,4 @@
-// What runs is made of what is configured: a Config and the files of agents become the runtime's
-// Setup. Loop thread.
+// Turns a Config and the files of agents into the runtime's Setup. Loop thread.
 #pragma once
 
 #include <functional>
@@ -25,7 +24,7 @@ struct SetupParts {
   Files& files;
   const Home& home;
   std::function<model::HttpHouse()> http;                   // for providers that need a network
-  std::function<std::string(const std::string&)> agent_id;  // that stays when an agent is renamed
+  std::function<std::string(const std::string&)> agent_id;  // a rename does not change it
   bool no_policy =
       false;  // nothing happens by itself, except where an agent or a session asks for it
 };
@@ -36,11 +35,12 @@ struct MadeSetup {
 };
 // An error names the place in config.toml.
 Result<MadeSetup> make_setup(const SetupParts& parts, const Config& config);
-// The same setup with its agents read again. conflict when the default agent would be gone.
+// Returns the setup with its agents read again. conflict when the default agent would be gone.
 Result<MadeSetup> with_agents(runtime::Setup setup, const SetupParts& parts, const Config& config,
                               LoadedAgents loaded);
 
-// Names in agents' scopes that mean nothing: such an agent lacks what somebody wanted it to have.
+// The names in agents' scopes that match nothing; such an agent lacks something it was meant to
+// have.
 std::vector<std::string> names_that_mean_nothing(const runtime::Setup& setup,
                                                  const runtime::Hooks& hooks,
                                                  const skills::Catalogue& skills);

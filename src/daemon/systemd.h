@@ -1,5 +1,5 @@
-// Tells systemd what the daemon is doing, when it was started by systemd. The protocol is one
-// datagram to $NOTIFY_SOCKET; libsystemd would add five libraries to the start-up for it.
+// Tells systemd what the daemon is doing, when systemd started it. The protocol is one datagram to
+// $NOTIFY_SOCKET; libsystemd would make the program load five more libraries for it.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// TOML as JSON and back, for what is passed through as it is. Used by the .cpp files of daemon/
-// only.
+// Turns TOML into JSON and back, for values that are passed on unchanged. Used by the .cpp files of
+// daemon/ only.
 #pragma once
 
 #include <string>
@@ -15,9 +15,10 @@ namespace reef::daemon {
 // Dates and times become text.
 json::value to_json(const toml::node& node);
 
-// In one line, as it stands behind `key =`. TOML has no null and no numbers beyond 63 bits.
+// Writes a value in one line, as it stands after `key =`. TOML has no null and no numbers beyond 63
+// bits.
 Result<std::string> toml_value(const json::value& value);
-// Quoted where it must be.
+// Quotes the key where it must be.
 std::string toml_key(std::string_view key);
 
 }  // namespace reef::daemon

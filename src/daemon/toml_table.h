@@ -1,5 +1,5 @@
-// Reading one table of a TOML file: known keys into variables, the first bad value as an error with
-// its place, every key nobody asked for as a warning. Used by the .cpp files of daemon/ only.
+// Reads one table of a TOML file: known keys into variables, the first bad value as an error with
+// its place, every other key as a warning. Used by the .cpp files of daemon/ only.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline Result<toml::table> parse_toml(std::string_view text, std::string_view fi
   }
 }
 
-// Reads known keys of one table; remembers the first bad value and every key nobody asked for.
+// Reads known keys of one table; remembers the first bad value and every unknown key.
 class Table {
  public:
   Table(const toml::table& table, std::string_view file, std::string prefix)
@@ -116,7 +116,7 @@ class Table {
     return fmt::format("{}:{}: {}{}", file_, node.source().begin.line, prefix_, key);
   }
 
-  // Call last: hands over what was found.
+  // Call last: returns the first error, and adds a warning for each unknown key.
   Status finish(std::vector<std::string>& warnings) {
     for (const auto& [key, node] : table_)
       if (std::find(known_.begin(), known_.end(), key.str()) == known_.end())

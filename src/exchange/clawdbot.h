@@ -14,21 +14,21 @@ namespace reef::exchange {
 // one transcript, or one openclaw-agent.sqlite.
 Status read_clawdbot(Files& files, const std::string& path, Intake& intake);
 
-// What a store says of one session.
+// One entry of a store: a session and its key.
 struct ClawdbotEntry {
   std::string key;
   json::object body;
 };
 
-// What an entry of a store says, in our words; what has no word here as it is.
+// Returns an entry as metadata under our names; fields we have no name for keep theirs.
 json::object clawdbot_meta(const std::string& agent, const ClawdbotEntry& entry);
 
-// openclaw-agent.sqlite of the agent: opened so that nothing is written beside it.
+// Reads the agent's openclaw-agent.sqlite without writing anything beside it.
 Status read_clawdbot_database(Files& files, const std::string& path, const std::string& agent,
                               Intake& intake);
 
-// JSON as people and JavaScript write it (comments, trailing commas, single quotes, bare names) as
-// JSON. What is broken beyond that stays broken.
+// Turns JSON as people and JavaScript write it (comments, trailing commas, single quotes, bare
+// names) into JSON. Other errors stay in the text.
 std::string json_from_json5(std::string_view text);
 
 }  // namespace reef::exchange

@@ -1,4 +1,4 @@
-// The tables of openclaw-agent.sqlite, found rather than assumed: versions differ.
+// The tables of openclaw-agent.sqlite. They are looked up, because versions differ.
 //   transcript_events(session_id, seq, event_json, ...)      event_json is one line of a transcript
 //   session_entries, sessions(session_key, session_id, entry_json, ...)
 
@@ -34,7 +34,7 @@ std::string_view text_at(sqlite3_stmt* row, int column) {
               : std::string_view();
 }
 
-// A database, or a copy of it that is gone with this object.
+// A database, or a copy of one that is removed with this object.
 class Database {
  public:
   Database() = default;
@@ -46,13 +46,13 @@ class Database {
     for (const char* name : {"/db", "/db-wal", "/db-shm", ""}) ::remove((copy_ + name).c_str());
   }
 
-  // What must be copied to be read goes into a folder of its own in `scratch`.
+  // A database that must be copied to be read gets a folder of its own in `scratch`.
   static Result<Database> open(Files& files, const std::string& path, const std::string& scratch) {
     Database out;
     const auto log = files.stat_path(path + "-wal");
     auto from = path;
     if (log && log->size > 0) {
-      // What is only in the log cannot be read without writing beside it: so beside a copy.
+      // Reading what is only in the log would write files beside the database, so a copy is read.
       REEF_CHECK(out.copy(files, path, scratch));
       from = out.copy_ + "/db";
     }
@@ -70,7 +70,7 @@ class Database {
     const int opened = sqlite3_open_v2(uri.c_str(), &db, flags, nullptr);
     out.db_.reset(db);
     if (opened != SQLITE_OK) return out.failure("open " + path);
-    // Hostile files must not run anything of theirs.
+    // A hostile file must not run code of its own.
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     return out;
@@ -131,7 +131,7 @@ class Database {
   std::string copy_;
 };
 
-// What the tables say of each session; the last one that names it counts.
+// Reads the entry of each session; the last one that names a session counts.
 std::map<std::string, ClawdbotEntry> read_entries(const Database& db, const std::string& path,
                                                   Intake& intake) {
   std::map<std::string, ClawdbotEntry> out;

@@ -14,15 +14,15 @@ namespace {
 constexpr std::string_view kTranscriptEnding = ".jsonl";
 constexpr std::string_view kStore = "sessions.json";
 constexpr std::string_view kDatabase = "openclaw-agent.sqlite";
-// A larger one is read a member at a time.
+// A larger store is read a member at a time.
 constexpr std::uint64_t kStoreBytesMax = 8U << 20;
-// What an entry keeps of its skills: prompts and sizes, the most of a store.
+// The prompts and sizes of skills are left out; they are most of a store.
 constexpr std::string_view kBulky[] = {"skillsSnapshot", "systemPromptReport"};
 
-// Transcripts of one agent, by the name of their file.
+// The entries of one agent's store, by the name of the transcript's file.
 using Store = std::map<std::string, ClawdbotEntry>;
 
-// <session>.jsonl, and what is kept of it when it was deleted or reset:
+// <session>.jsonl, or what is left of it after it was deleted or reset:
 // <session>.jsonl.deleted.<time>.
 struct FileName {
   std::string session;
@@ -52,21 +52,21 @@ void take_session(Store& store, std::string_view key, const json::value& value,
     intake.problem(Problem{path, 0, fmt::format("{}: no session", utf8::excerpt(key))});
     return;
   }
-  // The path it names may be one of another machine; the name is what counts.
+  // The path may be one of another machine, so only the file name counts.
   const auto file = json::find_string(*entry, "sessionFile").value_or("");
   auto name = std::string(base_name(file));
   if (!name.ends_with(kTranscriptEnding)) name = std::string(*id) + std::string(kTranscriptEnding);
   ClawdbotEntry one{std::string(key), *entry};
   for (const auto bulky : kBulky) one.body.erase(bulky);
-  // Two keys with one transcript: the one used last has it.
+  // When two keys name the same transcript, the one used last gets it.
   const auto [at, fresh] = store.try_emplace(name, one);
   if (!fresh && json::find_int(at->second.body, "updatedAt").value_or(0) <
                     json::find_int(one.body, "updatedAt").value_or(0))
     at->second = std::move(one);
 }
 
-// A store that is too large to be held, as Clawdbot writes it: a member begins two spaces in and
-// ends two spaces in; its bulky parts begin and end four spaces in.
+// Reads a store that is too large to be held, in the layout Clawdbot writes: a member begins and
+// ends two spaces in, its bulky parts four spaces in.
 Status read_large_store(Files& files, const std::string& path, Store& store, Intake& intake) {
   REEF_TRY(auto lines, LineReader::open(files, path));
   std::string member;
@@ -84,7 +84,7 @@ Status read_large_store(Files& files, const std::string& path, Store& store, Int
     if (passing || text == "{" || text == "}") continue;
     member += text;
     if (text != "  }" && text != "  },") continue;
-    // A part that was passed over may have been the last one: its comma is left.
+    // The part that was skipped may have been the last one; JSON5 allows the comma it leaves.
     const auto parsed = json::parse_lenient(json_from_json5("{" + member + "}"));
     member.clear();
     if (!parsed || !parsed->is_object()) {
@@ -167,8 +167,8 @@ Status read_sessions(Files& files, const std::string& folder, const std::string&
   return Ok{};
 }
 
-// Its chats go on here, so it has to be somebody: an agent with nothing of its own, unless there is
-// one of the name. The built-in one always is.
+// The agent's chats go on here, so it must exist: without settings of its own, unless there already
+// is one of the name. The built-in agent always exists.
 Status define_agent(const std::string& agent, Intake& intake) {
   if (agent == "reef") return Ok{};
   Definition definition;
@@ -183,7 +183,7 @@ Status read_agent(Files& files, const std::string& folder, Intake& intake) {
   const auto agent = utf8::sanitize(base_name(folder));
   const auto database = folder + "/agent/" + std::string(kDatabase);
   REEF_CHECK(define_agent(agent, intake));
-  // What is live is in the database; the files beside it are what it was made from.
+  // The database holds the live sessions; the files beside it are what it was made from.
   if (is_there(files, database)) REEF_CHECK(read_clawdbot_database(files, database, agent, intake));
   if (is_directory(files, folder + "/sessions"))
     REEF_CHECK(read_sessions(files, folder + "/sessions", agent, intake));
@@ -217,7 +217,7 @@ json::object clawdbot_meta(const std::string& agent, const ClawdbotEntry& entry)
   for (const std::string_view field : {"memoryFlushAt", "memoryFlushCompactionCount"})
     if (const auto number = json::find_int(entry.body, field); number && *number >= 0)
       meta[field] = *number;
-  // The rest as it is.
+  // Other fields are kept as they are.
   for (const auto& [name, value] : entry.body)
     if (!meta.contains(name) && name != "sessionFile" && !value.is_null() &&
         std::find(std::begin(kBulky), std::end(kBulky), std::string_view(name)) == std::end(kBulky))

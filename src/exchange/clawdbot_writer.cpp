@@ -1,4 +1,4 @@
-// Clawdbot's store: for each agent a sessions.json that says which session a key has, and the
+// Writes Clawdbot's store: for each agent a sessions.json that maps keys to sessions, and the
 // transcripts, which are ours byte for byte.
 
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kAgentBytesMax = 64;
 
-// As Clawdbot makes one a folder's name.
+// The folder name Clawdbot makes of an agent's name.
 std::string agent_folder(std::string_view agent) {
   std::string name;
   for (const char c : utf8::lower_ascii(agent).substr(0, kAgentBytesMax)) {
@@ -31,7 +31,7 @@ std::string agent_folder(std::string_view agent) {
 
 json::object store_entry(const session::Row& row) {
   json::object out;
-  // What came from there and means nothing here.
+  // Fields that came from Clawdbot and mean nothing here go back unchanged.
   if (const auto* imported = json::find_object(row.meta, "imported");
       imported && row.text("source") == "clawdbot")
     out = *imported;
@@ -39,7 +39,7 @@ json::object store_entry(const session::Row& row) {
                                           {"updatedAt", row.last_used().time_since_epoch().count()},
                                           {"sessionFile", row.id.text() + ".jsonl"}})
     out[name] = std::move(value);
-  // What has the same name and meaning there.
+  // These have the same name and meaning in Clawdbot.
   for (const auto name : {"chatType", "thinkingLevel", "verboseLevel", "reasoningLevel",
                           "queueMode", "sendPolicy", "displayName", "channel", "subject",
                           "groupChannel", "space", "memoryFlushAt", "memoryFlushCompactionCount"})
@@ -59,7 +59,7 @@ json::object store_entry(const session::Row& row) {
   return out;
 }
 
-// Two spaces a level, as it is written there.
+// Indents by two spaces a level, as Clawdbot does.
 std::string pretty(const json::object& entry) {
   std::string out = "{";
   for (const auto& [name, value] : entry)
@@ -77,7 +77,7 @@ class ClawdbotWriter final : public Writer {
     const auto agent = agent_folder(row.agent());
     auto& store = stores_[agent];
     if (!row.key().empty()) {
-      // A key has one session; those it had before stay as files, as they do there.
+      // A key has one session; its earlier sessions stay as files, as they do in Clawdbot.
       auto& bound = store[std::string(row.key())];
       if (bound.entry.empty() || row.bound_at() >= bound.at)
         bound = Bound{row.bound_at(), pretty(store_entry(row))};

@@ -11,7 +11,7 @@ void join(boost::json::string& to, std::string_view part, bool& first) {
   to.append(part);
 }
 
-// The members of a block beside those named.
+// The members of a block other than "type" and `own`.
 json::object rest_of(const json::object& block, std::string_view own) {
   json::object rest;
   for (const auto& [key, value] : block)

@@ -55,7 +55,7 @@ Result<std::uint32_t> CrabFile::length(std::uint64_t at) const {
   return static_cast<std::uint32_t>(number_at(four, 0, 4));
 }
 
-// Search indexes and harness images are nothing to us.
+// Search indexes and harness images are not needed here.
 void CrabFile::put(std::uint8_t column, std::string key, std::optional<std::uint64_t> at) {
   if (column > Column::skill && column != Column::config) return;
   if (at) {
@@ -83,11 +83,11 @@ Status CrabFile::read_index(std::uint64_t at, std::uint64_t size) {
   return Ok{};
 }
 
-// What follows the index, or everything. Values are passed over, not read.
+// Reads the records after the index, or all of them. Values are skipped, not read.
 Status CrabFile::replay(std::uint64_t from) {
   std::string window;
   std::uint64_t start = 0;
-  // Bytes of the file; empty where it ends before.
+  // Returns bytes of the file; empty when it ends before them.
   const auto at = [&](std::uint64_t place, std::uint64_t size) -> Result<std::string_view> {
     if (place > stat_.size || size > stat_.size - place) return std::string_view();
     if (place < start || place + size > start + window.size()) {
@@ -139,7 +139,7 @@ Result<std::string> CrabFile::value(Column column, const std::string& key) const
   const auto at = found->second;
   REEF_TRY(const auto fixed, bytes(at, 6));
   const auto size = number_at(fixed, 2, 4);
-  // An index is believed only where the record says the same.
+  // The index is believed only where the record agrees with it.
   if (fixed[0] != 0 || static_cast<std::uint8_t>(fixed[1]) != column || size != key.size())
     return Error(Errc::corrupt, "the index leads to another record");
   REEF_TRY(const auto name, bytes(at + 6, size));

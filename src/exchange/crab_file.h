@@ -1,8 +1,8 @@
-// CrabTalk 0.0.24's store: one file of keys and values, only ever appended to. The reader's own.
+// CrabTalk 0.0.24's store: one append-only file of keys and values. Used only by the reader.
 //   header   "CRMEM\0", version u32, flags u16, 4 bytes, index_at u64, index_len u64
 //   record   op u8 (0 put, 1 delete), column u8, key (u32 and bytes), value (u32 and bytes)
 //   index    count u32, then column u8, key, offset of the record u64
-// The last record of a key counts. An index stands for everything before it; records follow.
+// The last record of a key counts. An index covers everything before it; records may follow it.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ class CrabFile {
  public:
   enum Column : std::uint8_t { agent = 0, session = 1, memory = 2, skill = 3, config = 5 };
 
-  // corrupt when it is no such file; a torn end is what a crash leaves, and is passed over.
+  // corrupt when it is another kind of file. A torn end is what a crash leaves, and is ignored.
   static Result<CrabFile> open(Files& files, const std::string& path);
 
-  // Keys that begin with the prefix, in their order, without it.
+  // The keys that begin with the prefix, sorted and without it.
   std::vector<std::string> keys(Column column, std::string_view prefix) const;
   bool has(Column column, const std::string& key) const;
-  // not_found, or what is wrong with its record.
+  // not_found, or what is wrong with the key's record.
   Result<std::string> value(Column column, const std::string& key) const;
 
   const Files::Stat& stat() const { return stat_; }

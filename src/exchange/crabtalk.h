@@ -1,5 +1,5 @@
-// CrabTalk: a reader of everything it ever kept conversations in, and a writer of its JSONL. What
-// is read, and what survives a way there and back: docs/exchange.md.
+// CrabTalk: a reader for every store it ever kept conversations in, and a writer of its JSONL.
+// docs/exchange.md says what is read, and what survives a way there and back.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,11 @@
 namespace reef::exchange {
 
 // `path` is a CrabTalk folder (~/.crabtalk), its sessions folder, the folder of one session, or one
-// JSONL file. Errors are about the path itself and the intake; what is wrong inside is a problem.
+// JSONL file. Returns errors of the path itself and of the intake; anything wrong inside is a
+// problem.
 Status read_crabtalk(Files& files, const std::string& path, Intake& intake);
 
-// One JSONL file a session: sessions/<agent>_<sender>_<n>.jsonl.
+// Writes one JSONL file a session: sessions/<agent>_<sender>_<n>.jsonl.
 std::unique_ptr<Writer> crabtalk_writer(Outlet& outlet);
 
 }  // namespace reef::exchange

@@ -19,7 +19,7 @@ void add_text(std::string& to, std::string_view text) {
   to += text;
 }
 
-// {"type":"image","source":{"type":"base64","media_type","data"}} as the older lines have it.
+// Turns {"type":"image","source":{"type":"base64","media_type","data"}} into the older form.
 json::value image_part(json::value part) {
   const auto* source = json::find_object(part.get_object(), "source");
   const auto data = source ? json::find_string(*source, "data") : std::nullopt;

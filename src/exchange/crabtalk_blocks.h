@@ -1,5 +1,5 @@
-// Messages as CrabTalk keeps them since 0.0.22, with lists of blocks, as the flat ones it kept
-// before: one line may become several, for each tool's result has one of its own. Pure.
+// Turns messages with lists of blocks, as CrabTalk keeps them since 0.0.22, into the flat lines it
+// kept before. One line may become several, because each tool result gets its own. Pure.
 #pragma once
 
 #include <vector>

@@ -217,7 +217,7 @@ Status CrabTalkConversation::event(json::object line, std::string id) {
 
 void CrabTalkConversation::message(json::object line, Extra extra, std::string id,
                                    std::optional<TimePoint> time) {
-  // Lines were flat once.
+  // Older lines are the message itself.
   if (!json::find_object(line, "message")) {
     auto guest = take(line, "agent");
     line = json::object{{"message", std::move(line)}};
@@ -232,13 +232,13 @@ void CrabTalkConversation::message(json::object line, Extra extra, std::string i
     fields["message"] = std::move(made);
     if (!inner.empty()) line["message"] = std::move(inner);
   }
-  // Who spoke, when it was not the conversation's own agent.
+  // Another agent than the conversation's own spoke.
   if (auto guest = take_text(line, "agent"); !guest.empty()) fields["agent"] = std::move(guest);
   if (!extra.there && !line.empty()) fields["crabtalk"] = std::move(line);
   held_ = Held{feed_.claim(std::move(id)), time, std::move(fields), extra.there};
 }
 
-// Our message; what it has no place for stays in `message`.
+// Returns our message; members that have no place in it stay in `message`.
 json::object CrabTalkConversation::native(json::object& message, Extra& extra) {
   const auto role = take_text(message, "role");
   auto content = take(message, "content");

@@ -1,5 +1,5 @@
-// A CrabTalk conversation's lines, in order, whatever they were kept in, as entries of ours. The
-// reader's own.
+// Turns the lines of a CrabTalk conversation, in order, into our entries, whatever they were kept
+// in. Used only by the reader.
 #pragma once
 
 #include <map>
@@ -17,11 +17,11 @@ class CrabTalkConversation {
   CrabTalkConversation(Intake& intake, const Archives& archives, TimePoint created)
       : intake_(intake), feed_(intake, created), archives_(archives) {}
 
-  // `place` names the line for ever. `time` is when it was written, if that is known. Returns what
-  // is wrong with it, or nothing.
+  // `place` names the line at every import. `time` is when it was written, if that is known.
+  // Returns what is wrong with the line, or an empty text.
   Result<std::string> take_line(json::object line, std::string_view place,
                                 std::optional<TimePoint> time);
-  // What the metadata has beside what we have words for.
+  // Adds the metadata that has no field here.
   Status about(json::object rest);
   Status finish(std::optional<TimePoint> updated);
 
@@ -30,7 +30,7 @@ class CrabTalkConversation {
     session::EntryId id;
     std::optional<TimePoint> time;
     json::object fields;
-    bool settled = false;  // it said all of itself
+    bool settled = false;  // it states its own time and model
   };
   struct Event {
     session::EntryId id;

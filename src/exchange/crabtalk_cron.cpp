@@ -26,8 +26,8 @@ std::vector<std::string> fields_of(std::string_view text) {
   return out;
 }
 
-// Names and numbers of a field; `shift` is taken from numbers that stand alone or in ranges, not
-// from steps.
+// Turns the names of a field into numbers; `shift` is subtracted from numbers that stand alone or
+// in ranges, not from steps.
 template <std::size_t N>
 std::string with_numbers(std::string_view field, const std::array<std::string_view, N>& names,
                          int first, int shift) {

@@ -1,4 +1,4 @@
-// CrabTalk's schedules as reef-cron's. Pure.
+// Translates CrabTalk's schedules into reef-cron's. Pure.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace reef::exchange {
 
-// "sec min hour dom mon dow [year]", in UTC and with Sunday as 1, as "UTC min hour dom mon dow".
-// Half-minutes and years have no counterpart: invalid says so.
+// Turns "sec min hour dom mon dow [year]", in UTC and with Sunday as 1, into "UTC min hour dom mon
+// dow". Half-minutes and years have no counterpart and are invalid.
 Result<std::string> crabtalk_schedule(std::string_view text);
 
 }  // namespace reef::exchange

@@ -15,7 +15,7 @@
 namespace reef::exchange {
 namespace {
 
-// What a name like crab_alice_3, or crab_alice_3_a-title of a file, says.
+// The parts of a name like crab_alice_3, or of a file's name like crab_alice_3_a-title.
 struct Slug {
   std::string pair;  // crab_alice
   std::uint64_t number = 0;
@@ -38,8 +38,8 @@ struct Kept {
   std::string path;
   std::string name;
   bool folder = false;
-  bool newest = true;    // of its pair, so that the pair's key is its own
-  bool of_store = true;  // the folder of all of them was named
+  bool newest = true;    // the newest of its pair, which gets the pair's key
+  bool of_store = true;  // the person named the folder of all sessions
 };
 
 bool is_meta_line(const json::object& line) {
@@ -65,7 +65,7 @@ class Reader {
   Archives archives_;
 };
 
-// Takes what it understands out of `meta`.
+// Moves the fields it understands out of `meta`.
 Head Reader::head_of(const Kept& kept, json::object& meta, TimePoint modified) {
   Extra extra(meta);
   const auto slug = slug_from(kept.name);
@@ -73,9 +73,9 @@ Head Reader::head_of(const Kept& kept, json::object& meta, TimePoint modified) {
   head.path = kept.path;
   const auto created = time_from(meta.if_contains("created_at"));
   head.created = created.value_or(modified);
-  // Two homes may both have a crab_alice_1; when it was begun tells them apart.
+  // Two homes may both have a crab_alice_1; the time it began tells them apart.
   auto name = slug && !kept.folder ? fmt::format("{}_{}", slug->pair, slug->number) : kept.name;
-  // A file may be called anything; what is made readable must still tell two apart.
+  // A file name may hold any bytes; made readable, two names must still differ.
   if (!utf8::valid(name)) name = utf8::sanitize(name) + "-" + stable_id(name).text;
   head.origin = fmt::format("crabtalk:{}{}{}", name, kept.folder ? "" : ".jsonl",
                             created ? "@" + format_iso(*created) : "");
@@ -83,7 +83,7 @@ Head Reader::head_of(const Kept& kept, json::object& meta, TimePoint modified) {
   if (const auto* more = json::find_object(extra.more, "meta")) {
     head.meta = believable_meta(*more);
     head.cwd = json::find_string(extra.more, "cwd").value_or("");
-    meta.erase("summary");  // it is also where it was said
+    meta.erase("summary");  // the conversation holds it, too
   } else {
     std::string agent(json::find_string(meta, "agent").value_or(slug ? slug->agent : ""));
     std::string sender(json::find_string(meta, "created_by").value_or(slug ? slug->sender : ""));
@@ -100,7 +100,7 @@ Head Reader::head_of(const Kept& kept, json::object& meta, TimePoint modified) {
   return head;
 }
 
-// What nobody needs who has the head.
+// Drops the fields the head already holds.
 void forget_known(json::object& meta) {
   for (const auto* known :
        {"agent", "created_by", "created_at", "title", "updated_at", "message_count", "uptime_secs"})
@@ -191,8 +191,8 @@ struct StepFile {
   std::string name;
 };
 
-// In the order they were written, which is not that of their names beyond a million. A temporary
-// file counts where the step it was for is missing.
+// Sorts steps in the order they were written; beyond a million, sorted names are not in that order.
+// A temporary file counts only when its step is missing.
 std::vector<StepFile> steps_in(const std::vector<std::string>& names) {
   std::vector<StepFile> out;
   std::map<std::uint64_t, bool> whole;
@@ -288,8 +288,8 @@ bool is_conversation(Files& files, const std::string& path) {
                               [](const auto& name) { return name.starts_with("step-"); });
 }
 
-// A folder beats a file, which was never read again once there were folders; then the higher
-// number.
+// A folder beats a file, because CrabTalk read no file once it had folders; then the higher number
+// wins.
 void find_newest(std::vector<Kept>& all) {
   std::map<std::string, const Kept*> newest;
   const auto rank = [](const Kept& kept) {
@@ -343,7 +343,7 @@ Status read_crabtalk(Files& files, const std::string& path, Intake& intake) {
     return Reader(files, intake, parent_path(parent_path(path)))
         .read(Kept{path, name, true, true, false});
 
-  // Where 0.0.24 keeps everything, and where those after it do.
+  // 0.0.24 keeps everything in the first place, later versions in the second.
   std::vector<std::string> stores;
   for (const auto* place : {"/store.crmem", "/store/crabtalk.crmem"})
     if (is_there(files, path + place)) stores.push_back(path + place);

@@ -32,7 +32,7 @@ json::value to_json(const toml::node& node) {
   return json::value(other.str());
 }
 
-// nullopt when the file is not there, or is a problem.
+// nullopt when the file is not there, or cannot be read, which is reported.
 std::optional<toml::table> read_toml(Files& files, const std::string& path, Intake& intake) {
   const auto text = read_source(files, path);
   if (!text) {
@@ -48,19 +48,19 @@ std::optional<toml::table> read_toml(Files& files, const std::string& path, Inta
   }
 }
 
-// A ULID, and so nothing that leads out of its folder.
+// A ULID, which cannot lead out of its folder.
 bool is_agent_id(std::string_view id) {
   return id.size() == 26 && std::all_of(id.begin(), id.end(), [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
          });
 }
 
-// What a scoped agent had of its own accord there (crabtalk.md 3.5): nothing else.
+// The only tools a scoped agent always had in CrabTalk (crabtalk.md 3.5).
 constexpr std::string_view kScopedTools[] = {"ask_user", "delegate", "edit",     "forget",
                                              "read",     "recall",   "remember", "search_sessions"};
 
-// Its scope in our words: whitelists. A server's command is not taken from a file, nor is what
-// shut single commands out, which has no counterpart; both are named.
+// Translates an agent's scope into our whitelists. MCP servers run programs, so they are not taken
+// from a file, and words banned from commands have no counterpart; `left_out` names both.
 void translate_scope(json::object& body) {
   const auto* skills = json::find_array(body, "skills");
   const auto* mcps = json::find_array(body, "mcps");
@@ -87,7 +87,7 @@ void translate_scope(json::object& body) {
   if (!left_out.empty()) body["left_out"] = left_out;
 }
 
-// Where servers stood before agents had them by value (RFC 0193), by name.
+// Reads the servers by name from the places they had before agents held them by value (RFC 0193).
 json::object old_servers(Files& files, const std::string& root, const toml::table& settings,
                          const std::optional<toml::table>& config, Intake& intake) {
   json::object out;
@@ -108,8 +108,8 @@ json::object old_servers(Files& files, const std::string& root, const toml::tabl
   return out;
 }
 
-// Names become the servers they mean, as CrabTalk makes of old files at its start. One that means
-// none stays a name: it was a bound all the same.
+// Replaces names by the servers they mean, as CrabTalk does with old files at its start. An unknown
+// name stays, because it still limits the agent.
 void give_by_value(json::object& agent, const json::object& servers, const std::string& path,
                    const std::string& name, Intake& intake) {
   auto* list = agent.if_contains("mcps");
@@ -127,7 +127,7 @@ void give_by_value(json::object& agent, const json::object& servers, const std::
   }
 }
 
-// Their names go into `names`.
+// Adds the agents' names to `names`.
 Status read_agents(Files& files, const std::string& root, Intake& intake,
                    std::vector<std::string>& names) {
   const auto path = root + "/local/settings.toml";
@@ -148,7 +148,7 @@ Status read_agents(Files& files, const std::string& root, Intake& intake,
     agent.name = name.str();
     agent.body = std::move(to_json(node).get_object());
     give_by_value(agent.body, servers, path, agent.name, intake);
-    // Where their handbook puts it.
+    // CrabTalk's handbook puts it here.
     const auto limit =
         config ? (*config)["system"][agent.name]["compact_threshold"].value<std::int64_t>()
                : std::nullopt;
@@ -209,7 +209,7 @@ Status read_subscriptions(Files& files, const std::string& root, Intake& intake)
   return Ok{};
 }
 
-// Letters, digits, '-' and '_', as reef-cron names jobs.
+// A valid name for a reef-cron job: letters, digits, '-' and '_'.
 std::string job_name(std::string_view id) {
   std::string out;
   for (const char c : id.substr(0, 60)) {
@@ -250,7 +250,7 @@ Status read_crons(Files& files, const std::string& root, Intake& intake) {
 }
 
 Status read_skills(Files& files, const std::string& root, Intake& intake) {
-  // skills/ is where they lay before there was local/.
+  // CrabTalk used skills/ before it had local/.
   for (const auto* place : {"/local/skills", "/skills"}) {
     const auto folder = root + place;
     const auto names = is_directory(files, folder)
@@ -287,12 +287,12 @@ Status read_instructions(Files& files, const std::string& root, Intake& intake) 
   return intake.define(std::move(instructions));
 }
 
-// One memory served all agents there: each gets the notes.
+// All agents shared one memory in CrabTalk, so each gets the notes.
 Status read_notes(Files& files, const std::string& root, const std::vector<std::string>& agents,
                   Intake& intake) {
   const auto bytes = read_source(files, root + "/memory.db");
   const auto contents = bytes ? memory::parse(*bytes) : Result<memory::Contents>(bytes.error());
-  if (!contents) return Ok{};  // told with the archives
+  if (!contents) return Ok{};  // read_crabtalk_archives reports it
   for (const auto& entry : contents->entries) {
     if (entry->kind == memory::Kind::archive) continue;
     for (const auto& agent : agents) REEF_CHECK(intake.define(crabtalk_note(*entry, agent)));
@@ -318,7 +318,7 @@ Archives read_crabtalk_archives(Files& files, const std::string& root, Intake& i
   }
   for (const auto& entry : contents->entries)
     if (entry->kind == memory::Kind::archive) out.emplace(entry->name, entry);
-  // A name is stronger than an alias.
+  // A name goes before an alias.
   for (const auto& entry : contents->entries)
     if (entry->kind == memory::Kind::archive)
       for (const auto& alias : entry->aliases) out.emplace(alias, entry);

@@ -1,4 +1,4 @@
-// What a CrabTalk folder holds beside conversations. The reader's own.
+// Reads what a CrabTalk folder holds beside conversations. Used only by the reader.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,16 @@
 
 namespace reef::exchange {
 
-// The texts compact markers name, by name and alias.
+// The texts that compact markers name, by name and alias.
 using Archives = std::unordered_map<std::string, memory::EntryPtr>;
 
-// Of `root`/memory.db; none when there is no such file, a problem when it cannot be read.
+// Reads `root`/memory.db: empty when there is no such file; a problem when it cannot be read.
 Archives read_crabtalk_archives(Files& files, const std::string& root, Intake& intake);
-// An agent as CrabTalk configured it, in our words.
+// Translates an agent's CrabTalk configuration into ours.
 Definition crabtalk_agent(Definition agent);
-// A note for one agent's memory.
+// Turns an entry of CrabTalk's memory into a note of one agent.
 Definition crabtalk_note(const memory::Entry& entry, const std::string& agent);
-// Agents with their prompts and scope, notes, skills, instructions, subscriptions, crons.
+// Reads agents with their prompts and scope, notes, skills, instructions, subscriptions, crons.
 Status read_crabtalk_setup(Files& files, const std::string& root, Intake& intake);
 
 }  // namespace reef::exchange

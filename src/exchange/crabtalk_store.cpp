@@ -71,7 +71,7 @@ Status StoreReader::read() {
   return Ok{};
 }
 
-// What an agent is there is one text, which is also its prompt.
+// CrabTalk describes an agent in one text, which is also its prompt.
 Status StoreReader::read_agents() {
   for (const auto& id : file_.keys(Column::agent, "local/agent/")) {
     auto value = json_at(Column::agent, "local/agent/" + id);

@@ -1,4 +1,4 @@
-// What CrabTalk 0.0.24 keeps, all of it in one file. The reader's own.
+// CrabTalk 0.0.24 keeps everything in one file. Used only by the reader.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace reef::exchange {
 
-// Agents, notes, skills and conversations of the store at `path`.
+// Reads the agents, notes, skills and conversations of the store at `path`.
 Status read_crabtalk_store(Files& files, const std::string& path, Intake& intake);
 
 }  // namespace reef::exchange

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kLinesBytes = 1 << 20;
 constexpr std::size_t kTitleChars = 60;
 
-// As CrabTalk titles an archive.
+// The title CrabTalk gives an archive.
 std::string first_sentence(std::string_view summary) {
   const auto line = utf8::single_line(utf8::prefix(summary, kTitleChars * 8));
   const auto end = line.find(". ");
@@ -35,12 +35,12 @@ json::array calls_of(const json::array& blocks) {
   return out;
 }
 
-// An entry it has no words for; readers of theirs pass over events they do not know.
+// An entry CrabTalk has no words for; its readers skip events they do not know.
 json::object as_event(const session::Entry& entry) {
   return json::object{{"event", kExtra}, {"entry", entry.body}};
 }
 
-// What a model is given as the user's words is the user's there, too.
+// Text that is given to the model as the user's words is also the user's in CrabTalk.
 json::object as_words(const session::Entry& entry, std::string text) {
   return json::object{{"role", "user"},
                       {"content", std::move(text)},
@@ -74,7 +74,7 @@ json::object message_line(const session::Entry& entry, const json::object& messa
   } else {
     return as_event(entry);
   }
-  // Flat, as every generation of these files has been read.
+  // Every version of CrabTalk can read flat lines.
   auto line = std::move(inner);
   if (const auto guest = json::find_string(entry.body, "agent"); guest && !guest->empty()) {
     line["agent"] = *guest;
@@ -85,7 +85,7 @@ json::object message_line(const session::Entry& entry, const json::object& messa
   return line;
 }
 
-// The summary stands in the marker: there is no memory.db beside the file.
+// The marker holds the summary, because there is no memory.db beside the file.
 json::object compact_line(const session::Entry& entry) {
   const auto summary = json::find_string(entry.body, "summary").value_or("");
   auto extra = to_foreign(entry, {}, Thinking::in_layout).extra;
@@ -98,7 +98,7 @@ json::object compact_line(const session::Entry& entry) {
 }
 
 json::object line_of(const session::Entry& entry) {
-  // There, it would be words like any other.
+  // CrabTalk would show hidden words like any others.
   if (session::is_hidden(entry)) return as_event(entry);
   if (entry.type == "compaction") return compact_line(entry);
   if (const auto* message = json::find_object(entry.body, "message");
@@ -134,12 +134,12 @@ std::string CrabtalkWriter::path_for(const session::Row& row) {
     auto made = slug(name);
     return made.empty() ? std::string(otherwise) : made;
   };
-  // Those who are nobody in particular there.
+  // CrabTalk's names for an agent and a sender that are not named.
   const std::string agent(row.agent().empty() ? "crab" : row.agent());
   const std::string sender(row.sender().empty() ? "user" : row.sender());
   auto pair = part(agent, "crab") + "_" + part(sender, "user");
-  // CrabTalk goes on in the newest session whose name says the same, whoever it was with: two
-  // people who would share a name there do not share a history.
+  // CrabTalk goes on in the newest session whose name says the same, whoever it was with. Two
+  // people whose names become the same there must not share a history.
   const auto who = agent + '\n' + sender;
   if (const auto [of, fresh] = owners_.try_emplace(pair, who); !fresh && of->second != who)
     pair += "-" + stable_id(who).text;

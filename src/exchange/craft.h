@@ -1,5 +1,5 @@
-// Craft Agents: a reader of session folders, workspaces and bundles, and writers of both. What is
-// read, and what survives a way there and back: docs/exchange.md.
+// Craft Agents: a reader of session folders, workspaces and bundles, and writers of both.
+// docs/exchange.md says what is read, and what survives a way there and back.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@
 namespace reef::exchange {
 
 // `path` is an application's folder (~/.craft-agent), a workspace, its sessions folder, the folder
-// of one session or its session.jsonl, or a bundle. Errors are about the path itself and the
-// intake; what is wrong inside is a problem.
+// of one session or its session.jsonl, or a bundle. Returns errors of the path itself and of the
+// intake; anything wrong inside is a problem.
 Status read_craft(Files& files, const std::string& path, Intake& intake);
 
-// sessions/<id>/session.jsonl, with the session's files beside it.
+// Writes sessions/<id>/session.jsonl, with the session's files beside it.
 std::unique_ptr<Writer> craft_writer(Outlet& outlet);
-// <id>.json: the session and its files in one.
+// Writes <id>.json: the session and its files in one.
 std::unique_ptr<Writer> craft_bundle_writer(Outlet& outlet);
 
 }  // namespace reef::exchange

@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 1 << 18;
 
-// Finds where values begin and end, and nothing more: what is inside a part is left to whoever
-// parses it.
+// Finds where values begin and end, and nothing more; whoever takes a part parses it.
 class Scanner {
  public:
   using Take = std::function<Status(BundlePart, std::string_view)>;
@@ -35,7 +34,7 @@ class Scanner {
 
   Status open(char c);
   Status close(char c);
-  // The part a value is that begins now, if it is one.
+  // Says which part the value that begins now is, if it is one.
   std::optional<BundlePart> part_here() const;
   void begin_value();
   Status end_value();
@@ -44,7 +43,7 @@ class Scanner {
   }
 
   const Take& take_;
-  std::vector<Level> stack_;  // of what encloses a part; inside one only the depth counts
+  std::vector<Level> stack_;  // what encloses a part; inside a part only the depth counts
   std::optional<BundlePart> capturing_;
   std::string captured_;
   std::size_t depth_ = 0;  // inside a value that is captured or passed over
@@ -82,8 +81,8 @@ Status Scanner::end_value() {
   return take_(*part, captured_);
 }
 
-// An object or array begins where a value may. Those that only enclose parts are entered, others
-// are a value.
+// Takes the bracket that begins an object or array. Levels that only enclose parts are entered;
+// anything else is a value.
 Status Scanner::open(char c) {
   const auto size = stack_.size();
   const bool session = size == 1 && c == '{' && is_member(0, "session");
@@ -113,7 +112,7 @@ Status Scanner::feed(std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const char c = bytes[i];
     if (in_string_) {
-      // In one piece up to what may end it.
+      // Takes everything up to what may end the string in one piece.
       auto stop = i;
       if (!escaped_)
         while (stop < bytes.size() && bytes[stop] != '"' && bytes[stop] != '\\') ++stop;
@@ -190,7 +189,7 @@ Status Scanner::feed(std::string_view bytes) {
   return Ok{};
 }
 
-// What the first look at a bundle tells: whether it is one, and of which session.
+// The result of the first pass over a bundle: whether it is one, and of which session.
 struct Outline {
   std::optional<json::value> version;
   json::object header;
@@ -286,7 +285,7 @@ Status read_craft_bundle(Files& files, const std::string& path, Intake& intake) 
           outline.header = std::move(value.get_object());
         return Ok{};
       });
-  // One that is cut short may still have most of what it had.
+  // A bundle that is cut short may still have most of its parts.
   if (!scanned) report(0, scanned.error().what);
   if (const auto valid = check(outline); !valid) {
     report(0, valid.error().what);
@@ -300,7 +299,7 @@ Status read_craft_bundle(Files& files, const std::string& path, Intake& intake) 
   place.mark = source_mark(stat);
   place.modified = modified_time(stat);
 
-  // Errors of the intake end the scan; whatever else does is in the report already.
+  // Errors of the intake end the scan; all other errors are in the report already.
   Status given = Ok{};
   const auto scan = [&](BundlePart wanted, const auto& take) {
     static_cast<void>(

@@ -1,4 +1,4 @@
-// A Craft bundle: a session and its files in one JSON value. The readers' own.
+// A Craft bundle: a session and its files in one JSON value. Used only by the readers.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace reef::exchange {
 
-// What of a bundle is wanted, in the order the file has it.
+// The parts of a bundle that are wanted, in the order of the file.
 enum class BundlePart : std::uint8_t {
   version,
   header,
@@ -20,14 +20,14 @@ enum class BundlePart : std::uint8_t {
   file,
 };
 
-// Gives the parts to `take` as the JSON texts they are, one at a time, so that a bundle need not be
-// held whole. corrupt when the file ends before the bundle does, or is no JSON object.
+// Gives `take` the JSON text of each part, one at a time, so that a bundle need not be held whole.
+// corrupt when the file ends before the bundle does, or is not a JSON object.
 Status scan_bundle(Files& files, const std::string& path,
                    const std::function<Status(BundlePart, std::string_view)>& take);
 
 Status read_craft_bundle(Files& files, const std::string& path, Intake& intake);
 
-// The rules for the names of files in a bundle.
+// Checks the name of a file in a bundle.
 Status check_bundle_path(std::string_view path);
 
 }  // namespace reef::exchange

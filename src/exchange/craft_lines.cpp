@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kCraftProvider = "craft";
 
-// A message's words: a text, or the texts of a list of parts; anything else as it is written.
+// Takes a message's words: a text, or the texts of a list of parts; any other value as JSON.
 boost::json::string take_words(json::object& from, std::string_view key) {
   auto* found = from.if_contains(key);
   if (!found) return {};
@@ -70,7 +70,7 @@ json::object call_of(json::object& line) {
   return call;
 }
 
-// ~/x, $HOME/x and ${HOME}/x, as headers have them.
+// Expands ~/x, $HOME/x and ${HOME}/x, which headers may hold.
 std::string expanded(std::string_view path) {
   const char* home = std::getenv("HOME");
   for (const std::string_view start : {"~", "${HOME}", "$HOME"}) {
@@ -94,7 +94,7 @@ std::string_view thinking_level(std::string_view level) {
   return level;
 }
 
-// Takes what we have words for out of the header.
+// Moves the fields we know out of the header.
 json::object meta_of(json::object& header) {
   json::object meta;
   const auto move_over = [&](std::string_view from, std::string_view to, auto change) {
@@ -129,12 +129,12 @@ json::object meta_of(json::object& header) {
                                        {"cost", cost && cost->is_number() ? *cost : json::value(0)},
                                        {"model", json::find_string(header, "model").value_or("")}};
   }
-  // Never listed there; here they are out of the way, too.
+  // Craft never lists a hidden session; an archived one is out of the way here.
   if (json::find_bool(header, "hidden").value_or(false)) meta["isArchived"] = true;
   return meta;
 }
 
-// Counted anew wherever they are needed.
+// Drops the fields that are counted anew wherever they are needed.
 void forget_computed(json::object& header) {
   for (const auto* name : {"id", "createdAt", "lastUsedAt", "lastMessageAt", "messageCount",
                            "lastMessageRole", "preview", "lastFinalMessageId", "sdkCwd"})
@@ -150,7 +150,7 @@ std::string craft_origin(const json::object& header, std::string_view id) {
 }
 
 Status CraftSession::begin(const json::object* first) {
-  // What our writer says of the session stands in its first line, where Craft keeps it.
+  // Our writer puts the session's data into the first line, because Craft keeps it there.
   const auto* ours = json::find_object(first ? *first : header_, kExtra);
   const auto* session = ours ? json::find_object(*ours, "session") : nullptr;
   const auto created = time_from(header_.if_contains("createdAt"));
@@ -171,9 +171,9 @@ Status CraftSession::begin(const json::object* first) {
     if (const auto* meta = json::find_object(*session, "meta")) head.meta = believable_meta(*meta);
     head.id = json::find_string(*session, "id").value_or(head.id);
     head.cwd = json::find_string(*session, "cwd").value_or(head.cwd);
-    // Its messages say what they used, and when.
+    // These are counted from the messages.
     for (const auto* derived : {"originUsage", "lastUsedAt", "archivedAt"}) natural.erase(derived);
-    // What was changed there since is newer; what Craft never had is not missing.
+    // A field that was changed in Craft since is newer; a field Craft never had stays.
     for (auto& [field, value] : natural) head.meta[field] = std::move(value);
   } else {
     head.meta = std::move(natural);
@@ -305,7 +305,7 @@ Status CraftSession::add_result(Group::Result result) {
                     message_fields(std::move(result.message), time, result.extra));
 }
 
-// A line our writer made: what it says of itself completes it.
+// Adds a line our writer made; its extra completes it.
 Status CraftSession::add_own(json::object line, Extra extra) {
   const auto type = json::find_string(line, "type").value_or("");
   auto time = time_from(line.if_contains("timestamp"));
@@ -317,7 +317,7 @@ Status CraftSession::add_own(json::object line, Extra extra) {
     json::object message{{"role", "user"}, {"content", put_together(std::move(parts))}};
     auto id = feed_->claim(extra.id);
     auto fields = message_fields(std::move(message), time.value_or(feed_->last_time()), extra);
-    // Files may have another place by now.
+    // The files may have moved since, so the line's attachments replace the entry's.
     if (auto* attachments = line.if_contains("attachments")) {
       auto& craft = fields["craft"];
       if (!craft.is_object()) craft = json::object();
@@ -328,7 +328,7 @@ Status CraftSession::add_own(json::object line, Extra extra) {
 
   std::optional<Group::Result> result;
   if (type == "tool" && json::find_object(extra.more, "result")) {
-    // Shaped as the extra of a line of its own.
+    // Extra takes itself out of a line, so the result's extra is put into one.
     json::object as_line{{kExtra, std::move(extra.more["result"])}};
     Extra own(as_line);
     Plain parts;
@@ -391,7 +391,7 @@ Status CraftSession::add_foreign(json::object line, std::string_view type, std::
     return add_tool(std::move(line), id, time);
   if (type == "user") {
     auto content = one_text(take_words(line, "content"));
-    // Pictures that are in the line whole are what the model was shown.
+    // A picture that is in the line whole was shown to the model.
     if (auto* attachments = line.if_contains("attachments"); attachments && attachments->is_array())
       for (auto& attachment : attachments->get_array())
         if (auto* object = attachment.if_object())
@@ -406,7 +406,7 @@ Status CraftSession::add_foreign(json::object line, std::string_view type, std::
   }
   if (type == "assistant" || type == "plan") {
     auto message = assistant(one_text(take_words(line, "content")), "stop");
-    // Told apart from an answer by what it keeps of its line.
+    // The kind and the other members of the line tell a plan from an answer.
     json::object kind;
     if (type == "plan") kind["kind"] = type;
     for (auto& [key, value] : line) kind[key] = std::move(value);

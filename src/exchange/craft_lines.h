@@ -1,5 +1,5 @@
-// The lines of a Craft session, wherever they are kept: header and messages to a session of ours.
-// The readers' own.
+// Turns the header and the lines of a Craft session, wherever they are kept, into a session of
+// ours. Used only by the readers.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@
 
 namespace reef::exchange {
 
-// Stands for the session's folder in their lines.
+// Stands for the session's folder in Craft's lines.
 inline constexpr std::string_view kSessionPath = "{{SESSION_PATH}}";
 
 // "craft:<id>@<createdAt>": ids are unique in a workspace only.
 std::string craft_origin(const json::object& header, std::string_view id);
 
-// One session. Give it the header, then the lines, then finish.
+// One session. Call header, then line for each line, then finish.
 class CraftSession {
  public:
   struct Place {
@@ -30,22 +30,22 @@ class CraftSession {
     TimePoint modified;
     std::string parent;  // an origin
   };
-  // Brings the session's files; called when it has begun.
+  // Brings in the session's files; called after the session has begun.
   using BringFiles = std::function<Result<Moved>()>;
 
   CraftSession(Intake& intake, Place place, BringFiles bring)
       : intake_(intake), place_(std::move(place)), bring_(std::move(bring)) {}
 
-  // Without one, what the place says is used.
+  // Optional; without a header the place says what is known.
   void header(json::object header) { header_ = std::move(header); }
   // `seed` names a line that has no id. Returns what is wrong with it, or nothing.
   Result<std::string> line(json::object line, std::string_view seed);
   Status finish();
-  // It has not changed since it was last imported; lines need not be given.
+  // The session has not changed since it was last imported; lines need not be given.
   bool unwanted() const { return begun_ && !feed_; }
 
  private:
-  // An assistant's message of our own making, spread over several lines.
+  // One of our own assistant messages, spread over several lines.
   struct Group {
     std::string id;
     std::optional<TimePoint> time;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kTranscript = "session.jsonl";
 constexpr int kFolderDepthMax = 4;
-// Branches of branches are read parents first up to this many.
+// The parents of branches are read first, up to this many generations.
 constexpr int kLineageMax = 64;
 
 // {{SESSION_PATH}} stands for the session's folder, as it is written inside JSON.
@@ -37,7 +37,7 @@ class Folder {
   Folder(Files& files, std::string path, Intake& intake)
       : files_(files), path_(std::move(path)), intake_(intake) {}
 
-  // A folder that holds no session is passed over with a word.
+  // A folder that holds no session is reported and skipped.
   Status read(const std::string& id);
 
  private:
@@ -69,7 +69,7 @@ std::optional<Folder::Transcript> Folder::open(const std::string& folder) {
   return std::nullopt;
 }
 
-// Craft names the folder a branch came from, by the path it had there. The parent goes first.
+// Craft names the folder a branch came from by its old path. The parent is read first.
 Result<std::string> Folder::origin_of_parent(const json::object& header, const std::string& id) {
   const auto path = json::find_string(header, "branchFromSessionPath").value_or("");
   const std::string parent(base_name(path));
@@ -164,7 +164,7 @@ Status Folder::read(const std::string& id) {
 
 // --- workspaces ---
 
-// nullopt when it is not there, or is a problem.
+// nullopt when the file is not there, or cannot be read, which is reported.
 std::optional<json::object> read_config(Files& files, const std::string& path, Intake& intake) {
   const auto text = read_source(files, path);
   if (!text) {
@@ -180,7 +180,7 @@ std::optional<json::object> read_config(Files& files, const std::string& path, I
   return std::move(value->get_object());
 }
 
-// A colour is a name, or one for the light and one for the dark.
+// A colour is a name, or a pair of one for light and one for dark.
 void copy_colour(const json::object& from, json::object& to) {
   if (const auto colour = json::find_string(from, "color")) {
     to["color"] = *colour;
@@ -272,7 +272,7 @@ Status read_labels(Files& files, const std::string& path, Intake& intake) {
   return Ok{};
 }
 
-// How many folders there were.
+// Returns how many folders there were.
 Result<std::size_t> read_sessions(Files& files, const std::string& path, Intake& intake) {
   const auto names = files.list(path);
   if (!names) {

@@ -19,25 +19,25 @@ using session::Entry;
 constexpr std::size_t kCraftWriteBytes = 1 << 20;
 // Craft lists no session whose header is longer than 8,192 bytes.
 constexpr std::size_t kHeaderBytesMax = 8000;
-// And takes no bundle with more than this in files.
+// Craft takes no bundle with more than this in files.
 constexpr std::uint64_t kBundleFileBytesMax = 100ULL << 20;
 constexpr std::size_t kPreviewChars = 150;
 
-// As Craft has it: letters, digits, '_' and '-'.
+// A valid id in Craft: letters, digits, '_' and '-'.
 std::string craft_id(const session::SessionId& id) {
   auto out = id.text();
   std::replace(out.begin(), out.end(), '.', '-');
   return out;
 }
 
-// Nobody's, where it is hidden: it would be words like any other there.
+// The role of a message; empty when it is hidden, because Craft would show it like any other.
 std::string_view role_of(const Entry& entry) {
   const auto* message = json::find_object(entry.body, "message");
   if (entry.type != "message" || !message || session::is_hidden(entry)) return "";
   return json::find_string(*message, "role").value_or("");
 }
 
-// Spoken for by an info line; everything else without words is carried by the line that follows.
+// Whether the entry gets a line. Other entries are carried in the extra of a line near them.
 bool has_words(const Entry& entry) {
   return entry.type == "compaction" || entry.type == "custom_message" ||
          entry.type == "branch_summary" || (entry.type == "message" && !session::is_hidden(entry));
@@ -67,7 +67,7 @@ json::object header_of(const Exported& exported, const std::string& id,
   }
   out["messageCount"] = row.message_count;
   out["preview"] = utf8::prefix_chars(row.preview, kPreviewChars);
-  // There, input is the last request's, and the total is that and all output.
+  // In Craft, input is the last request's, and the total is that and all output.
   auto input = row.context_tokens;
   if (const auto* came = json::find_object(row.meta, "originUsage"); came && input == 0)
     input = json::find_int(*came, "input").value_or(0);
@@ -76,20 +76,20 @@ json::object header_of(const Exported& exported, const std::string& id,
                                    {"totalTokens", input + row.usage.output},
                                    {"contextTokens", 0},
                                    {"costUsd", row.usage.cost}};
-  // What goes is also said elsewhere.
+  // These fields may go, because something else says the same.
   for (const auto* field : {"preview", "labels", "triggeredBy", "enabledSourceSlugs", "name"})
     if (json::write(out).size() > kHeaderBytesMax) out.erase(field);
   return out;
 }
 
-// A literal {{SESSION_PATH}} in somebody's words is not the session's folder.
+// Keeps a literal {{SESSION_PATH}} in somebody's words from meaning the session's folder.
 std::string literal(std::string text) {
   for (auto at = text.find(kSessionPath); at != std::string::npos; at = text.find(kSessionPath, at))
     text.replace(at, 1, "\\u007b");
   return text;
 }
 
-// The lines of one session, given to `emit` one after the other.
+// Gives the lines of one session to `emit`, one after the other.
 class LineMaker {
  public:
   using Emit = std::function<Status(const std::string&)>;
@@ -100,7 +100,7 @@ class LineMaker {
     for (const auto& file : exported.files) files_.insert(file.path);
   }
 
-  // What no line was there to carry is added to the header's extra.
+  // When there is no line to carry the entries, the header's extra does.
   std::string header(const std::string& id) const;
   Status write();
 
@@ -118,7 +118,7 @@ class LineMaker {
   Status put(Line line);
   Status flush();
   Status user(const Entry& entry);
-  // The assistant's message at `at` and the results that follow it; returns where to go on.
+  // Writes the assistant's message at `at` and the results that follow it; returns where to go on.
   Result<std::size_t> assistant(std::size_t at);
   Status orphan(const Entry& entry);
   Status info(const Entry& entry);
@@ -200,7 +200,7 @@ std::optional<std::string> LineMaker::reference(const json::object& in,
   return fmt::format("{}/{}", kSessionPath, *path == "data/notes.md" ? "notes.md" : *path);
 }
 
-// The line's own name there, where it came from there.
+// The id the line had in Craft, when it came from there.
 json::value line_id(const Entry& entry) {
   if (const auto* craft = json::find_object(entry.body, "craft"))
     if (const auto id = json::find_string(*craft, "id")) return json::value(*id);
@@ -288,7 +288,7 @@ Result<std::size_t> LineMaker::assistant(std::size_t at) {
     asked->answered = true;
   }
 
-  // The first line says all there is to say of the message, the others name it.
+  // The first line holds all there is to say of the message; the others name it.
   bool told = false;
   if (!parts.text.empty() || calls.empty()) {
     Line line;
@@ -327,7 +327,7 @@ Result<std::size_t> LineMaker::assistant(std::size_t at) {
   return next;
 }
 
-// A result whose call is not the message before it.
+// Writes a result whose call is not in the message before it.
 Status LineMaker::orphan(const Entry& entry) {
   const auto& message = entry.body.at("message").get_object();
   const json::object call{{"id", json::find_string(message, "toolCallId").value_or("")},
@@ -363,7 +363,7 @@ Status LineMaker::info(const Entry& entry) {
 
 // --- where the lines go ---
 
-// A name for each session, and its files.
+// Gives both writers a free name for each session, and collects small writes.
 class CraftWriter : public Writer {
  public:
   explicit CraftWriter(Outlet& outlet) : outlet_(outlet) {}
@@ -444,7 +444,7 @@ class BundleWriter final : public CraftWriter {
   }
 
  private:
-  // Returns those there was no room for.
+  // Returns the paths of the files that did not fit.
   Result<json::array> write_files(const Exported& session) {
     json::array left_out;
     std::uint64_t total = 0;

@@ -55,7 +55,7 @@ void put(toml::table& into, std::string_view name, const json::value& value, int
 toml::array array_of(const json::array& in, int depth) {
   toml::array out;
   for (const auto& value : in) {
-    // An array takes what a table takes.
+    // An array holds the same values as a table.
     toml::table one;
     put(one, "v", value, depth);
     if (auto* node = one.get("v")) node->visit([&](auto& item) { out.push_back(std::move(item)); });
@@ -100,18 +100,18 @@ bool is_names(const json::value& value) {
          std::all_of(list->begin(), list->end(), [](const auto& item) { return item.is_string(); });
 }
 
-// What agents have here, of the right type.
+// Whether agents have the field here, with a value of this type.
 bool is_ours(std::string_view name, const json::value& value) {
   if (name == "description" || name == "model") return value.is_string();
   if (name == "tools" || name == "skills") return is_names(value);
-  // As the configuration takes it (daemon/config.cpp).
+  // The configuration has the same limit (daemon/config.cpp).
   if (name == "compact_threshold") return value.is_int64() && value.get_int64() >= 1000;
   return name == "max_iterations" && value.is_int64() && value.get_int64() > 0;
 }
 
 Result<bool> keep_agent(Files& files, const std::string& home, const Definition& agent,
                         bool dry_run) {
-  // The same rule as for the key it becomes part of.
+  // The name becomes part of a key, so the key's rule applies.
   if (auto key = session::Key::of_pair(agent.name, "user"); !key) return std::move(key).error();
   const auto folder = home + "/agents";
   const auto path = folder + "/" + agent.name;
@@ -127,13 +127,13 @@ Result<bool> keep_agent(Files& files, const std::string& home, const Definition&
     content += "\n# What the agent had where it came from and has no place here.\n" +
                commented(as_text(other));
   REEF_CHECK(make_directories(files, folder));
-  // The prompt first: an agent must not speak without it.
+  // The prompt is written first, because an agent must not speak without it.
   if (!agent.text.empty()) REEF_CHECK(replace_atomically(files, path + ".md", agent.text));
   REEF_CHECK(replace_atomically(files, path + ".toml", content));
   return true;
 }
 
-// Into the file reef-cron keeps its jobs in.
+// Adds the job to the file in which reef-cron keeps its jobs.
 Result<bool> keep_job(Files& files, const std::string& home, const Definition& job, bool dry_run) {
   const auto folder = home + "/components/cron";
   const auto path = folder + "/jobs.json";
@@ -175,7 +175,7 @@ struct Copying {
   std::uint64_t bytes_left = kSkillBytesMax;
 };
 
-// What lies in the folder; links and hidden files are left.
+// Copies what lies in the folder, except links and hidden files.
 Status copy_folder(Files& files, const std::string& from, const std::string& to, int depth,
                    Copying& left) {
   const auto names = files.list(from);
@@ -202,7 +202,7 @@ Status copy_folder(Files& files, const std::string& from, const std::string& to,
   return Ok{};
 }
 
-// Whole under its name, or not there.
+// The skill appears whole under its name, or not at all.
 Result<bool> keep_skill(Files& files, const std::string& home, const Definition& skill,
                         bool dry_run) {
   if (auto name = session::check_name("skill", skill.name); !name) return std::move(name).error();

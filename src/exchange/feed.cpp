@@ -28,7 +28,7 @@ json::object take_object(json::object& from, std::string_view key) {
 }  // namespace
 
 session::EntryId Feed::claim(std::string wanted) {
-  // Of a damaged line; an entry always has one.
+  // The id of a damaged line may be empty; an entry always has one.
   if (wanted.empty()) wanted = stable_id(wanted).text;
   auto id = wanted;
   for (int n = 2; !ids_.insert(hash_of(id)); ++n)

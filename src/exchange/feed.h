@@ -1,5 +1,5 @@
-// One foreign session on its way into an Intake: a chain of entries, each with an id of its own and
-// a believable time; and what our own writers add to foreign lines so that nothing is lost on the
+// Carries one foreign session into an Intake: a chain of entries, each with an id of its own and a
+// believable time. Also holds what our writers add to foreign lines, so that nothing is lost on the
 // way there and back.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace reef::exchange {
 
 class Feed {
  public:
-  // `start` is the time of entries that come without one before any has come with it.
+  // `start` is the time of the first entries when they have none of their own.
   Feed(Intake& intake, TimePoint start) : intake_(intake), last_(start) {}
 
-  // The wanted id, or one made from it when this session has it already.
+  // Returns the wanted id, or one made from it when this session already has it.
   session::EntryId claim(std::string wanted);
-  // The entry that follows. `id` must be claimed.
+  // Adds the next entry. `id` must be claimed.
   Status add(std::string_view type, session::EntryId id, std::optional<TimePoint> time,
              json::object fields);
   TimePoint last_time() const { return last_; }
@@ -32,13 +32,13 @@ class Feed {
   IdTable ids_;
 };
 
-// What a line of ours says beside what its format can hold, under the member "reef":
+// The member "reef" of a foreign line holds what its format has no place for:
 //   {"id","time","with":{members of the entry},"message":{members of the message},"layout":[...]}
-// or {"entry":{...}}: an entry the format has no words for.
+// or {"entry":{...}} for an entry the format cannot express.
 inline constexpr std::string_view kExtra = "reef";
 
-// A message and its entry as a format holds them, and the extra that completes them. `held` are the
-// members of the message the format has a place for.
+// A message entry in a foreign format, and the extra that completes it. `held` names the members of
+// the message that the format has a place for.
 struct Foreign {
   Plain parts;
   json::object extra;
@@ -48,7 +48,7 @@ Foreign to_foreign(const session::Entry& entry, std::initializer_list<std::strin
 
 // The extra of a line, as read.
 struct Extra {
-  // Moves it out of the line; nothing of it is trusted to be there or of the right type.
+  // Moves the extra out of the line; any part of it may be missing or of the wrong type.
   explicit Extra(json::object& line);
 
   bool there = false;
@@ -58,23 +58,25 @@ struct Extra {
   json::object message;
   json::array layout;
   std::optional<json::object> entry;
-  json::object more;  // what is a format's own
+  json::object more;  // members only one format uses
 };
 
 // The fields of a message entry: the message completed by its extra, and what belongs to the entry.
 json::object message_fields(json::object message, TimePoint time, Extra& extra);
 
-// An entry a format has no words for, given again as it was. Metadata is not taken from lines.
+// Entries a format cannot express are carried whole and added again unchanged. Metadata is never
+// taken from lines, so is_verbatim is false for it.
 bool is_verbatim(const json::object& entry);
 Status add_verbatim(Feed& feed, json::object entry);
 
-// The metadata an exported session takes along, and what may be believed of it on the way back.
+// The metadata an exported session takes along, and the part of it that is believed on the way
+// back.
 json::object portable_meta(const session::Row& row);
 json::object believable_meta(const json::object& in);
-// Sets the field unless it is of a wrong type, or has a value that is none of it.
+// Sets the field; false when the value is of the wrong type or not valid for the field.
 bool set_meta(json::object& meta, std::string_view field, json::value value);
 
-// What is about metadata and the title, and so not written as an entry.
+// Whether the entry holds only metadata or a title, which writers do not write as an entry.
 bool is_meta(const session::Entry& entry);
 
 }  // namespace reef::exchange

@@ -13,13 +13,13 @@ namespace reef::exchange {
 struct Format {
   std::string_view name;
   bool one_file;      // a session is one file, perhaps with others beside it; else it is a folder
-  bool oldest_first;  // its names count sessions up; else the order is the one asked for
-  bool joinable;  // the files of several sessions, one behind the other, are one of the same format
+  bool oldest_first;  // its names count up, so sessions are written oldest first
+  bool joinable;      // the files of several sessions can be joined into one of the same format
   std::unique_ptr<Writer> (*make)(Outlet&);
 };
 
 std::span<const Format> formats();
-// invalid names those there are.
+// An unknown name is invalid; the error lists the formats.
 Result<const Format*> find_format(std::string_view name);
 
 std::unique_ptr<Writer> pi_writer(Outlet& outlet);

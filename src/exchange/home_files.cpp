@@ -30,7 +30,7 @@ bool is_transcript(std::string_view path) {
   return !session.empty() && path == session + "/" + std::string(kHomeTranscript);
 }
 
-// Where the last whole line ends; 0 when there is none.
+// Returns where the last whole line ends; 0 when there is none.
 Result<std::uint64_t> whole_lines(Files& files, int fd, std::uint64_t size) {
   constexpr std::uint64_t kTailBytes = 64U << 10;
   while (size > 0) {
@@ -46,7 +46,7 @@ Result<std::uint64_t> whole_lines(Files& files, int fd, std::uint64_t size) {
 }  // namespace
 
 bool is_kept(std::string_view name) {
-  // A login that is renewed in two places ends in both.
+  // A login that two homes renew becomes invalid in both.
   constexpr std::array<std::string_view, 7> kLeft = {
       "run", "logs", "catalog", "index", "staging", "logins.json", "logins.json.broken"};
   return std::find(kLeft.begin(), kLeft.end(), name) == kLeft.end() && !is_half_done(name);
@@ -64,7 +64,7 @@ std::string session_of(std::string_view path) {
 }
 
 HomeFiles::HomeFiles(std::string home) : home_(std::move(home)) {
-  // Sessions first, then the trash: one that is thrown away meanwhile is found there.
+  // The trash comes after the sessions, so a session deleted meanwhile is found there.
   todo_ = {"sessions", "trash", ""};
 }
 
@@ -95,7 +95,7 @@ void HomeFiles::problem(const std::string& path, const Error& error) {
   problems_.push_back(utf8::sanitize(fmt::format("{}: {}", path, error.what)));
 }
 
-// Ids not met before; a session is in one of the two places, whenever one looks.
+// Adds the ids not met before. A session is always in one of the two places.
 void HomeFiles::visit_sessions(const std::string& top) {
   const auto names = files_.list(home_ + "/" + top);
   if (!names) {
@@ -107,7 +107,7 @@ void HomeFiles::visit_sessions(const std::string& top) {
         fresh.push_back(top + "/" + name);
     todo_.insert(todo_.begin(), fresh.begin(), fresh.end());
   }
-  // One that was taken out of the trash before we came there is back where it was.
+  // A session that was restored before we read the trash is back among the sessions.
   if (top == "trash" && !std::exchange(looked_again_, true)) {
     const auto rest = std::find(todo_.begin(), todo_.end(), "");
     todo_.insert(rest, "sessions");
@@ -134,7 +134,7 @@ void HomeFiles::visit_folder(const std::string& path) {
     if (names.error().code != Errc::not_found) problem(path, names.error());
     return;
   }
-  // The transcript first: what it speaks of was there before it was written.
+  // The transcript comes first: a file it names was there before the line was written.
   std::stable_partition(names->begin(), names->end(),
                         [](const auto& name) { return name == kHomeTranscript; });
   std::vector<std::string> inside;

@@ -1,5 +1,5 @@
-// The files of a home that cannot be derived from others, one after the other, while a daemon goes
-// on writing to them. What a backup holds. One thread at a time.
+// Reads the files of a home that cannot be derived from others, one after the other, while a daemon
+// goes on writing to them: the content of a backup. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace reef::exchange {
 
-// Whether something directly in a home belongs into a backup: not what is derived, of a running
-// daemon or half done.
+// Whether a backup takes something that lies directly in a home. It leaves out what is derived,
+// belongs to a running daemon, is half written, or is a login.
 bool is_kept(std::string_view name);
-// Which session, as sessions/ID or trash/ID, a path belongs to; empty: none.
+// The session a path belongs to, as sessions/ID or trash/ID; empty when it belongs to none.
 std::string session_of(std::string_view path);
 
 class HomeFiles {
@@ -33,11 +33,11 @@ class HomeFiles {
     std::string data;
     bool ends = false;
   };
-  // nullopt after the last one. Transcripts end with their last whole line: they only grow, so that
-  // is a session as it was a moment ago.
+  // nullopt after the last one. A transcript is cut after its last whole line: it only grows, so
+  // this is the session as it was a moment ago.
   Result<std::optional<Piece>> next(std::size_t bytes_max);
 
-  // Files that are there and could not be read, with the reason.
+  // Files that exist but could not be read, with the reason.
   const std::vector<std::string>& problems() const { return problems_; }
   std::uint64_t sessions() const { return sessions_; }
 
@@ -52,7 +52,7 @@ class HomeFiles {
   PosixFiles files_;
   std::string home_;
   std::deque<std::string> todo_;
-  std::set<std::string> seen_;  // ids of sessions, wherever they were
+  std::set<std::string> seen_;  // ids of sessions, in either place
   bool looked_again_ = false;
   std::uint64_t sessions_ = 0;
   std::vector<std::string> problems_;

@@ -1,5 +1,5 @@
-// The ids of a transcript, however many: eight bytes each, as hashes. Two different ids are taken
-// for one with a chance of one in 300,000 at ten million of them. Plain values.
+// The ids of a transcript as hashes of eight bytes each. At ten million ids, the chance that two
+// different ones are taken for one is one in 300,000. Plain values.
 #pragma once
 
 #include <cstdint>

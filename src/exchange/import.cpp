@@ -38,7 +38,7 @@ std::string_view name_of(Kind kind) {
 }
 
 std::optional<Kind> kind_from(std::string_view name) {
-  if (name == "openclaw") return Kind::clawdbot;  // as it is called now
+  if (name == "openclaw") return Kind::clawdbot;  // its current name
   for (const auto kind : {Kind::crabtalk, Kind::craft, Kind::clawdbot, Kind::pi})
     if (name_of(kind) == name) return kind;
   return std::nullopt;

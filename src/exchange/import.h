@@ -1,5 +1,5 @@
-// Imports, as the daemon runs them: one at a time, readers on the pool, sessions adopted on the
-// loop. Loop thread, but for what says otherwise. docs/exchange.md tells how.
+// Imports in the daemon: one at a time, readers on the pool, sessions adopted on the loop. Loop
+// thread unless a comment says otherwise. docs/exchange.md tells how.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace reef::exchange {
 
 std::string_view name_of(Kind kind);
 std::optional<Kind> kind_from(std::string_view name);
-// The reader of the kind.
+// Calls the reader of the kind.
 Status read_source(Kind kind, Files& files, const std::string& path, Intake& intake);
 
 struct ImportRequest {
@@ -28,21 +28,21 @@ struct ImportRequest {
   std::string path;  // absolute
   bool redact = false;
   bool dry_run = false;
-  bool keys = false;  // also those that stand in the sessions' own files are bound
+  bool keys = false;  // bind also the keys that the sessions' own files claim
 };
 
 struct ImportCounts {
   std::uint64_t sessions = 0;     // seen
   std::uint64_t added = 0;        // new here
-  std::uint64_t continued = 0;    // here already, and something came to them
-  std::uint64_t unchanged = 0;    // here already, and nothing did
+  std::uint64_t continued = 0;    // already here, and grew
+  std::uint64_t unchanged = 0;    // already here, nothing new
   std::uint64_t entries = 0;      // added
   std::uint64_t bytes = 0;        // of the source, read
   std::uint64_t definitions = 0;  // taken
   std::uint64_t redacted = 0;     // places
 };
 
-// Takes what is no session and has a keeper elsewhere. False: it was there already.
+// Takes a definition that another part of the daemon keeps. False when it was there already.
 using Keeper = std::function<Task<Result<bool>>(Definition)>;
 
 struct ImportHouse {
@@ -56,14 +56,14 @@ struct ImportHouse {
   Keeper organise = nullptr;   // statuses and labels
   Keeper remember = nullptr;   // archives and notes, whose agent is in the body
   Keeper subscribe = nullptr;  // subscriptions
-  // Asked when an import begins: work in the background rests as long as the token lives.
+  // Called when an import begins; work in the background pauses as long as the token lives.
   std::function<std::shared_ptr<void>()> quiet = nullptr;
-  // The permission mode of a session that says nothing itself: agent, sender, key.
+  // The permission mode of a session that sets none. Takes agent, sender and key.
   std::function<std::string(const std::string&, const std::string&, const std::string&)> own_mode =
       nullptr;
 };
 
-// Where sessions that came in will work.
+// A working directory of imported sessions.
 struct ImportDirectory {
   std::string path;
   std::uint64_t sessions = 0;
@@ -71,27 +71,27 @@ struct ImportDirectory {
 
 class ImportJob;
 
-// One import, as those who wait for it see it.
+// A handle on one import, for whoever waits for it.
 class Import {
  public:
   explicit Import(std::shared_ptr<ImportJob> job) : job_(std::move(job)) {}
 
-  // It ends at the next chance. What is in stays, what was half is gone.
+  // Ends the import at the next chance. Whole sessions stay, half-read ones are discarded.
   void cancel();
   bool done() const;
-  // Of a done one; an error when something ended it early.
+  // Valid once done; an error when something ended the import early.
   const Status& outcome() const;
   bool cancelled() const;
   ImportCounts counts() const;
   std::uint64_t bytes_total() const;  // 0: not known yet
-  // Those found since the last call.
+  // The problems found since the last call.
   std::vector<Problem> take_problems();
-  // How many more there were than are kept.
+  // How many problems did not fit into the list.
   std::uint64_t problems_left_out() const;
-  // What files claimed and did not get, since the last call.
+  // The claims of files that were refused since the last call.
   std::vector<Problem> take_refused();
   std::vector<ImportDirectory> directories() const;
-  // Definitions that need the configuration to be read again.
+  // Whether definitions came that need the configuration to be read again.
   bool agents_came() const;
   // Returns when it is done, or at the deadline.
   Task<void> wait(std::chrono::steady_clock::time_point deadline);
@@ -120,7 +120,7 @@ class Importer {
   TaskGroup tasks_;
 };
 
-// What a crash left of imports; at start.
+// Removes what a crash left of imports; called at start.
 Status clear_staging(Files& files, const std::string& home);
 
 }  // namespace reef::exchange

@@ -14,7 +14,7 @@ namespace reef::exchange {
 namespace {
 
 constexpr int kWorkers = 2;
-// Sessions are synced and moved in together: so many, or so many bytes.
+// Sessions are synced and moved in together when there are this many of them, or of their bytes.
 constexpr std::size_t kWaitingMax = 512;
 constexpr std::uint64_t kWaitingBytesMax = 32U << 20;
 constexpr std::size_t kProblemsMax = 10'000;
@@ -27,7 +27,7 @@ std::string claim_of(const Head& head) {
 }
 
 std::string claim_of(const Definition& definition) {
-  // Notes are one for each agent.
+  // Each agent may have a note of the same name.
   const auto agent = json::find_string(definition.body, "agent").value_or("");
   return fmt::format("{}\n\n{}\n{}", static_cast<int>(definition.kind), definition.name, agent);
 }
@@ -91,7 +91,7 @@ Task<void> ImportJob::run() {
     for (const auto& outcome : outcomes)
       if (!outcome && (outcome_ || outcome_.error().code == Errc::cancelled)) outcome_ = outcome;
   }
-  // What is whole is taken in, whatever came after it.
+  // Whole sessions are taken in even when an error came after them.
   co_await flush_behind();
   if (outcome_) outcome_ = flushed_;
   Status cleared = Ok{};
@@ -108,7 +108,7 @@ Status ImportJob::work() {
     StagedIntake intake(*this);
     outcome = read_source(request.kind, house_.files, request.path, intake);
   }
-  // The other one would go on for nothing.
+  // The other worker would go on for nothing.
   if (!outcome) cancelled_ = true;
   return outcome;
 }
@@ -124,7 +124,7 @@ session::SessionId ImportJob::choose_id(const Head& head) {
                            : SystemClock().now();
   for (unsigned attempt = 1;; ++attempt) {
     const auto choice = house_.random.below(session::session_id_choices());
-    // Words alone while there are free ones; then numbers, which never run out.
+    // Ids are made of words alone first; then of words and numbers, which never run out.
     auto id = session::make_session_id(created, choice, attempt < kIdAttemptsMax / 2 ? 1 : attempt);
     if (free(id)) return id;
   }
@@ -134,7 +134,7 @@ Decision ImportJob::decide_known(const Head& head, const session::SessionId& id,
   Decision decision;
   const auto* row = house_.sessions.find(id);
   const json::value mark(row->text("originMark"));
-  // A session may lie in several files, copies that went different ways.
+  // A session may lie in several files: copies that went different ways.
   json::array others;
   if (const auto* kept = json::find_array(row->meta, "originMarks")) others = *kept;
   const bool known =
@@ -178,7 +178,7 @@ Task<Result<Decision>> ImportJob::decide_on_loop(Head head) {
     if (house_.sessions.find(found->second)) co_return decide_known(head, found->second, first);
     if (request.dry_run && !first) co_return decision;
     if (flushed) break;  // it was refused, or is gone
-    // It is whole and on its way in.
+    // The session is whole and on its way in.
     REEF_CO_CHECK(co_await flush());
     flushed = true;
   }
@@ -213,7 +213,7 @@ Task<Status> ImportJob::flush() {
     if (outcomes[i].error().code != Errc::conflict) {
       result = outcomes[i];
     } else {
-      // Somebody made a session of that name meanwhile.
+      // Somebody made a session with the same id meanwhile.
       problem(Problem{batch[i].path, 0, outcomes[i].error().what + "; import again to get it"});
     }
   }
@@ -251,7 +251,7 @@ Status ImportJob::submit(session::Sessions::Arrival arrival, const std::string& 
     waiting_.push_back(Waiting{std::move(arrival), origin, path});
     under_way_.erase(origin);
     changed_.notify_all();
-    // One batch goes to the disk while the next is read, no more.
+    // One batch goes to the disk while the next is read, but no more.
     while (flushing_ && is_batch()) co_await changed_.wait();
     if (is_batch()) questions_.spawn(flush_behind());
     co_return flushed_;
@@ -348,7 +348,7 @@ std::uint64_t ImportJob::problems_left_out() const {
   return problems_left_out_;
 }
 
-// The origins of what lies in the trash.
+// Finds the origins of the sessions in the trash.
 Status ImportJob::find_trashed() {
   for (const auto& id : taken_) {
     const auto path = fmt::format("{}/trash/{}/session.jsonl", house_.home, id);

@@ -1,4 +1,4 @@
-// One import: what its workers and the loop share. The workers' half is StagedIntake.
+// The state that the workers and the loop of one import share. The workers' half is StagedIntake.
 #pragma once
 
 #include <future>
@@ -13,19 +13,19 @@
 
 namespace reef::exchange {
 
-// What begin() learns of a session.
+// The result of begin() for a session.
 struct Decision {
   enum class What : std::uint8_t {
-    skip,       // another worker has it, it is in the trash
+    skip,       // another worker has it, or it is in the trash
     unchanged,  // here already, with this mark
     fresh,
     known,  // here already, with another mark
   };
   What what = What::skip;
-  std::optional<session::SessionId> id = {};  // of fresh and known
-  json::object meta = {};                     // of known, as it is here
-  bool first = true;                          // of its origin in this import
-  json::array other_marks = {};               // of known: of its other files
+  std::optional<session::SessionId> id = {};  // set when fresh or known
+  json::object meta = {};                     // when known: its metadata here
+  bool first = true;                          // no file of its origin came before
+  json::array other_marks = {};               // when known: the marks of its other files
   std::string parent_id = {};                 // the session it was forked from, when that is here
   std::string parent_path = {};
 };
@@ -39,27 +39,27 @@ class ImportJob {
   // ---- the workers' questions; any thread ----
   bool cancelled() const { return cancelled_; }
   Result<Decision> decide(const Head& head);
-  // When the key may be bound: Unix milliseconds, 0 when it is somebody else's.
+  // Returns when the key counts as bound, in Unix milliseconds; 0 when another session has the key.
   std::int64_t bind(const session::Key& key, TimePoint updated);
-  // The session stands whole in its folder.
+  // Call when the session is complete in its folder.
   Status submit(session::Sessions::Arrival arrival, const std::string& origin,
                 const std::string& path);
-  // It is done, or its reader gave up on it.
+  // Call when the session is done, or when its reader gave up on it.
   void release(const std::string& origin);
   Result<std::string> read(const session::SessionId& id, std::uint64_t from, std::uint64_t size);
   Result<session::Session::Placed> append(const session::SessionId& id,
                                           session::Session::Foreign foreign);
-  // False when it was given before.
+  // False when the definition was given before.
   bool claim(const Definition& definition);
-  // Whether this import has an agent of the name, there already or yet to be loaded.
+  // Whether this import brings an agent of the name, loaded or not.
   bool brings_agent(const std::string& name);
-  // Hands it to the one who keeps it.
+  // Hands the definition to its keeper.
   Result<bool> give(const Keeper& keeper, Definition definition);
   void problem(Problem problem);
-  // What a file claimed and did not get.
+  // Records a claim of a file that was refused.
   void refused(Problem problem);
   void works_in(const std::string& directory);
-  // Of a session that says nothing itself.
+  // The mode of a session that sets none.
   std::string own_mode(const std::string& agent, const std::string& sender, const std::string& key);
 
   ImportHouse& house() { return house_; }
@@ -114,7 +114,7 @@ class ImportJob {
   std::atomic<std::uint64_t> folders_ = 0;
   std::mutex definitions_mutex_;  // one definition file is written at a time
 
-  mutable std::mutex problems_mutex_;  // protects the next six
+  mutable std::mutex problems_mutex_;  // protects the next five
   std::vector<Problem> problems_;
   std::unordered_set<std::uint64_t> problems_seen_;
   std::uint64_t problems_left_out_ = 0;
@@ -128,16 +128,16 @@ class ImportJob {
     std::string path;
   };
   std::unordered_set<std::string> claimed_;                  // origin and path, definitions
-  std::unordered_map<std::string, session::SessionId> ids_;  // origin -> here, or about to be
+  std::unordered_map<std::string, session::SessionId> ids_;  // origin -> its session here
   std::unordered_set<std::string> seen_;                     // origins
   std::unordered_set<std::string> under_way_;                // origins a worker is writing
   std::unordered_set<std::string> trashed_;
-  std::unordered_set<std::string> taken_;  // ids: of this import, and in the trash
+  std::unordered_set<std::string> taken_;  // session ids this import gave out or the trash holds
   std::unordered_set<std::string> bound_;  // keys this import has bound
   std::vector<Waiting> waiting_;           // whole, not yet taken in
   std::uint64_t waiting_bytes_ = 0;
   bool flushing_ = false;
-  Status flushed_ = Ok{};  // of those nobody waits for
+  Status flushed_ = Ok{};  // the outcome of flushes nobody waits for
   bool done_ = false;
   Status outcome_ = Ok{};
   Notify changed_;

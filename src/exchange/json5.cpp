@@ -37,7 +37,7 @@ class Rewriter {
     } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
       ++at_;
     } else if (c == ',') {
-      if (comma_) out_.push_back(',');  // two of them are an error, and stay one
+      if (comma_) out_.push_back(',');  // two in a row are an error and stay one
       comma_ = true;
       ++at_;
     } else if (c == '}' || c == ']') {
@@ -100,7 +100,7 @@ class Rewriter {
     }
     if (at_ < text_.size()) {
       ++at_;
-      piece.push_back('"');  // one that is not ended stays so
+      piece.push_back('"');  // a string that never ends stays open
     }
     emit(piece);
   }

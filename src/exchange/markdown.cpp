@@ -23,7 +23,7 @@ std::string fenced(std::string_view language, std::string_view text) {
                      fence);
 }
 
-// As text, not as a tag: nothing that was said may unfold or end what stands around it.
+// Escapes tags: nothing that was said may open or close an element around it.
 void add_escaped(std::string& out, std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char next = i + 1 < text.size() ? text[i + 1] : ' ';
@@ -62,8 +62,8 @@ void add_line(std::string& out, std::string_view line) {
   }
 }
 
-// What somebody wrote is Markdown already; only what would break out of its place is mended: tags,
-// and a fence that is never closed.
+// People write Markdown already. Only what would break out of the message is mended: tags, and a
+// fence that is never closed.
 std::string mended(std::string_view text) {
   std::string out, fence;
   while (!text.empty()) {
@@ -93,7 +93,7 @@ std::string mended(std::string_view text) {
   return out;
 }
 
-// One line of plain text, where Markdown would look for marks.
+// One line of plain text, with Markdown's marks escaped.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : utf8::single_line(utf8::printable(text))) {
@@ -107,7 +107,7 @@ std::string folded(std::string_view summary, std::string_view body) {
   return fmt::format("<details><summary>{}</summary>\n\n{}\n</details>\n\n", summary, body);
 }
 
-// In a summary nothing but text is wanted.
+// A summary holds nothing but text.
 std::string html_text(std::string_view text) {
   return html::escaped(utf8::single_line(utf8::printable(text)));
 }
@@ -157,7 +157,7 @@ class Page {
     return Ok{};
   }
 
-  // Pictures stand at the end, where they are in nobody's way.
+  // Pictures go to the end, where they are in nobody's way.
   Status foot() {
     for (std::size_t i = 0; i < images_.size(); ++i)
       REEF_CHECK(outlet_.write(fmt::format("[image-{}]: {}\n", i + 1, images_[i])));

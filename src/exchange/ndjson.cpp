@@ -8,7 +8,7 @@
 namespace reef::exchange {
 namespace {
 
-// What stands in content besides text.
+// Adds the blocks of content besides text.
 void add_blocks(json::object& line, const std::vector<session::Block>& blocks) {
   std::string thinking;
   json::array calls, images;
@@ -98,8 +98,8 @@ class NdjsonWriter final : public Writer {
     std::unordered_set<const session::Entry*> current;
     for (const auto* entry : session.transcript.branch()) current.insert(entry);
     const auto& entries = session.transcript.entries();
-    // The nearest entry above that says something, or the entry itself: what a line's children
-    // name.
+    // The nearest entry above that says something, or the entry itself. The lines of its children
+    // name it.
     std::vector<const session::Entry*> spoken(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const auto& entry = entries[i];

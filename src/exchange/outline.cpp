@@ -34,7 +34,7 @@ std::vector<std::string> call_ids(const session::Entry& entry) {
   return ids;
 }
 
-// The shape of the tree, by places in the file.
+// The shape of the tree; entries are named by their place in the file.
 struct Tree {
   std::vector<std::size_t> first_child, next_sibling;
   std::vector<std::size_t> newest;  // the last place in the part below, itself included
@@ -47,7 +47,7 @@ Tree tree_of(const session::Transcript& transcript) {
   const auto count = entries.size();
   Tree tree{std::vector(count, kNone), std::vector(count, kNone), std::vector(count, kNone),
             std::vector(count, std::size_t{0}), kNone};
-  // Every parent stands before its children, so backwards is from the leaves up.
+  // Every parent stands before its children, so this loop goes from the leaves up.
   for (std::size_t i = count; i-- > 0;) {
     if (tree.newest[i] == kNone) tree.newest[i] = i;
     if (is_shown(entries[i])) ++tree.shown[i];
@@ -71,7 +71,7 @@ class Walk {
   std::vector<Step> run() {
     const auto main = newest_of(tree_.first_root);
     if (main == kNone) return {};
-    // The stack is worked from its end: the current branch first, then what began elsewhere.
+    // The stack is worked from its end: the current branch comes first, then the other roots.
     leave_others(tree_.first_root, main, 0, 0);
     stack_.push_back(Strand{main, 0, false, false, {}});
     while (!stack_.empty()) step();
@@ -79,13 +79,13 @@ class Walk {
   }
 
  private:
-  // A way down the tree, always to where the newest entry is.
+  // A path down the tree that always follows the newest entry.
   struct Strand {
     std::size_t at;
     std::size_t depth;
     bool is_branch;
     bool opened;
-    std::unordered_map<std::string, std::size_t> calls;  // without result yet -> their step
+    std::unordered_map<std::string, std::size_t> calls;  // calls without a result yet -> their step
   };
 
   std::size_t newest_of(std::size_t first) const {
@@ -122,7 +122,8 @@ class Walk {
     const auto first = tree_.first_child[strand.at];
     const auto next = newest_of(first);
     strand.at = next;
-    // On top of the stack they come next, inside; below it they come when this strand has ended.
+    // On top of the stack they come next, inside this strand; below it they come after it has
+    // ended.
     const bool inside = strand.depth < kBranchDepthMax;
     leave_others(first, next, strand.depth + (inside ? 1 : 0), inside ? 0 : 1);
   }

@@ -1,6 +1,5 @@
-// A transcript in the order people read it: the current branch from its root to its leaf, and
-// behind every entry others follow as well, those branches, folded. Pure; the transcript must
-// outlive it.
+// A transcript in the order people read it: the current branch from its root to its leaf, and after
+// each entry that has other branches, those branches, folded. Pure; the transcript must outlive it.
 #pragma once
 
 #include <string>
@@ -17,12 +16,12 @@ struct Step {
     close,  // and ends
   };
   Kind kind = Kind::item;
-  const session::Entry* entry = nullptr;       // of an item, and the first one of a branch
+  const session::Entry* entry = nullptr;       // the item, or the first entry of a branch
   std::vector<const session::Entry*> results;  // of the tool calls in this item
-  std::size_t items = 0;                       // of a branch: how much there is in it
+  std::size_t items = 0;                       // of a branch: how many items it holds
 };
 
-// Branches stand in branches at most this deep; those further in follow as if they were beside.
+// Branches nest at most this deep; deeper ones follow beside the branch they left.
 inline constexpr std::size_t kBranchDepthMax = 8;
 
 std::vector<Step> outline(const session::Transcript& transcript);

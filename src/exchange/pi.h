@@ -1,5 +1,5 @@
 // Sessions of pi: single files, session directories and the whole agent directory, versions 1 to 3.
-// Facts: docs/formats/transcript.md, which is the same format. Any thread.
+// docs/formats/transcript.md describes the format, which is also ours. Any thread.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace reef::exchange {
 // `path` is a transcript, or a folder with some in it or in its folders.
 Status read_pi(Files& files, const std::string& path, Intake& intake);
 
-// One transcript in pi's format, whoever's it is. What `head` leaves empty is taken from the file:
-// id, times, folder, and the origin, which then is "pi:<id>".
+// Reads one transcript in pi's format, whoever wrote it. Id, times, folder and origin are taken
+// from the file where `head` leaves them empty; the origin is then "pi:<id>".
 Status read_pi_file(Files& files, const std::string& file, Head head, Intake& intake);
 
-// Lines that are entries in pi's format, wherever they are kept: gives them to the intake as the
-// format's rules say, whatever their state. One for each session.
+// Reads lines that are entries in pi's format, wherever they are kept, and gives them to the
+// intake. Damaged lines are repaired as the format's rules say. One object for each session.
 class PiEntries {
  public:
   // `path` names the source in problems.

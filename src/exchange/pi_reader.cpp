@@ -15,7 +15,7 @@ namespace reef::exchange {
 namespace {
 
 constexpr std::string_view kEnding = ".jsonl";
-// agent/sessions/--project--/file.jsonl is two folders down; more is somebody else's tree.
+// agent/sessions/--project--/file.jsonl is two folders down; anything much deeper is not pi's.
 constexpr int kDepthMax = 4;
 // How many objects may stand before the header.
 constexpr std::size_t kBeforeHeaderMax = 4;
@@ -24,14 +24,14 @@ TimePoint from_ms(std::int64_t ms) {
   return TimePoint(std::chrono::milliseconds(ms));
 }
 
-// Whether it was so already.
+// Sets the text; true when it was so already.
 bool set_text(json::object& in, std::string_view name, std::string_view text) {
   if (json::find_string(in, name) == text) return true;
   in[name] = text;
   return false;
 }
 
-// Of files with the format's ending, sorted by name: the oldest first, as pi names them.
+// Finds files with the format's ending, sorted by name: the oldest first, as pi names them.
 Status find_files(Files& files, const std::string& folder, int depth, Intake& intake,
                   std::vector<std::string>& out) {
   const auto names = files.list(folder);
@@ -44,10 +44,10 @@ Status find_files(Files& files, const std::string& folder, int depth, Intake& in
     const auto path = folder + "/" + name;
     const auto stat = files.stat_path(path);
     if (!stat) {
-      // A link that leads nowhere matters only where it stands for a transcript.
+      // A dangling link matters only when it is named like a transcript.
       if (name.ends_with(kEnding)) intake.problem(Problem{path, 0, stat.error().what});
     } else if (stat->directory && !name.ends_with(kEnding)) {
-      // What a session has beside it is never a session itself.
+      // The files beside a session are never sessions themselves.
       const auto is_its = [&](const std::string& other) {
         return other.ends_with(kEnding) && files_folder_of(other) == name;
       };
@@ -86,18 +86,18 @@ struct PiEntries::State {
   TimePoint time;                        // of the entry before, for those without one
   std::optional<session::EntryId> last;  // the entry before
   IdTable seen;
-  IdTable lines;                                         // their bytes, for repeated ones
-  std::unordered_map<std::string, std::string> renamed;  // ids that stand twice: the later one's
-  std::vector<std::uint64_t> v1_ids;  // by place; numbers as stable_id makes them
+  IdTable lines;                                         // hashes of whole lines
+  std::unordered_map<std::string, std::string> renamed;  // repeated id -> the later entry's
+  std::vector<std::uint64_t> v1_ids;  // by place, as the numbers in stable_id's texts
 
   void problem(std::uint64_t line, std::string why) {
     intake.problem(Problem{path, line, std::move(why)});
   }
-  // `exact`: the text is a line that says what the entry says, and nothing else.
+  // `exact`: the text is one line that says exactly what the entry says.
   Status give(session::Entry entry, bool has_parent, std::string_view text, std::uint64_t number,
               bool exact);
   Status object(json::object body, std::string_view text, std::uint64_t number, bool exact);
-  // Whether the time the entry states is as it should be.
+  // Sets the entry's time; true when the one it states was right.
   bool set_time(session::Entry& entry);
   void name_v1(session::Entry& entry, std::string_view text, std::uint64_t number);
 };
@@ -218,7 +218,7 @@ Status PiEntries::line(std::string_view text, std::uint64_t number, bool ended) 
   if (!exact) parsed = json::parse_lenient(text);
   if (parsed && parsed->is_object())
     return state_->object(std::move(parsed->get_object()), text, number, exact);
-  // Written straight after a torn line, or torn itself: whole entries in it are saved.
+  // The line follows a torn one, or is torn itself; whole entries in it are saved.
   auto reading = session::read_transcript(text);
   const bool torn = !ended && reading.entries.empty();
   state_->problem(number, torn ? fmt::format("torn last line of {} bytes", text.size())
@@ -226,7 +226,7 @@ Status PiEntries::line(std::string_view text, std::uint64_t number, bool ended) 
                               ? fmt::format("not an entry: {}", utf8::excerpt(text))
                               : "entries follow a fragment on the same line; they were read");
   for (auto& saved : reading.entries) {
-    // As it stands in the line, before the reader gave it a place.
+    // This is the entry's own text, before the reader gives it a place.
     const auto own = json::write(saved.body);
     REEF_CHECK(object(std::move(saved.body), own, number));
   }
@@ -267,7 +267,7 @@ Result<Opening> read_opening(LineReader& lines, const std::string& file, Intake&
   return out;
 }
 
-// Whether what stands instead of a header can be the entries of a session.
+// Whether the objects in place of a header can be the entries of a session.
 bool has_entries(const Opening& opening) {
   return std::any_of(opening.before.begin(), opening.before.end(), [](const auto& held) {
     return json::find_string(held.body, "type") && json::find_string(held.body, "id");
@@ -290,7 +290,7 @@ void complete(Head& head, const session::Header& header, const std::string& file
     head.parent = head.origin.substr(0, head.origin.size() - head.id.size()) + pi_id_of(parent);
 }
 
-// A link in place of the folder is not followed.
+// Takes in the folder beside the transcript. A link in its place is not followed.
 Status bring_what_is_beside(Files& files, const std::string& file, Intake& intake) {
   const auto folder = files_folder_of(file);
   const auto fd = files.open(folder, Files::Open::plain);
@@ -335,7 +335,8 @@ Status read_pi_file(Files& files, const std::string& file, Head head, Intake& in
   const int version = opening->header ? header.version : session::Header::kVersion;
   PiEntries entries(intake, file, version, created);
   for (auto& [body, text, number] : opening->before) {
-    // Others write a title before the header; without an id it is no entry of the session.
+    // Some programs write a title before the header; without an id it is not an entry of the
+    // session.
     if (opening->header && !body.contains("id")) continue;
     REEF_CHECK(entries.object(std::move(body), text, number));
   }
@@ -344,7 +345,7 @@ Status read_pi_file(Files& files, const std::string& file, Head head, Intake& in
     if (intake.cancelled()) return Error(Errc::cancelled, "cancelled");
     auto line = lines.next();
     if (!line) {
-      // What was read stays, and the next import looks at it again.
+      // The entries read so far stay, and the next import reads the file again.
       intake.problem(Problem{file, 0, line.error().what});
       intake.learn(json::object{{"originMark", nullptr}});
       break;

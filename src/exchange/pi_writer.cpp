@@ -1,5 +1,5 @@
-// pi's session files: ours, byte for byte, under the names pi looks for, and the files of a session
-// in a folder beside it.
+// Writes pi's session files: our transcripts, byte for byte, under the names pi looks for, with a
+// session's files in a folder beside it.
 
 #include "base/utf8.h"
 #include "exchange/formats.h"

@@ -19,7 +19,7 @@ std::uint64_t bytes_below(Files& files, const std::string& path, int depth,
   return bytes;
 }
 
-// Beside the sessions some keep browsers, packages and media.
+// Some programs keep browsers, packages and media beside the sessions.
 std::string_view sessions_folder(Kind kind) {
   switch (kind) {
     case Kind::clawdbot:

@@ -1,4 +1,4 @@
-// Where other programs keep their sessions on this machine, and how much that is. Any thread.
+// Finds the sessions of other programs on this machine, and measures them. Any thread.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ struct Place {
   std::uint64_t bytes = 0;
 };
 
-// Bytes of what a reader of the kind would look at.
+// The size of the files a reader of the kind would look at.
 std::uint64_t bytes_in(Files& files, Kind kind, const std::string& path,
                        const std::atomic<bool>& cancelled);
 
-// The names of the variables that lead to them.
+// The environment variables that lead to these places.
 inline constexpr std::string_view kPlaceVariables[] = {
     "HOME",
     "CRABTALK_HOME",
@@ -29,7 +29,7 @@ inline constexpr std::string_view kPlaceVariables[] = {
     "PI_CODING_AGENT_DIR",
     "PI_CODING_AGENT_SESSION_DIR",
 };
-// The well-known places that are there. `environment` is that of the person who asks.
+// The well-known places that exist. `environment` is that of the person who asks.
 std::vector<Place> find_places(Files& files, const std::map<std::string, std::string>& environment);
 
 }  // namespace reef::exchange

@@ -24,7 +24,7 @@ bool is_upper_or_digit(char c) {
 bool is_base64(char c) {
   return is_alnum(c) || c == '+' || c == '/' || c == '=' || c == '-' || c == '_';
 }
-// Of a bearer token (RFC 6750).
+// The characters of a bearer token (RFC 6750).
 bool is_bearer(char c) {
   return is_token(c) || c == '.' || c == '~' || c == '+' || c == '/' || c == '=';
 }
@@ -32,7 +32,7 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// Bounded, so that what only looks like the beginning of a secret costs the same everywhere.
+// The run is bounded, so that text that only looks like the beginning of a secret stays cheap.
 std::size_t run_of(std::string_view text, std::size_t from, bool (*belongs)(char)) {
   constexpr std::size_t kRunMax = 4096;
   const auto stop = std::min(text.size(), from + kRunMax);
@@ -50,7 +50,7 @@ struct Shape {
   std::string_view kind;
 };
 
-// By prefix.
+// Sorted by prefix.
 constexpr Shape kShapes[] = {
     {"ABIA", 16, true, is_upper_or_digit, "aws-key"},
     {"ACCA", 16, true, is_upper_or_digit, "aws-key"},
@@ -107,7 +107,8 @@ constexpr std::string_view word_of(std::string_view name) {
   return name;
 }
 
-// Where in a sorted list the words with a first letter stand: nearly every word of a text asks.
+// The range of entries with one first letter in a sorted list; nearly every word of a text asks for
+// it.
 struct Range {
   std::uint8_t begin = 0, end = 0;
 };
@@ -222,7 +223,7 @@ std::optional<Secret> assignment_at(std::string_view text, std::size_t at) {
     if (!matches_lower(text, at, name)) continue;
     auto from = at + name.size();
     if (from < text.size() && is_word(text[from])) continue;
-    // A quote that ends the name, perhaps escaped, as in JSON within a string.
+    // A quote may end the name; it is escaped when JSON stands within a string.
     if (from < text.size() && text[from] == '\\') ++from;
     if (from < text.size() && (text[from] == '"' || text[from] == '\'')) ++from;
     while (from < text.size() && text[from] == ' ') ++from;
@@ -267,8 +268,8 @@ constexpr std::array<std::uint8_t, 256> make_leads() {
 }
 constexpr auto kLeads = make_leads();
 
-// Which second bytes a secret that begins with a byte can have, by their last five bits: enough to
-// pass over nearly every word.
+// For each first byte, the second bytes a secret can have, by their last five bits. This is enough
+// to pass over nearly every word.
 constexpr std::uint32_t bit_of(char second) {
   return 1U << (static_cast<unsigned char>(second) & 31U);
 }
@@ -290,7 +291,7 @@ constexpr std::array<std::uint32_t, 256> make_seconds() {
 }
 constexpr auto kSeconds = make_seconds();
 
-// What may begin behind a byte: most of a text is the inside of words, where little does.
+// The secrets that may begin after a byte. Most bytes are inside a word, where few may begin.
 constexpr std::array<std::uint8_t, 256> make_followers() {
   std::array<std::uint8_t, 256> out = {};
   for (std::size_t i = 0; i < out.size(); ++i) {

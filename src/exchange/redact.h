@@ -1,6 +1,6 @@
-// Finds what must not be copied along with a conversation: keys, tokens and passwords of the common
-// kinds. Linear in the length of the text; what cannot begin a secret is passed at memory speed.
-// Pure.
+// Finds secrets that must not be copied along with a conversation: keys, tokens and passwords of
+// the common kinds. Linear in the length of the text; text that cannot begin a secret is skipped at
+// memory speed. Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ std::vector<Secret> find_secrets(std::string_view text);
 
 class Redactor {
  public:
-  // False when there is nothing in it; else `out` is the text with "[redacted:KIND]" in place of
+  // False when the text holds no secret; else `out` is the text with "[redacted:KIND]" in place of
   // every secret.
   bool redact(std::string_view text, std::string& out);
   std::uint64_t count() const { return count_; }

@@ -87,10 +87,10 @@ std::optional<FilePlace> place_in_session(std::string_view path) {
     if (!path.starts_with(folder) || path.size() <= folder.size() + 1 || path[folder.size()] != '/')
       continue;
     std::string name(path.substr(folder.size() + 1));
-    // What is hidden there is nobody's.
+    // Hidden files are not taken.
     if (name.starts_with('.') || name.find("/.") != std::string::npos || name.ends_with('/'))
       return std::nullopt;
-    // A plain name, whatever a disk allows.
+    // The name must be plain, whatever the disk allows.
     std::replace_if(
         name.begin(), name.end(), [](char c) { return c == '/' || c == '\\' || c == '\0'; }, '_');
     return FilePlace{folder, std::move(name)};

@@ -12,32 +12,31 @@
 
 namespace reef::exchange {
 
-// The folders of a session that are taken along, here and there under the same name.
+// The session folders that are taken along; their names are the same here and there.
 inline constexpr std::string_view kSessionFolders[] = {"attachments", "plans", "data",
                                                        "long_responses", "downloads"};
 
-// In pieces whose size is a multiple of three. Returns how much there was.
+// Reads the file in pieces whose size is a multiple of three. Returns the total size.
 Result<std::uint64_t> read_in_pieces(const Exported::File& file,
                                      const std::function<Status(std::string_view)>& take);
-// Each as a file of its own, below `folder` under the path it has here.
+// Writes each file below `folder`, under the path it has in the session.
 Status write_files(const Exported& session, const std::string& folder, Outlet& outlet);
 
-// Where a transcript that can hold no files has them: "x.files" beside "x.jsonl".
+// The folder for the files of a transcript that cannot hold them: "x.files" beside "x.jsonl".
 std::string files_folder_of(std::string_view transcript);
 
-// Where a file of a foreign session's folder belongs here; nullopt for those there is no folder
-// for.
+// The place here for a file of a foreign session's folder; nullopt when no folder takes it.
 struct FilePlace {
   std::string_view folder;
   std::string name;
 };
 std::optional<FilePlace> place_in_session(std::string_view path);
 
-// Where a session's files were, relative to its folder, and where they are now.
+// The old path of each file, relative to the session's folder, and its path now.
 using Moved = std::map<std::string, std::string, std::less<>>;
 
-// Gives the intake what lies in the folders of a session. Links are not followed: a folder somebody
-// gave us must not bring along files of ours.
+// Gives the intake the files in a session's folders. Links are not followed: a folder somebody gave
+// us must not bring along files of ours.
 Result<Moved> bring_files(Files& files, const std::string& folder, Intake& intake);
 
 }  // namespace reef::exchange

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 1 << 18;
 
-// Conversations are from between these, in milliseconds.
+// No conversation is older or newer than these, in milliseconds.
 constexpr double kEarliest = 946'684'800e3;  // 2000
 constexpr double kLatest = 4'102'444'800e3;  // 2100
 

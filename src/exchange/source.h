@@ -1,5 +1,5 @@
-// Reading what is not ours: files that may be anything, lines of any length, times of any clock.
-// Any thread; one reader a file.
+// Reads foreign files, which may hold anything: lines of any length, times of any clock. Any
+// thread; one reader a file.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ namespace reef::exchange {
 // Lines and single values longer than this are not read.
 inline constexpr std::uint64_t kLineBytesMax = 32ULL << 20;
 
-// Never waits; what is no file (a pipe, a device, a folder) is an error.
+// Never waits; anything but a file (a pipe, a device, a folder) is an error.
 Result<Fd> open_source(Files& files, const std::string& path);
 // A small file as a whole; too_large beyond kLineBytesMax.
 Result<std::string> read_source(Files& files, const std::string& path);
 bool is_directory(Files& files, const std::string& path);
 bool is_there(Files& files, const std::string& path);
 
-// Changes when the file does.
+// A text that changes when the file does.
 std::string source_mark(const Files::Stat& stat);
 TimePoint modified_time(const Files::Stat& stat);
 
 // A time as programs write them: Unix seconds, milliseconds, microseconds or nanoseconds, told
-// apart by their size, or ISO 8601. nullopt for what no conversation can have, such as the year
+// apart by their size, or ISO 8601. nullopt for times no conversation can have, such as the year
 // 1970 or 9999.
 std::optional<TimePoint> time_from(const json::value* value);
 
@@ -38,7 +38,7 @@ std::optional<TimePoint> time_from(const json::value* value);
 std::string_view base_name(std::string_view path);
 std::string parent_path(std::string_view path);
 
-// Names what is wrong with one file. A file that is wrong all over is not described line by line.
+// Reports what is wrong with one file. After kNamedMax lines it only counts.
 class Report {
  public:
   Report(Intake& intake, std::string path) : intake_(intake), path_(std::move(path)) {}
@@ -56,9 +56,9 @@ class Report {
   std::uint64_t count_ = 0;
 };
 
-// Lives while a line is parsed and taken in. One that is long is held several times over
-// meanwhile, so of those there is one at a time in the whole program. Nobody may begin a session
-// inside: that can wait for another worker.
+// Lives while a line is parsed and taken in. A long line is held several times over meanwhile, so
+// the whole program handles only one of them at a time. Nobody may begin a session while holding
+// one: that can wait for another worker.
 class LineInHand {
  public:
   explicit LineInHand(std::size_t bytes);
@@ -67,8 +67,8 @@ class LineInHand {
   std::unique_lock<std::mutex> alone_;
 };
 
-// A file a line at a time, holding little more than the longest of them. A BOM, carriage returns at
-// the ends and blank lines are passed over.
+// Reads a file a line at a time and holds little more than the longest line. Skips a BOM, carriage
+// returns at the ends of lines, and blank lines.
 class LineReader {
  public:
   struct Line {
@@ -82,9 +82,9 @@ class LineReader {
 
   // nullopt at the end of the file.
   Result<std::optional<Line>> next();
-  // How many bytes were read since this was last asked.
+  // How many bytes were read since the last call.
   std::uint64_t consumed();
-  // How many it did not say yet, up to the end of the file.
+  // How many bytes consumed() has not returned yet, up to the end of the file.
   std::uint64_t left() const { return stat_.size > reported_ ? stat_.size - reported_ : 0; }
   const Files::Stat& stat() const { return stat_; }
 
@@ -101,10 +101,10 @@ class LineReader {
   Files::Stat stat_;
   std::unique_ptr<char[]> data_;
   std::size_t capacity_ = 0;
-  std::size_t begin_ = 0;    // of what is not yet given
+  std::size_t begin_ = 0;    // where the part not yet given begins
   std::size_t scanned_ = 0;  // no newline before this
   std::size_t end_ = 0;
-  std::uint64_t offset_ = 0;  // of end_ in the file
+  std::uint64_t offset_ = 0;  // the place of end_ in the file
   std::uint64_t reported_ = 0;
   std::uint64_t number_ = 0;
   bool skipping_ = false;

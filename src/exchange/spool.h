@@ -1,6 +1,5 @@
-// Holds what a writer made until somebody takes it away: in memory while it is little, in a file
-// without a name when it is much, so that a reader who takes his time costs no memory. One thread
-// at a time.
+// Holds a writer's output until somebody takes it: in memory while it is little, in an unnamed file
+// when it is much, so that a slow reader costs no memory. One thread at a time.
 #pragma once
 
 #include <deque>
@@ -16,7 +15,7 @@ class Spool final : public Outlet {
  public:
   static constexpr std::size_t kMemoryBytesMax = 4U << 20;
 
-  // The file, when one is needed, is on the file system of `folder`, which must exist by then.
+  // The file, if one is needed, is made on the file system of `folder`, which must exist by then.
   explicit Spool(std::string folder) : folder_(std::move(folder)) {}
 
   Status begin(std::string path) override;
@@ -28,7 +27,8 @@ class Spool final : public Outlet {
     std::string data;
     bool ends = false;
   };
-  // In the order they were written; nullopt when all is taken. Only whole files are given.
+  // Returns pieces in the order they were written; nullopt when all is taken. Only whole files are
+  // given.
   Result<std::optional<Piece>> take(std::size_t bytes_max);
 
  private:
@@ -47,7 +47,7 @@ class Spool final : public Outlet {
   std::deque<File> queue_;
   Fd file_;
   std::uint64_t spilled_ = 0;  // bytes in the file
-  std::string memory_;         // what follows them
+  std::string memory_;         // the bytes after those
   std::uint64_t read_ = 0;     // bytes taken of both
 };
 

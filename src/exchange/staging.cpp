@@ -17,7 +17,7 @@ namespace {
 using session::Entry;
 
 constexpr std::size_t kWriteBytes = 1U << 20;
-// Entries that come to a session which is here already are appended in pieces of this size.
+// Entries for a session that is already here are appended in pieces of this size.
 constexpr std::size_t kAppendBytes = 4U << 20;
 constexpr std::size_t kPieceBytes = 1U << 20;
 constexpr std::size_t kNameBytesMax = 200;
@@ -27,7 +27,7 @@ constexpr std::size_t kOtherMetaBytesMax = 16U << 10;
 constexpr std::size_t kMetaTextBytesMax = 1024;
 constexpr int kTreeDepthMax = 16;
 
-// What the source said the session used, so that the next import counts only what came since.
+// The source's own count of what the session used; the next import counts only the difference.
 constexpr std::string_view kUsageField = "originUsage";
 
 bool is_conversation(const Entry& entry) {
@@ -115,7 +115,7 @@ std::optional<std::string> origin_in(Files& files, const std::string& path) {
   }
 }
 
-// ---- the session under way ----
+// ---- the session being read ----
 
 struct StagedIntake::Open {
   explicit Open(Head what, session::SessionId session_id)
@@ -123,28 +123,28 @@ struct StagedIntake::Open {
 
   Head head;
   session::SessionId id;
-  json::object meta;      // of the head, and what was learned
-  Claims claims;          // of the head and of entries of ours
+  json::object meta;      // the head's, and what was learned
+  Claims claims;          // the head's, and those of entries of ours
   std::string parent_id;  // the session it was forked from
-  session::Row row;       // folded on the way; of a fresh one
+  session::Row row;       // folded on the way, for a fresh session
   std::optional<session::EntryId> last;
   IdTable ids;
   std::uint64_t entries = 0;  // new ones
   std::uint64_t repeated = 0;
   std::uint64_t orphans = 0;
 
-  // Of a fresh one.
+  // Set for a fresh session.
   std::string folder;
   Fd file;
   std::uint64_t written = 0;
 
-  // Of one that is here already.
+  // Set for a session that is already here.
   bool known = false;
   bool first = true;        // no other file of this import is of the same session
-  json::array other_marks;  // of those that are
+  json::array other_marks;  // the marks of its other files
   json::object before;      // its metadata here
   std::optional<session::EntryId> leaf;
-  bool aside = false;  // it was continued here: the leaf stays
+  bool aside = false;  // somebody went on with it here, so the leaf stays
   std::vector<Entry> added;
   std::size_t added_bytes = 0;
 };
@@ -155,7 +155,7 @@ StagedIntake::~StagedIntake() {
   abandon();
 }
 
-// Its reader did not end it.
+// Drops the session whose reader did not end it.
 void StagedIntake::abandon() {
   if (!open_) return;
   const auto open = std::exchange(open_, nullptr);
@@ -176,7 +176,7 @@ Result<bool> StagedIntake::begin(Head head) {
   if (decision.what == Decision::What::unchanged) return false;
   open_ = std::make_unique<Open>(std::move(head), *decision.id);
   open_->meta = open_->head.meta;
-  // Words that are none of ours are set aside as `imported`, later; they do nothing.
+  // Fields we do not know are set aside later, as `imported`, where they have no effect.
   json::object claimed;
   for (const auto* field : {"key", "permissionMode", "modelOverride", "policy"})
     if (auto* value = open_->meta.if_contains(field)) {
@@ -215,7 +215,7 @@ Status StagedIntake::begin_fresh(Open& open, const Decision& decision) {
   return Ok{};
 }
 
-// Which entries are here, and whether somebody went on with it here.
+// Finds out which entries are here, and whether somebody went on with the session here.
 Status StagedIntake::begin_known(Open& open, Decision decision) {
   open.known = true;
   open.before = std::move(decision.meta);
@@ -223,7 +223,7 @@ Status StagedIntake::begin_known(Open& open, Decision decision) {
   open.other_marks = std::move(decision.other_marks);
   std::string held;
   std::uint64_t at = 0;
-  std::optional<session::EntryId> rewound;  // the entry before is a mark
+  std::optional<session::EntryId> rewound;  // set when the entry before is a mark
   const auto look = [&](std::string_view line) {
     auto parsed = json::parse_lenient(line);
     if (!parsed || !parsed->is_object()) return;
@@ -232,7 +232,7 @@ Status StagedIntake::begin_known(Open& open, Decision decision) {
     open.ids.insert(hash_of(entry->id.text));
     const auto* meta = session::meta_of(*entry);
     if (meta && meta->contains("originMark")) {
-      // The end of an import: behind it stands what was said here.
+      // An import ends here; everything after it was said here.
       open.aside =
           json::find_bool(*meta, "originAside").value_or(rewound && entry->parent == rewound);
     } else if (is_conversation(*entry) || is_rewind(*entry)) {
@@ -260,7 +260,7 @@ Status StagedIntake::begin_known(Open& open, Decision decision) {
 Status StagedIntake::entry(Entry entry, std::string_view line) {
   if (cancelled()) return Error(Errc::cancelled, "cancelled");
   auto& open = *open_;
-  // A source's word is not enough for what the engine relies on.
+  // The engine relies on ids and parents, so a source's are checked.
   if (entry.id.text.empty()) {
     entry.id = stable_id(json::write(entry.body));
     entry.body["id"] = entry.id.text;
@@ -276,11 +276,11 @@ Status StagedIntake::entry(Entry entry, std::string_view line) {
     set_parent(entry, open.last);
     line = {};
   }
-  // Sessions of ours that come back: what binds them is decided here.
+  // A session of ours comes back: what its metadata may set is decided here.
   if (session::meta_of(entry)) {
     auto& data = entry.body["data"].get_object();
     keep_harmless(data, open.claims);
-    // Metadata that is set here stays.
+    // Metadata that was set here stays.
     if (open.known)
       for (const auto& [field, value] : open.before) data.erase(field);
     line = {};
@@ -323,8 +323,8 @@ Status StagedIntake::flush_lines() {
   return Ok{};
 }
 
-// Each piece ends with a word on how far the import came, so that one that is cut short is told
-// from what was said here.
+// Each piece ends with a mark of how far the import came. After an interruption, it separates
+// imported entries from what was said here.
 Status StagedIntake::flush_entries(bool last) {
   auto& open = *open_;
   session::Session::Foreign foreign;
@@ -338,12 +338,12 @@ Status StagedIntake::flush_entries(bool last) {
   if (job_.request.dry_run) return Ok{};
   REEF_TRY(auto placed, job_.append(open.id, std::move(foreign)));
   open.leaf = std::move(placed.leaf);
-  // Somebody goes on with it just now.
+  // Somebody goes on with the session just now.
   open.aside = open.aside || placed.kept;
   return Ok{};
 }
 
-// ---- its end ----
+// ---- the end of a session ----
 
 void StagedIntake::learn(json::object meta) {
   if (!open_) return;
@@ -356,7 +356,7 @@ json::object StagedIntake::meta_of_import() {
   json::object other;
   for (auto& [name, value] : open.meta) {
     if (name == "name" || name == "key" || name == "originMark" || value.is_null()) continue;
-    // Of one that is here already only what nobody has set.
+    // A session that is already here gets only fields nobody has set.
     if (open.known && open.before.contains(name) && name != kUsageField) continue;
     if (job_.request.redact) redact(value);
     if (name == "agent" || name == "sender") {
@@ -364,7 +364,7 @@ json::object StagedIntake::meta_of_import() {
         out[name] = value;
       continue;
     }
-    // It would let others run commands: it is kept to be given back, and does nothing here.
+    // This would let others run commands. It is kept for a later export and has no effect here.
     if (name == "elevatedLevel" && value != json::value("off")) {
       job_.refused(Problem{open.head.path, 0,
                            fmt::format("elevatedLevel {}: reef set ID elevatedLevel=... allows it",
@@ -389,7 +389,7 @@ json::object StagedIntake::meta_of_import() {
       other[name] = value;
     }
   }
-  // What has no place of its own here.
+  // These facts have no place of their own here.
   if (!other.empty()) {
     if (json::write(other).size() <= kOtherMetaBytesMax) {
       out["imported"] = std::move(other);
@@ -409,7 +409,7 @@ json::object StagedIntake::meta_of_import() {
   return out;
 }
 
-// A fact as it will stand, from the head or from entries of ours.
+// A fact as it will be stored, from the head or from entries of ours.
 std::string StagedIntake::fact(std::string_view name) const {
   const auto& open = *open_;
   const auto& there = open.known ? open.before : open.row.meta;
@@ -435,8 +435,8 @@ void StagedIntake::settle_claims(json::object& out) {
       if (const auto pair = parsed->pair()) agent = pair->first;
     const auto own = job_.own_mode(agent, fact("sender"), key);
     if (claims.mode == own) {
-      // It is that already, and stays the agent's: for a sender behind a gateway, who may come to
-      // have this session, the agent has another.
+      // It is the agent's mode already and is not written down: a sender behind a gateway may come
+      // to have this session, and for such senders the agent has another mode.
     } else if (is_no_wider(claims.mode, own)) {
       out["permissionMode"] = claims.mode;
     } else {
@@ -512,7 +512,7 @@ Status StagedIntake::end_fresh() {
   return job_.submit(std::move(arrival), head.origin, head.path);
 }
 
-// What its source says it used in all, beyond what its messages say.
+// Counts what the source says the session used in all, beyond what its messages say.
 Status StagedIntake::count_usage() {
   auto& open = *open_;
   const auto* claimed = json::find_object(open.meta, kUsageField);
@@ -595,8 +595,8 @@ std::string StagedIntake::session_folder() const {
                       : open_->folder;
 }
 
-// A path for a new file in the folder, relative to the session's; `same` tells whether one that is
-// there holds the same bytes.
+// Finds a path for a new file in the folder, relative to the session's; `same` tells whether an
+// existing file holds the same bytes.
 Result<StagedIntake::Spot> StagedIntake::spot_for(
     std::string_view folder, std::string_view name,
     const std::function<Result<bool>(const std::string&, const Files::Stat&)>& same) {
@@ -657,11 +657,11 @@ Result<std::string> StagedIntake::copy(std::string_view folder, std::string_view
     problem(Problem{from, 0, "too large to be searched for secrets; copied as it is"});
   REEF_TRY(const auto spot,
            spot_for(folder, name, [&](const auto&, const auto& other) -> Result<bool> {
-             return other.size == stat.size;  // a giant of that name and size is the same one
+             return other.size == stat.size;  // equal name and size are enough here
            }));
   if (spot.there || job_.request.dry_run) return spot.path;
   const auto path = session_folder() + "/" + spot.path;
-  // Whole under its name, or not there.
+  // The file appears whole under its name, or not at all.
   const auto fresh = path + ".new";
   static_cast<void>(files_.remove(fresh).ok());
   {
@@ -679,9 +679,10 @@ Result<std::string> StagedIntake::copy(std::string_view folder, std::string_view
   return spot.path;
 }
 
-// ---- what is no session ----
+// ---- definitions ----
 
-// Into the memory of the session's agent; what cannot be there is a file of the session.
+// Puts an archive into the memory of the session's agent; when it cannot be there, it becomes a
+// file of the session.
 Status StagedIntake::keep_archive(Definition archive) {
   if (!open_) return Error(Errc::internal, "an archive without a session");
   archive.text = redacted(archive.text);
@@ -710,7 +711,7 @@ Status StagedIntake::keep_archive(Definition archive) {
   return Ok{};
 }
 
-// Who has it elsewhere in the daemon; nullptr: it is a file of the home.
+// The part of the daemon that keeps such definitions; nullptr when they are files of the home.
 const Keeper* StagedIntake::keeper_of(Definition::Kind kind) const {
   const auto& house = job_.house();
   switch (kind) {
@@ -760,7 +761,7 @@ Status StagedIntake::define(Definition definition) {
     if (agent && taken && *taken && !job_.request.dry_run) job_.agents_came = true;
   }
   if (!taken) {
-    // A full disk ends the import; a definition that cannot be one is told.
+    // A full disk ends the import; an invalid definition is reported.
     const auto code = taken.error().code;
     if (code != Errc::invalid && code != Errc::conflict && code != Errc::not_found &&
         code != Errc::too_large && code != Errc::corrupt)

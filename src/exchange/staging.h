@@ -1,5 +1,5 @@
-// The workers' half of an import: an Intake that writes sessions into folders of their own, and
-// gives them to the loop when they are whole. A worker's thread.
+// The workers' half of an import: an Intake that writes sessions into folders of their own and
+// hands them to the loop when they are whole. A worker's thread.
 #pragma once
 
 #include "exchange/id_table.h"
@@ -9,7 +9,7 @@
 namespace reef::exchange {
 
 std::string staging_of(const std::string& home);
-// The folder and all that is in it.
+// Removes the folder and all that is in it.
 Status remove_tree(Files& files, const std::string& path);
 // The origin an imported transcript names; nullopt when it names none or cannot be read.
 std::optional<std::string> origin_in(Files& files, const std::string& path);
@@ -42,10 +42,11 @@ class StagedIntake final : public Intake {
   Status flush_lines();
   Status flush_entries(bool last);
   Status end_fresh();
-  // What is said of the session at its end; the key aside.
+  // The metadata an import adds at the end of a session, without the key.
   json::object meta_of_import();
   Status count_usage();
-  // What the source claimed of it: into the metadata what may be, the rest into the report.
+  // Settles what the source claimed: allowed claims go into the metadata, the others into the
+  // report.
   void settle_claims(json::object& out);
   std::string fact(std::string_view name) const;
   std::string title();
@@ -60,7 +61,7 @@ class StagedIntake final : public Intake {
   Status keep_archive(Definition archive);
   const Keeper* keeper_of(Definition::Kind kind) const;
   void abandon();
-  // Whether there was anything.
+  // Whether it masked anything.
   bool redact(json::value& value);
   std::string redacted(std::string_view text);
 
@@ -68,7 +69,7 @@ class StagedIntake final : public Intake {
   Files& files_;
   Redactor redactor_;
   std::unique_ptr<Open> open_;
-  std::string lines_;  // of a fresh one, not yet written; its memory serves all of them
+  std::string lines_;  // lines of a fresh session, not yet written; the memory is used again
   bool counting_ = true;
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kBlock = 512;
 constexpr std::size_t kRecordBytesMax = 64U << 10;
 constexpr std::uint64_t kOctalMax = 077777777777;    // eleven digits
-constexpr std::uint64_t kFileBytesMax = 1ULL << 40;  // nothing of ours comes near
+constexpr std::uint64_t kFileBytesMax = 1ULL << 40;  // far above any file of ours
 constexpr std::size_t kNameAt = 0, kNameSize = 100, kModeAt = 100, kSizeAt = 124, kTimeAt = 136,
                       kSumAt = 148, kSumSize = 8, kTypeAt = 156, kMagicAt = 257, kPrefixAt = 345,
                       kPrefixSize = 155;
@@ -40,7 +40,7 @@ std::string block_for(std::string_view name, char type, std::uint64_t size, std:
   std::string block(kBlock, '\0');
   put(block, kNameAt, name.substr(0, kNameSize));
   put(block, kModeAt, executable ? "0000700" : "0000600");
-  put(block, kModeAt + 8, "0000000");  // owner and group are whoever restores
+  put(block, kModeAt + 8, "0000000");  // owner and group become those of whoever restores
   put(block, kModeAt + 16, "0000000");
   put(block, kSizeAt, fmt::format("{:011o}", std::min(size, kOctalMax)));
   put(block, kTimeAt,
@@ -133,7 +133,7 @@ Status TarReader::feed(std::string_view bytes) {
         break;
       }
       case State::end:
-        return Ok{};  // whatever fills the last block
+        return Ok{};  // the rest of the last block is ignored
     }
   }
   return Ok{};

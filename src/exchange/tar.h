@@ -1,4 +1,4 @@
-// Archives of plain files, as every tar reads them (ustar, with pax records for what is too long).
+// Archives of plain files that every tar can read (ustar, with pax records for what is too long).
 // Pure: bytes in and out; any thread.
 #pragma once
 
@@ -11,19 +11,19 @@
 namespace reef::exchange {
 
 struct TarFile {
-  std::string path;  // fit for an Outlet
+  std::string path;  // valid for an Outlet
   std::uint64_t size = 0;
   std::int64_t modified = 0;  // Unix seconds
   bool executable = false;
 };
 
-// What stands before a file's bytes, and behind them.
+// The bytes before a file's content, and those after it.
 std::string tar_header(const TarFile& file);
 std::string tar_padding(std::uint64_t size);
-// What stands at the end.
+// The bytes at the end of an archive.
 std::string tar_end();
 
-// Reads an archive a piece at a time. Anything but files and folders in it is an error, as is a
+// Reads an archive a piece at a time. Anything in it but files and folders is an error, as is a
 // path that leads out.
 class TarReader {
  public:
@@ -38,7 +38,7 @@ class TarReader {
   explicit TarReader(Sink& sink) : sink_(sink) {}
 
   Status feed(std::string_view bytes);
-  // Nothing follows. An error when something should.
+  // Call at the end of the input. An error when the archive is incomplete.
   Status finish() const;
 
  private:
@@ -52,8 +52,8 @@ class TarReader {
   Sink& sink_;
   State state_ = State::header;
   std::string held_;           // part of a header, or of records
-  std::uint64_t left_ = 0;     // of what is being read
-  std::uint64_t padding_ = 0;  // behind it
+  std::uint64_t left_ = 0;     // bytes left of the current entry
+  std::uint64_t padding_ = 0;  // bytes after it
   std::string path_;           // from records, for the next file
   std::uint64_t size_ = UINT64_MAX;
 };

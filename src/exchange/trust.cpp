@@ -5,7 +5,7 @@
 namespace reef::exchange {
 namespace {
 
-// Looks, order and attribution. `bounds` only ever takes away.
+// Fields of looks, order and attribution. `bounds` can only take rights away.
 constexpr std::string_view kHarmless[] = {"name",
                                           "agent",
                                           "sender",
@@ -37,7 +37,7 @@ constexpr std::string_view kHarmless[] = {"name",
                                           "parentCall",
                                           "uptimeSecs"};
 
-// What an import says of itself.
+// Fields an import writes about itself.
 constexpr std::string_view kOwn[] = {"source",      "origin",      "originMark", "originMarks",
                                      "originAside", "originUsage", "boundAt",    "forkedFrom"};
 

@@ -1,5 +1,5 @@
-// What a foreign file may decide about the session that is made of it. It tells what was said and
-// how the session looks; what grants, routes or runs something is the user's to say, here.
+// Decides what a foreign file may set in the session that is made of it. The file may tell what was
+// said and how the session looks; only the user may grant, route or run something here.
 #pragma once
 
 #include <set>
@@ -11,7 +11,7 @@
 
 namespace reef::exchange {
 
-// What a source claims for one session beyond what its word is enough for.
+// Fields that a source claims for one session and is not trusted to set.
 struct Claims {
   std::string key;
   std::string mode;                         // permissionMode
@@ -19,11 +19,11 @@ struct Claims {
   std::set<std::string, std::less<>> rest;  // names of other fields
 };
 
-// Leaves in `meta` what is harmless; the rest is noted as claims. Fields this engine keeps about
-// imports itself go without a word.
+// Keeps the harmless fields in `meta` and turns the rest into claims. Fields this engine keeps
+// about imports themselves are dropped silently.
 void keep_harmless(json::object& meta, Claims& claims);
 
-// Whether a session that says `mode` would be allowed no more than one that says nothing.
+// Whether a session in `mode` may do no more than one in `own`.
 bool is_no_wider(std::string_view mode, std::string_view own);
 
 }  // namespace reef::exchange

@@ -86,7 +86,7 @@ bool fits(const Parameter& parameter, const json::value& value) {
   return false;
 }
 
-// `place` is what the names of the fields are said with: "edits[2].".
+// `place` goes before the names of the fields in errors: "edits[2].".
 Status check_fields(const std::vector<Parameter>& parameters, const json::object& values,
                     const std::string& place) {
   for (const auto& parameter : parameters) {

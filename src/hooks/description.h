@@ -1,5 +1,5 @@
-// One description per tool: what the model is told of its arguments, and what they are checked
-// against. Pure functions.
+// One description per tool: it tells the model about the arguments, and the arguments are checked
+// against it. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct Parameter {
   Type type = Type::text;
   std::string_view description;
   bool required = false;
-  // Of an integer; a larger one is taken for the largest.
+  // Limits of an integer; a larger value counts as the largest.
   std::int64_t min = 0, max = INT64_MAX;
-  // Of the objects in a list.
+  // The fields of the objects in a list.
   std::vector<Parameter> fields = {};
 };
 
@@ -35,17 +35,17 @@ struct Description {
 
 model::Tool tool_from(const Description& description);
 
-// "invalid arguments: 'limit' must be a whole number", "... 'edits[2].path' must be a text".
-// Unknown arguments are ignored, null is as if it were not there.
+// Errors read "invalid arguments: 'limit' must be a whole number", "... 'edits[2].path' must be a
+// text". Unknown arguments are ignored; null counts as missing.
 Status check(const Description& description, const json::object& arguments);
 
-// After check().
+// Call these after check().
 std::string text_of(const json::object& arguments, std::string_view name);
 std::int64_t integer_of(const json::object& arguments, const Parameter& parameter,
                         std::int64_t otherwise);
 bool flag_of(const json::object& arguments, std::string_view name);
 
-// What the model is told when a call cannot be done.
+// The answer for a call that cannot be done.
 inline runtime::ToolAnswer failed(std::string why) {
   return {std::move(why), true};
 }

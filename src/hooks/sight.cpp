@@ -15,7 +15,7 @@ recall::RowTest seen_by(const runtime::Caller& caller) {
     case Sight::own:
       break;
   }
-  // What was imported without names is the user's own.
+  // Sessions imported without names belong to the local user.
   const bool local = caller.sender == runtime::kDefaultSender;
   return [agent = caller.agent.name, sender = caller.sender, local](const session::Row& row) {
     return (row.agent() == agent && row.sender() == sender) ||

@@ -1,5 +1,5 @@
-// What an agent's tools may see of earlier conversations: those it had with the same sender, unless
-// its configuration grants more (`search`). The one place where that is decided.
+// Decides which earlier conversations an agent's tools may see: those it had with the same sender,
+// unless its configuration grants more (`search`). Nothing else decides this.
 #pragma once
 
 #include "recall/recall.h"
@@ -7,15 +7,16 @@
 
 namespace reef::hooks {
 
-// Empty when all may be seen.
+// Empty when the caller may see all.
 recall::RowTest seen_by(const runtime::Caller& caller);
 
-// The same for what is left of a conversation that is gone, in the trash or for good: it was had
-// with somebody, and nobody can tell any more with whom. Only for those who see all of the agent's.
+// Whether the caller sees what is left of conversations that are gone, in the trash or for good.
+// Nobody can tell any more with whom they were, so only an agent that sees all of its own
+// conversations does.
 bool sees_gone(const runtime::Caller& caller);
 
-// The same for what never told its conversation, as what came from other programs: it is the local
-// user's, too.
+// Whether the caller sees entries that never named their conversation, such as imported ones. They
+// belong to the local user, too.
 bool sees_unknown(const runtime::Caller& caller);
 
 }  // namespace reef::hooks

@@ -53,7 +53,7 @@ Limits limits(const Rules& rules, std::int64_t window) {
   out.reserve = std::max(rules.reserve_tokens, rules.reserve_floor);
   out.compact = rules.compact_threshold;
   if (window > 0) {
-    // A window that is hardly larger than the reserve is not given up for it.
+    // The reserve takes at most half of a small window.
     out.reserve = std::min(out.reserve, window / 2);
     out.compact = std::min(out.compact, window - out.reserve);
   }

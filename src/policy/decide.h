@@ -1,4 +1,4 @@
-// What the rules make of a session, with the numbers behind it. Pure functions.
+// Applies the rules to a session and gives reasons with numbers. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace reef::policy {
 
-// What is known of a session after a turn.
+// The facts about a session after a turn.
 struct Facts {
   std::int64_t tokens = 0;  // of its context
   std::int64_t window = 0;  // of its model; 0: not known
@@ -24,7 +24,7 @@ struct Facts {
   std::int64_t refused_at = 0;  // tokens when a compaction was last refused; 0: never
 };
 
-// Where a context is compacted, and where a flush comes before it.
+// The token counts at which a context is compacted and flushed.
 struct Limits {
   std::int64_t compact = 0;
   std::int64_t flush = 0;

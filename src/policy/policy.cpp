@@ -12,9 +12,9 @@ namespace {
 using client::Client;
 using namespace std::chrono_literals;
 
-// Sessions looked at side by side: each may wait for a model.
+// How many sessions are handled side by side; each may wait for a model.
 constexpr std::size_t kAttendedMax = 4;
-// Overrides of a session that changed are noticed after this at the latest.
+// A changed override of a session is noticed after this time at the latest.
 constexpr auto kSeenFor = 60s;
 constexpr std::size_t kSeenMax = 4096;
 constexpr auto kFirstPause = 100ms;
@@ -52,7 +52,7 @@ Task<void> Policy::watch() {
     const auto began = std::chrono::steady_clock::now();
     const auto ended = co_await listen();
     if (!ended) log::debug("policy: {}", ended.error().what);
-    // One that lasted was a good connection.
+    // A connection that lasted was a good one.
     pause = std::chrono::steady_clock::now() - began > kLongestPause
                 ? std::chrono::milliseconds(kFirstPause)
                 : std::min<std::chrono::milliseconds>(pause * 2, kLongestPause);
@@ -73,7 +73,7 @@ Task<Status> Policy::listen() {
 
 Task<void> Policy::take(protocol::AgentEvent event) {
   if (event.missed() > 0) {
-    // Which turns these were is not known: those that ended last are the likeliest.
+    // Nobody knows which turns were missed; the newest sessions are the likeliest.
     protocol::ListSessions query;
     query.set_limit(kCatchUp);
     if (const auto newest = co_await client_.sessions(std::move(query)))
@@ -103,7 +103,7 @@ Task<void> Policy::attend(std::string session) {
       log::warn("policy: session {}: {}", session, looked.error().what);
     if (wanted_.contains(session)) continue;
     attended_.erase(session);
-    // Another that had to wait for a place.
+    // Goes on with a session that had to wait for its turn.
     const auto next = std::find_if(wanted_.begin(), wanted_.end(),
                                    [&](const auto& id) { return !attended_.contains(id); });
     if (next == wanted_.end()) co_return;
@@ -134,7 +134,7 @@ Task<Status> Policy::look(std::string session) {
   if (plan.compact.act) {
     const auto done = co_await compact(found, std::move(plan.compact.why));
     auto& seen = seen_[session];
-    // One that would not shrink the context is not asked for after every turn.
+    // A compaction that would not shrink the context is not asked for again after every turn.
     seen.refused_at = done ? 0 : found.facts.tokens;
     if (!done) co_return done;
     REEF_CO_TRY(found, co_await survey(client_, session, node));
@@ -156,7 +156,7 @@ Task<Status> Policy::title(const Survey& survey, std::string why) {
 }
 
 Task<Status> Policy::flush(const Survey& survey, std::string why) {
-  // Words go to a conversation: by now it may have begun another session.
+  // A message goes to the conversation, which may have another session by now.
   protocol::ClientMessage ask;
   ask.mutable_describe_session()->set_agent(survey.agent);
   ask.mutable_describe_session()->set_key(survey.key);
@@ -173,12 +173,12 @@ Task<Status> Policy::flush(const Survey& survey, std::string why) {
                                                      : survey.rules.flush_prompt);
   send.set_hidden(true);
   send.set_context(survey.rules.flush_system_prompt);
-  // So it may run whatever mode the conversation is in: it writes notes and nothing else.
+  // With these tools it may run in any mode, because it can only write notes.
   for (const auto* tool : {"recall", "remember", "forget"}) send.add_only_tools(tool);
   const auto answer =
       co_await client_.request(std::move(message), Client::Repeat::never, kWorkPatience);
-  // Not tried again before the next compaction, whatever came of it: what fails now would fail
-  // after every turn.
+  // The mark is set even after a failure, because a flush that fails now would fail after every
+  // turn. The next compaction allows another.
   if (!answer) log::warn("policy: session {}: flush: {}", survey.id, answer.error().what);
 
   protocol::ClientMessage mark;

@@ -1,14 +1,15 @@
-// Table of contents of policy/: what happens by itself, decided at the edge. A client of the daemon
-// like any other: it hears of turns that ended and asks for what its rules say, through public
-// operations only. The daemon runs one in its own process; `reef policy run` is the same elsewhere.
+// Table of contents of policy/: decides at the edge what happens by itself. It is a client of the
+// daemon like any other: it hears of turns that ended and asks for what its rules say, through
+// public operations only. The daemon runs one in its own process; `reef policy run` runs the same
+// elsewhere.
 //
 //   rules.h    Rules     what it is told to do
-//   decide.h   decide    what the rules make of a session, and why
-//   survey.h   survey    what the daemon tells of a session
-//   recall.h   recall_for  what is remembered of words that are about to be said
+//   decide.h   decide    what the rules decide for a session, and why
+//   survey.h   survey    what the daemon knows about a session
+//   recall.h   recall_for  what is remembered that fits a person's words
 //   policy.h   Policy    this file
 //
-// It keeps nothing: what it has to know stands in the transcripts, so that a restart is harmless.
+// It keeps no state: everything it must know is in the transcripts, so a restart is harmless.
 #pragma once
 
 #include <functional>
@@ -28,16 +29,16 @@ namespace reef::policy {
 // Loop thread only.
 class Policy {
  public:
-  // `rules` are the node's, asked for again at every decision.
+  // `rules` returns the node's rules and is called at every decision.
   Policy(Executor loop, Clock& clock, client::Endpoint endpoint, std::function<Rules()> rules);
 
-  // Begins to listen; connects by itself and again when the daemon was away.
+  // Begins to listen. Connects by itself, and again whenever the daemon was away.
   void start();
-  // Returns when nothing of it runs any more. A compaction it asked for goes on in the daemon.
+  // Returns when nothing of it runs any more. A compaction it asked for continues in the daemon.
   Task<void> stop();
 
  private:
-  // What was seen of a session at the last look: most turns need no other.
+  // The result of the last look at a session; most turns need no new look.
   struct Seen {
     std::chrono::steady_clock::time_point when;
     std::int64_t quiet_below = 0;  // tokens; with fewer there is nothing to do

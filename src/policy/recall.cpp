@@ -11,12 +11,12 @@ namespace {
 using client::Client;
 
 constexpr std::uint32_t kHits = 3;
-// Of a memory, at first: archives between the notes are left out afterwards.
+// How many entries of a memory are asked for at first; archives among them are dropped afterwards.
 constexpr std::uint32_t kEntriesAsked = 20;
 constexpr std::uint32_t kEntriesGrowth = 10;
 constexpr std::size_t kHitBytesMax = 600;
 
-// Of the conversation's current session, else of its agent.
+// The rules of the conversation's current session, else those of its agent.
 Task<Survey> rules_for(Client& client, const client::Turn& turn, const Rules& node) {
   Survey out;
   out.rules = node;
@@ -43,7 +43,7 @@ void add(std::string& into, std::string_view where, std::string_view text) {
 
 using Entries = std::vector<protocol::MemoryEntry>;
 
-// The best kHits that are no archives.
+// The best kHits entries that are not archives.
 Entries notes_of(protocol::MemoryList list) {
   Entries notes;
   for (auto& entry : *list.mutable_entries()) {
@@ -54,7 +54,8 @@ Entries notes_of(protocol::MemoryList list) {
   return notes;
 }
 
-// Asks for more until there are enough, or no more: any number of archives may stand before them.
+// Asks for more until there are enough notes or no more entries, because archives may stand before
+// them.
 Task<Entries> find_notes(Client& client, std::string agent, std::string words) {
   for (std::uint32_t asked = kEntriesAsked;; asked *= kEntriesGrowth) {
     protocol::ClientMessage message;
@@ -70,8 +71,8 @@ Task<Entries> find_notes(Client& client, std::string agent, std::string words) {
   }
 }
 
-// Notes. Archives are of anybody's conversations, and a client is shown all of them; what this
-// sender may be told of conversations comes with from_sessions(), summaries and all.
+// Adds notes. A client sees all archives, also those of other people's conversations, so they are
+// left out; from_sessions() adds what this sender may know of conversations, with their summaries.
 Task<void> from_memory(Client& client, const Survey& who, const std::string& words,
                        std::string& into) {
   for (const auto& note : co_await find_notes(client, who.agent, words))
@@ -102,7 +103,8 @@ Task<void> from_sessions(Client& client, const Survey& who, const std::string& w
 }  // namespace
 
 Task<std::string> recall_for(Client& client, const client::Turn& turn, const Rules& node) {
-  // Nobody wants it: nothing is asked. An agent or session may, when the node does not.
+  // When nobody wants recall, the daemon is not asked. An agent or session may want it without the
+  // node.
   const auto who = co_await rules_for(client, turn, node);
   if (!who.rules.recall) co_return std::string();
   std::string found;

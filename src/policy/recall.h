@@ -1,5 +1,5 @@
-// Automatic recall: what is remembered of a person's words, told to the model in their turn. Done
-// by the client that speaks, before it does; public operations only.
+// Automatic recall: finds what is remembered that fits a person's words, and tells the model in
+// that person's turn. The client that sends the turn does it first; public operations only.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace reef::policy {
 
-// For `turn.context`; empty when the rules do not want it or nothing fits. `node` are the rules of
-// config.toml. All outlive the task.
+// Returns text for `turn.context`; empty when the rules do not want it or nothing fits. `node` are
+// the rules of config.toml. All arguments outlive the task.
 Task<std::string> recall_for(client::Client& client, const client::Turn& turn, const Rules& node);
 
 }  // namespace reef::policy

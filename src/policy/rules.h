@@ -1,5 +1,5 @@
-// What the policy is told to do: plain values, with overrides by agent and by session. Pure
-// functions. docs/policy.md has the table for users.
+// The policy's settings as plain values, with overrides by agent and by session. Pure functions.
+// docs/policy.md has the table for users.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace reef::policy {
 struct Rules {
   bool compact = true;
   std::int64_t compact_threshold = 100'000;  // tokens of context
-  std::int64_t reserve_tokens = 16'384;      // of the window, for what comes next
-  std::int64_t reserve_floor = 20'000;       // never less than this is reserved
+  std::int64_t reserve_tokens = 16'384;      // of the window, for the next turn
+  std::int64_t reserve_floor = 20'000;       // the smallest reserve
   bool flush = true;
-  std::int64_t flush_margin = 4'000;  // tokens below the compaction
+  std::int64_t flush_margin = 4'000;  // a flush comes this many tokens before the compaction
   std::string flush_prompt;           // empty: kFlushPrompt
-  std::string flush_system_prompt;    // told beside it, as part of the system prompt
+  std::string flush_system_prompt;    // added to the system prompt of a flush
   bool title = true;
-  bool recall = false;  // before a turn, what is remembered of its words is told to the model
+  bool recall = false;            // tell the model before a turn what is remembered that fits
   std::int64_t archive_days = 0;  // 0: never
 
-  // Nothing by itself.
+  // Rules that do nothing.
   static Rules none() {
     Rules rules;
     rules.compact = rules.flush = rules.title = false;  // recall is off anyway
@@ -35,11 +35,11 @@ struct Rules {
   bool operator==(const Rules&) const = default;
 };
 
-// Asks an agent for durable notes; what it answers is not delivered.
+// Asks an agent for durable notes; its answer is not delivered.
 extern const std::string_view kFlushPrompt;
 
-// Sets the rules named, by the names above. The first name or value that is wrong is told, and
-// nothing is changed.
+// Sets rules by the names above. On a wrong name or value nothing changes, and the error names the
+// first.
 Status override_with(Rules& rules, const json::object& changes);
 // The same from "name=value" texts: on, off, true, false, or a number.
 Status override_with(Rules& rules, const std::vector<std::string>& changes);

@@ -9,7 +9,7 @@ namespace {
 
 using client::Client;
 
-// A rule that is wrong must not switch off the others.
+// An invalid rule must not switch off the others.
 void note(Survey& into, Status applied) {
   if (!applied) into.problems.push_back(applied.error().what);
 }
@@ -45,7 +45,7 @@ Task<void> take_agent(Client& client, Survey& into) {
   if (agent.config().empty()) co_return;
   const auto config = json::parse(agent.config());
   if (!config || !config->is_object()) co_return;
-  // As CrabTalk's files have it, beside our own.
+  // CrabTalk's files have the threshold here, beside our own [policy].
   if (const auto limit = json::find_int(config->get_object(), "compact_threshold"))
     note(into, override_with(into.rules, json::object{{"compact_threshold", *limit}}));
   if (const auto* own = json::find_object(config->get_object(), "policy"))

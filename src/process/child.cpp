@@ -40,7 +40,7 @@ void Child::State::watch() {
           self->watch();
           return;
         }
-        // A keeper that ends without a word was killed, and the child with it.
+        // A keeper that ends without a report was killed, and the child with it.
         self->exit = failed ? Exit{.signal = SIGKILL}
                             : Exit{.code = self->report.code, .signal = self->report.signal};
         self->changed.notify_all();
@@ -96,8 +96,8 @@ Task<Exit> Child::wait() {
 }
 
 void Child::signal_group(int number) {
-  // As long as the control socket is open the keeper keeps the number from being anybody else's;
-  // when it was closed by the keeper's own end, the watch has seen it.
+  // As long as the control socket is open, the keeper keeps the number from being reused. When the
+  // keeper's end closed it, the watch has seen that.
   if (state_->exit && state_->received < sizeof state_->report) return;
   ::kill(-state_->pid, number);
 }

@@ -15,9 +15,9 @@ struct Child::State : std::enable_shared_from_this<Child::State> {
   explicit State(Executor loop)
       : input(loop), output(loop), errors(loop), control(loop), changed(loop) {}
 
-  // Waits for the keeper's word that the child has ended.
+  // Waits for the keeper's report that the child has ended.
   void watch();
-  // The keeper kills everything, now.
+  // Makes the keeper kill everything, now.
   void end();
 
   Stream input;

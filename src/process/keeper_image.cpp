@@ -24,7 +24,7 @@ namespace reef::process {
 namespace {
 
 Result<int> make_program() {
-  constexpr unsigned kExecutable = 0x10;  // MFD_EXEC, Linux 6.3: says so where it must be said
+  constexpr unsigned kExecutable = 0x10;  // MFD_EXEC, Linux 6.3; some systems demand it
   int made = ::memfd_create("reef-keeper", MFD_CLOEXEC | MFD_ALLOW_SEALING | kExecutable);
   if (made < 0 && errno == EINVAL)
     made = ::memfd_create("reef-keeper", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -40,7 +40,7 @@ Result<int> make_program() {
   if (::fcntl(program.get(), F_ADD_SEALS,
               F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
     return sys_error(errno, "the program that keeps children");
-  // Above the numbers a keeper's own descriptors get before it is executed.
+  // The number must lie above those the keeper's own descriptors get before it is executed.
   const int lifted = ::fcntl(program.get(), F_DUPFD_CLOEXEC, 10);
   if (lifted < 0) return sys_error(errno, "the program that keeps children");
   return lifted;

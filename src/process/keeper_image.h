@@ -1,12 +1,12 @@
-// The keeper's program, which travels inside the daemon's: nothing to install, nothing that could
-// be of another version.
+// The keeper's program is part of the daemon's, so that it need not be installed and cannot have
+// another version.
 #pragma once
 
 #include "base/result.h"
 
 namespace reef::process {
 
-// A descriptor of the program, to be executed through /proc/self/fd. Made once, never closed.
+// A descriptor of the program, to be executed through /proc/self/fd. Made once and never closed.
 Result<int> keeper_program();
 
 }  // namespace reef::process

@@ -1,12 +1,12 @@
-// For tests: a kernel that can do less than the one we run on.
+// For tests: pretends that the kernel can do less than it can.
 #pragma once
 
 namespace reef::process {
 
-// Children started from now on, and what_is_missing(), know this version of Landlock at most.
+// Children started from now on, and what_is_missing(), use at most this version of Landlock.
 void pretend_landlock(int version_max);
 
-// What this kernel has, or pretends to.
+// The version this kernel has, or pretends to have.
 int usable_landlock();
 
 }  // namespace reef::process

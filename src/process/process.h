@@ -1,9 +1,9 @@
-// Children of the daemon: each in a session and process group of its own, with pipes, stopped and
-// reaped by whoever started it. Loop thread only.
+// Children of the daemon: each has its own session, process group and pipes. Whoever starts one
+// stops it. Loop thread only.
 //
-// Between the daemon and each child stands a keeper, a tiny program of its own (keeper/keeper.cpp)
-// that adopts whatever the child leaves behind. It ends them all when the Child is destroyed or the
-// daemon dies, by whatever signal: also those that left the group or made themselves daemons.
+// Between the daemon and each child runs a keeper, a tiny program of its own (keeper/keeper.cpp),
+// which adopts whatever the child leaves behind. When the Child is destroyed or the daemon dies for
+// any reason, it kills them all, also those that left the group or became daemons.
 #pragma once
 
 #include <filesystem>
@@ -18,11 +18,11 @@
 
 namespace reef::process {
 
-// What the kernel keeps a child from; whatever cannot be had is said by what_is_missing().
-// docs/sandbox.md tells exactly what each covers.
+// The limits the kernel sets for a child; what_is_missing() names those this kernel cannot set.
+// docs/sandbox.md tells exactly what each member covers.
 struct Sandbox {
-  bool read_only = false;   // nothing may be written, made or removed, but `writable`
-  bool no_network = false;  // no socket but those it makes a pair of
+  bool read_only = false;   // nothing may be written, made or removed, except in `writable`
+  bool no_network = false;  // no sockets, except connected pairs
   std::vector<std::filesystem::path> writable = {};  // these, and what is in them; they must exist
 };
 
@@ -38,31 +38,31 @@ struct Command {
 };
 
 struct Exit {
-  int code = 0;    // of an end by itself
+  int code = 0;    // when it ended by itself
   int signal = 0;  // 0: none
 };
 
 // Destroying it kills the child and everything it started (SIGKILL); all are reaped in any case.
-// None outlives the daemon, however that ends.
+// None of them outlives the daemon, however that ends.
 class Child {
  public:
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Also the number of its group and session.
+  // The child's pid, which is also the number of its group and session.
   int pid() const;
-  // Some bytes of stdout or stderr; nothing at their end, which comes when all who have them open
-  // are gone. Cancellable. One reader each.
+  // Some bytes of stdout or stderr; nullopt at the end, which comes when every process that holds
+  // the pipe is gone. Cancellable. One reader each.
   Task<Result<std::optional<std::string>>> read_output();
   Task<Result<std::optional<std::string>>> read_errors();
-  // All of it. Fails when the child has closed its stdin. One writer.
+  // Writes all bytes. Fails when the child has closed its stdin. One writer.
   Task<Status> write_input(std::string bytes);
   void close_input();
-  // The end of the child itself; what it left in the background runs on until this is destroyed.
-  // Cancellable, and then the child runs on.
+  // Waits for the child itself; its processes in the background run on until this is destroyed.
+  // Cancelling the wait leaves the child running.
   Task<Exit> wait();
-  // The whole group; harmless when it is gone.
+  // Signals the whole group; does nothing when it is gone.
   void signal_group(int number);
 
  private:
@@ -73,10 +73,12 @@ class Child {
 };
 
 // Returns when the program runs. The error says what could not be run and why (no such program, no
-// such folder, ...). Cancellable, and then nothing is left running.
+// such folder, ...). A cancelled start leaves nothing running.
 Task<Result<std::unique_ptr<Child>>> start(Command command);
 
-// What of the sandbox this kernel cannot do, in words for the user; empty: it can do all.
+// Names the limits of the sandbox that this kernel cannot set, in words for the user; empty when it
+// can set all.
+// everything.
 std::string what_is_missing(const Sandbox& sandbox);
 
 }  // namespace reef::process

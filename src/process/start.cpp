@@ -45,7 +45,7 @@ Result<Pipe> make_control() {
   return pair;
 }
 
-// The plan as bytes; refuses what no program can be given.
+// The plan as bytes; an error when no program could be started so.
 Result<std::string> plan_of(const Command& command) {
   if (command.argv.empty() || command.argv.front().empty())
     return Error(Errc::invalid, "there is no program to run");
@@ -114,7 +114,7 @@ Result<pid_t> spawn_keeper(int program, int in, int out, int errors, int control
   return keeper;
 }
 
-// Reaps the keeper when it has ended; belongs to the loop and keeps it running until then.
+// Reaps the keeper when it has ended. Belongs to the loop and keeps it running until then.
 struct Reaper : std::enable_shared_from_this<Reaper> {
   Reaper(Executor loop, pid_t keeper_pid, int pidfd) : keeper(keeper_pid), end(loop, pidfd) {}
   ~Reaper() { ::waitpid(keeper, nullptr, WNOHANG); }
@@ -125,7 +125,8 @@ struct Reaper : std::enable_shared_from_this<Reaper> {
   Stream end;
 };
 
-// Above the four numbers the keeper's own get, so that none is overwritten before it is copied.
+// Moves a descriptor above the four numbers the keeper uses, so that none is overwritten before it
+// is copied.
 Result<Fd> lifted(Fd fd) {
   const int copy = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10);
   if (copy < 0) return sys_error(errno, "no descriptor for a child");
@@ -201,7 +202,7 @@ Task<Result<std::unique_ptr<Child>>> start(Command command) {
   std::make_shared<Reaper>(loop, keeper, pidfd)->wait();
   for (auto* pipe : {&input, &output, &errors, &control}) pipe->childs.reset();
 
-  // From here on `child` ends everything when this task is cancelled.
+  // From here on `child` kills everything when this task is cancelled.
   std::unique_ptr<Child> child(new Child(state));
   boost::system::error_code failed;
   co_await asio::async_write(state->control, asio::buffer(plan),

@@ -12,7 +12,7 @@ int digit(char c) {
 
 }  // namespace
 
-// $'...', after its opening quote.
+// Reads $'...' after its opening quote.
 std::string Parser::ansi_c() {
   std::string made;
   const auto number = [this](int base, int most) {
@@ -46,7 +46,7 @@ std::string Parser::ansi_c() {
       value = number(16, 2);
       made += static_cast<char>(value);
     } else {
-      // \u, \U, \c and the unknown: letters can be written as letters.
+      // \u, \U, \c and unknown escapes are refused, because letters can be written plainly.
       fail("an escape in $'...' that is not judged");
       break;
     }

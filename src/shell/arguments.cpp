@@ -25,7 +25,7 @@ Argument argument_of(const Word& word) {
         if (known) made.prefix += part.text;
         break;
       case Part::Kind::tilde:
-        // A folder's name, or what was written when there is no such user.
+        // This becomes a folder's name, or stays as it is when there is no such user.
         made.prefix += part.text;
         known = false;
         break;
@@ -42,8 +42,8 @@ Argument argument_of(const Word& word) {
           made.number = word.parts.size() == 1;
           break;
         }
-        // Absolute paths, as long as nobody assigns them, which nothing harmless does. A folder may
-        // have blanks in its name, a home hardly.
+        // These are absolute paths unless somebody assigns them, which nothing harmless does. A
+        // folder's name may have blanks; a home's hardly does.
         if (known && made.prefix.empty() && part.words.empty() &&
             (part.text == "HOME" || (part.text == "PWD" && part.quoted))) {
           made.prefix = "/";

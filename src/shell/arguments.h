@@ -1,4 +1,4 @@
-// What is known of a word before bash has expanded it.
+// The facts about a word that are known before bash has expanded it.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 namespace reef::shell {
 
 struct Argument {
-  std::optional<std::string> literal;  // the word is this
-  std::string prefix;                  // it begins so; of a literal: all of it
-  bool one = true;                     // exactly one word comes of it
-  bool splits = false;                 // other words, of which nothing is known, may come of it
+  std::optional<std::string> literal;  // the word is exactly this
+  std::string prefix;                  // it begins with this; for a literal: all of it
+  bool one = true;                     // it becomes exactly one word
+  bool splits = false;                 // it may become any number of unknown words
   bool number = false;                 // it is a whole number: $?, $#, ...
 
   bool is(std::string_view text) const { return literal && *literal == text; }
-  // Nothing that comes of it begins with '-': it can be no option.
+  // None of its words begins with '-', so it cannot be an option.
   bool is_operand() const { return !splits && !prefix.empty() && prefix.front() != '-'; }
 };
 
@@ -26,7 +26,7 @@ using Arguments = std::vector<Argument>;
 
 Argument argument_of(const Word& word);
 Argument literal_argument(std::string text);
-// One word of which nothing is known, or any number of them.
+// One unknown word or, when it splits, any number of them.
 Argument unknown_argument(bool splits);
 
 }  // namespace reef::shell

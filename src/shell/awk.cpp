@@ -3,8 +3,8 @@
 namespace reef::shell {
 namespace {
 
-// Only print and printf can be sent to a file or a program, by a > or | somewhere after them, and
-// only system() and getline run one besides. @ loads extensions and calls what a string names.
+// print and printf can write to a file or a program only by a later > or |. Besides them only
+// system() and getline run programs. @ loads extensions and calls functions named by a string.
 Objection objection_to_program(std::string_view program) {
   for (const std::string_view word : {"system", "getline", "@", "\\\n"})
     if (program.find(word) != std::string_view::npos) return "this awk program can run others";
@@ -38,7 +38,7 @@ Objection objection_to_awk(Call call) {
     } else if (word.literal->starts_with("-")) {
       return "'awk " + *word.literal + "' is not known to be harmless";
     } else {
-      // What follows is input, whatever it looks like.
+      // The other words are input, whatever they look like.
       return objection_to_program(*word.literal);
     }
   }

@@ -21,8 +21,8 @@ std::string_view first_operand(Call call, std::size_t which = 0) {
 }
 
 std::string git_danger(Call call) {
-  // Options before the subcommand may have values; a value that is a subcommand's name is rare and
-  // only asks once too often.
+  // Options before the subcommand may have values. A value that equals a subcommand's name is rare,
+  // and then the user is only asked once too often.
   for (std::size_t i = 0; i < call.size(); ++i) {
     if (!call[i].literal) continue;
     const std::string_view name = *call[i].literal;
@@ -48,7 +48,7 @@ std::string git_danger(Call call) {
     if (name == "reflog" && has(rest, "expire delete")) return "it deletes history";
     if (name == "update-ref" && has_option(rest, "d", "")) return "it deletes a reference";
     if (is_listed(name, "filter-branch filter-repo")) return "it rewrites history";
-    // Of the index alone nothing is lost.
+    // With --cached only the index changes, so nothing is lost.
     if (name == "rm" && has_option(rest, "rf", "force") && !has(rest, "--cached"))
       return "it deletes files";
     if (name == "gc" && has_option(rest, "", "prune")) return "it deletes what is not referred to";
@@ -162,7 +162,7 @@ std::string danger_of(std::string_view program, Call call) {
     return fmt::format("'{}' destroys what is on a disk", program);
   if (is_listed(program, "chmod chown chgrp setfacl chattr"))
     return has_option(call, "R", "recursive") ? fmt::format("'{}' of a whole tree", program) : "";
-  // Whatever has a name that matches, of other terminals too.
+  // These end all programs whose names match, also those of other terminals.
   if (is_listed(program, "pkill killall skill killall5"))
     return fmt::format("'{}' ends programs by their name", program);
   if (program == "kill") {
@@ -182,7 +182,7 @@ std::string danger_of(std::string_view program, Call call) {
       has_option(call, "", "delete delete-before delete-after delete-excluded remove-source-files"))
     return "'rsync' that deletes";
   if (program == "find" && has(call, "-delete")) return "'find -delete'";
-  // What they run is run for everything that is found.
+  // These run their program for everything that is found.
   if (((is_listed(program, "fd fdfind") && has_option(call, "xX", "exec exec-batch")) ||
        program == "parallel") &&
       has(call, "rm unlink rmdir /bin/rm /usr/bin/rm"))
@@ -210,7 +210,7 @@ std::string danger_in_text(std::string_view text) {
     at = end;
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
-    // The words of one command are not known to end here: look at the next few only.
+    // Nobody knows where the command ends, so only the next few words are looked at.
     const auto rest = Call(words).subspan(i + 1, std::min<std::size_t>(words.size() - i - 1, 6));
     if (auto danger = danger_of(*words[i].literal, rest); !danger.empty()) return danger;
   }

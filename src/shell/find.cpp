@@ -17,8 +17,8 @@ constexpr std::string_view kValued =
     "-newerat -newermm -user "
     "-group -perm -links -inum -samefile -uid -gid -lname -ilname -fstype -used -printf";
 
-// {} is a path that begins as the place did where the search began; inside a word it is text that
-// nobody has seen.
+// {} alone is a path that begins like the place where the search began. Inside a word it is unknown
+// text.
 Argument replaced(const Argument& word) {
   if (!word.literal) return word;
   const auto at = word.literal->find("{}");

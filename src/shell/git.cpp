@@ -1,4 +1,5 @@
-// What git only shows. Its repository's own configuration is trusted, as git trusts it.
+// Command lines of git that only show. The repository's own configuration is trusted, because git
+// trusts it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@ constexpr std::string_view kQuietCommands =
     "show-branch cherry "
     "check-ignore check-attr count-objects version";
 
-// The language of log, diff and show.
+// The options of log, diff and show.
 const Options kHistory{.flags = "psuwbMCBigmcrtzaqREFPn0123456789WlefDX",
                        .valued = "USGL",
                        .long_flags =
@@ -90,7 +91,7 @@ bool has(const Sorted& sorted, std::string_view options) {
   });
 }
 
-// Without an option that asks, a name is one to make.
+// Without an option that asks for a list, a name would be created.
 Objection names_to_list(std::string_view name, const Options& known, std::string_view asking,
                         Call call) {
   const auto sorted = sorted_for(fmt::format("git {}", name), known, call);
@@ -117,7 +118,7 @@ Objection subcommand(std::string_view name, Call call) {
         name, kTag, "-l --list --contains --no-contains --merged --no-merged --points-at", call);
   if (name == "config") {
     const auto sorted = sorted_for("git config", kConfig, call);
-    // Names have a dot; a word without one may be something to do.
+    // Names have a dot; a word without one may be an action.
     if (sorted.objection.empty() && !sorted.operands.empty() && !has(sorted, "--get-regexp") &&
         sorted.operands.front().prefix.find('.') == std::string::npos)
       return made(name);

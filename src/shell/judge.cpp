@@ -7,9 +7,9 @@
 namespace reef::shell {
 namespace {
 
-constexpr int kShellsMax = 6;  // one inside the other
+constexpr int kShellsMax = 6;  // shells inside each other
 
-// /dev/tcp/host/port is no file but a connection.
+// /dev/tcp/host/port is a connection, not a file.
 bool may_connect(const Argument& target) {
   for (const std::string_view place : {"/dev/tcp/", "/dev/udp/"}) {
     if (target.prefix.starts_with(place)) return true;
@@ -23,7 +23,7 @@ bool is_descriptor(std::string_view text) {
   return text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Does it start itself, in a pipeline or in the background?
+// Whether the function starts itself in a pipeline or in the background.
 bool calls(const Script& script, std::string_view name) {
   for (const auto& pipeline : script.pipelines)
     for (const auto& command : pipeline.commands) {

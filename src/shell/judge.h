@@ -1,4 +1,4 @@
-// Walks a script and gathers what its commands do.
+// Walks a script and collects what its commands do.
 #pragma once
 
 #include "shell/programs.h"
@@ -9,15 +9,15 @@ namespace reef::shell {
 
 using Effect = Judgement::Effect;
 
-// What "always" could cover of one thing a command does.
+// The rule that "always" could have for one command.
 struct Rule {
   std::string kind;    // see Judgement::rule
-  bool exact = false;  // the very same command line again
+  bool exact = false;  // only the very same command line again
 };
 
 class Judge {
  public:
-  // A script as text: the command itself, and those given to sh -c and eval.
+  // Judges a script as text: the command itself, or one given to sh -c or eval.
   void text(std::string_view script, Dialect dialect = Dialect::bash);
   Judgement result() const;
 
@@ -29,7 +29,7 @@ class Judge {
   void word(const Word& word);
   void redirect(const Redirect& redirect);
   void assignments(const Command& command);
-  // A program with its words.
+  // Judges a program with its words.
   void run(const Arguments& words, bool piped);
   bool run_wrapper(const std::string& program, Call call, bool piped);
   void run_shell(const std::string& program, Call call, bool piped);
@@ -42,29 +42,29 @@ class Judge {
 
   Effect effect_ = Effect::reads;
   std::string reason_;
-  // Of everything that is more than looking: the same kind everywhere, or none.
+  // The rule that everything which changes something has in common.
   Rule rule_;
   bool ruled_ = false;
-  // Nothing in it changes where and how what follows is run.
+  // No command changes the folder or the variables of those after it.
   bool steady_ = true;
-  bool for_many_ = false;  // it is run for everything that is found
+  bool for_many_ = false;  // it runs for everything that is found
   int depth_ = 0;
 };
 
-// Why nobody would want this without being asked; empty: nothing of the kind.
+// Says why the user must always be asked about this; empty when nothing is dangerous.
 std::string danger_of(std::string_view program, Call call);
-// Of a path that is written to.
+// The same for a path that is written to.
 std::string danger_of_path(std::string_view path);
-// Of a text that could not be parsed, from its words alone.
+// The same for a text that could not be parsed, by its words alone.
 std::string danger_in_text(std::string_view text);
 
-// What "always" would cover.
+// The rule "always" could have for this program and its words.
 Rule rule_of(std::string_view program, Call call);
-// The folder, the variables, the aliases, or the shell itself.
+// Whether the program changes the folder, the variables, the aliases or the shell itself.
 bool changes_what_follows(std::string_view program);
 bool is_reefs_own(std::string_view program);
 
-// A letter among the short options, or one of the long ones (also cut short).
+// Whether the call has one of the short options, or one of the long ones (also abbreviated).
 bool has_option(Call call, std::string_view letters, std::string_view longs);
 
 }  // namespace reef::shell

@@ -53,7 +53,7 @@ Sorted sort_options(std::string_view program, const Options& known, const Argume
       continue;
     }
     sorted.options.push_back(*at);
-    // The value of an option may be anything, if it is one word.
+    // An option's value may be any single word.
     const auto take_value = [&](std::string_view option) {
       if (at + 1 == last || !at[1].one || (known.plain_values && !at[1].is_operand())) {
         refused(option);
@@ -77,7 +77,7 @@ Sorted sort_options(std::string_view program, const Options& known, const Argume
       continue;
     for (std::size_t i = 1;; ++i) {
       if (i == word.size()) {
-        if (!at->literal) refused(word);  // more letters may come
+        if (!at->literal) refused(word);  // its expansion may add letters
         break;
       }
       if (known.flags.find(word[i]) != std::string_view::npos) continue;

@@ -1,4 +1,4 @@
-// Command lines of programs that also have harmful options: only what is listed is let through.
+// Options of programs that also have harmful ones: only listed options are let through.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace reef::shell {
 
-// Why a command is not known to be harmless; empty: it is.
+// Why a command is not known to be harmless; empty when it is.
 using Objection = std::string;
 
 struct Options {
@@ -18,7 +18,7 @@ struct Options {
   std::string_view long_valued = "";  // '=' or the next word
   bool numbers = false;               // -20
   bool plain_values = false;          // a value in a word of its own must not look like an option
-  std::size_t operands_max = 1000;    // of those the last may write
+  std::size_t operands_max = 1000;    // a program may write to operands beyond these
   bool permute = true;                // options may follow operands
 };
 
@@ -26,15 +26,15 @@ struct Sorted {
   Objection objection;
   Arguments operands;
   Arguments options;                              // as written
-  std::vector<std::pair<char, Argument>> values;  // of those with one letter
+  std::vector<std::pair<char, Argument>> values;  // of one-letter options
 };
 
-// The words after the program's name, by the rules of getopt. Words that may be options after
-// expansion, and long names cut short, are objected to.
+// Sorts the words after the program's name by the rules of getopt. Words that may become options
+// when expanded, and abbreviated long names, are objected to.
 Sorted sort_options(std::string_view program, const Options& known, const Argument* first,
                     const Argument* last);
 
-// Is `word` one of the blank-separated `list`?
+// Whether `word` is one of the blank-separated `list`.
 bool is_listed(std::string_view word, std::string_view list);
 
 }  // namespace reef::shell

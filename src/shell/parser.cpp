@@ -43,7 +43,8 @@ void Parser::skip_blanks() {
     if (is_blank(peek())) {
       ++at_;
     } else if (peek() == '\\' && peek(1) == '\n') {
-      // Lines are joined between words only; inside of one it could join half an operator.
+      // Lines may be joined only between words, because inside one this could join half an
+      // operator.
       const bool after = at_ > 0 && (is_blank(text_[at_ - 1]) || text_[at_ - 1] == '\n');
       if (!after && !is_blank(peek(2))) return fail("a line is continued inside a word");
       at_ += 2;
@@ -75,7 +76,7 @@ Script Parser::whole() {
   return script;
 }
 
-// Commands up to something that closes a list; what it may be, the caller knows.
+// Parses commands up to anything that closes a list; the caller checks what it is.
 Script Parser::list() {
   const Deeper deeper(*this);
   Script script;
@@ -274,7 +275,7 @@ Command Parser::cases() {
   return result;
 }
 
-// Operators become literal words; the judge knows their places.
+// Operators become literal words; the judge knows where they stand.
 Command Parser::condition() {
   auto result = make_command(Command::Kind::condition);
   const auto add = [&](std::string_view op) {

@@ -1,5 +1,5 @@
-// The recursive descent behind parse(). A failure is kept and moves the place to the end of the
-// text, so that every loop ends.
+// The recursive descent behind parse(). A failure is kept and moves on to the end of the text, so
+// that every loop ends.
 #pragma once
 
 #include <cctype>
@@ -15,7 +15,7 @@ class Parser {
       : text_(text), dialect_(dialect), depth_(depth) {}
 
   Script whole();
-  // Text in which only $ and ` mean something: a here-document.
+  // Parses text in which only $ and ` have a meaning: a here-document.
   Word document();
 
   bool failed() const { return !problem_.empty(); }
@@ -51,7 +51,7 @@ class Parser {
   void read_documents();
 
   // assignments.cpp
-  std::size_t assignment_length() const;  // up to and with '='; 0: none
+  std::size_t assignment_length() const;  // including '='; 0: none
   void assignment(Command& command);
 
   // words.cpp
@@ -88,7 +88,7 @@ class Parser {
   void skip_newlines();  // and blanks
   void newline();
 
-  // For what only bash understands, or understands so.
+  // Fails in other dialects, for syntax that only bash has or reads this way.
   void only_bash(std::string_view what) {
     if (dialect_ != Dialect::bash)
       fail(std::string(what) + " means something else to other shells");

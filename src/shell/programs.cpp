@@ -8,7 +8,7 @@
 namespace reef::shell {
 namespace {
 
-// No word of theirs makes them write, run a program, or reach the network.
+// No word can make these programs write, run a program, or reach the network.
 constexpr std::string_view kQuietPrograms =
     "cat tac head tail wc ls dir vdir stat du df cut tr paste comm join nl fold fmt rev expand "
     "unexpand "
@@ -22,7 +22,7 @@ constexpr std::string_view kQuietPrograms =
     "pmap ps jq "
     "cd pushd popd dirs type exit return break continue pr bc times lsblk";
 
-// Only these options of theirs are let through.
+// Programs for which only these options are let through.
 const std::map<std::string_view, Options>& table() {
   static const std::map<std::string_view, Options> programs = {
       {"sort",
@@ -109,7 +109,7 @@ bool is_number(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Its options are words of their own kind, and a second file is written to.
+// xxd has its own kind of options, and it writes to a second file.
 Objection objection_to_xxd(Call call) {
   std::size_t files = 0;
   for (std::size_t i = 0; i < call.size(); ++i) {
@@ -135,7 +135,8 @@ Objection objection_to_xxd(Call call) {
 }
 
 Objection objection_to_printf(Call call) {
-  // -v assigns, if it is the first word; so does %n, to what a later word names.
+  // -v assigns a variable when it is the first word; %n assigns the variable that a later word
+  // names.
   if (!call.empty() && call.front().is("--"))
     call = call.subspan(1);
   else if (!call.empty() && !call.front().is_operand())
@@ -207,7 +208,7 @@ Objection objection_to_dpkg(Call call) {
   return {};
 }
 
-// A name with a colon is another machine's.
+// A file name with a colon is on another machine.
 Objection objection_to_tar(Call call) {
   const Objection why = "'tar' is not known to be harmless but for 'tar tf FILE'";
   if (call.size() < 2 || !call[0].literal || !call[1].literal) return why;
@@ -232,7 +233,7 @@ Objection objection_to_unzip(Call call) {
 Objection objection_to_find(Call call) {
   auto read = read_find(call);
   if (!read.objection.empty()) return read.objection;
-  // What it runs is judged by the caller, who knows of programs that run programs.
+  // The caller judges what it runs, because it knows the programs that run programs.
   return {};
 }
 
@@ -249,7 +250,7 @@ const std::map<std::string_view, Check>& checks() {
   return programs;
 }
 
-// Asking for a version starts little more than the answer.
+// A request for the version starts little more than the answer.
 constexpr std::string_view kVersioned =
     "python python3 node gcc g++ cc c++ clang clang++ cmake make ninja ruby perl bash java php lua";
 
@@ -280,7 +281,7 @@ bool is_harmless_variable(std::string_view name) {
                 "START END COUNT "
                 "COMMIT BRANCH BASE TARGET"))
     return true;
-  // Programs look at variables with large letters, and at those of proxies.
+  // Programs read variables with capital letters, and those of proxies.
   const bool small = std::ranges::all_of(
       name, [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
   return small && (name.front() < '0' || name.front() > '9') && !name.ends_with("_proxy");

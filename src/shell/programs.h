@@ -1,4 +1,4 @@
-// Programs known to look and not to touch, and which of their command lines do.
+// Knows the programs that only read, and the command lines of others that do.
 #pragma once
 
 #include <span>
@@ -9,24 +9,25 @@ namespace reef::shell {
 
 using Call = std::span<const Argument>;  // the words after the program's name
 
-// Empty: harmless, whatever the variables in it hold. Also for a program nobody knows.
+// Empty when the call is harmless for any values of its variables. An unknown program is objected
+// to, too.
 Objection objection_to(std::string_view program, Call call);
 
-// One file each.
+// Each has a file of its own.
 Objection objection_to_awk(Call call);
 Objection objection_to_git(Call call);
 Objection objection_to_sed(Call call);
 Objection objection_to_test(Call call);
 Objection objection_to_condition(Call words);  // [[ ]]
-// Only the paths and tests; what -exec runs is for the caller to judge.
+// Judges only the paths and tests; the caller judges what -exec runs.
 struct FindCall {
   Objection objection;
   std::vector<Arguments> runs;  // programs with their words, of -exec and its like
 };
 FindCall read_find(Call call);
 
-// May a variable of this name be set without changing what programs do? `exported`: for a program
-// that is started with it.
+// Whether a variable of this name can be set without changing what programs do; for an export, what
+// a program started with it does.
 bool is_harmless_variable(std::string_view name);
 bool is_harmless_export(std::string_view name, const Argument& value);
 

@@ -5,11 +5,11 @@
 namespace reef::shell {
 namespace {
 
-// Longest first.
+// The longest come first.
 constexpr std::string_view kOperators[] = {"<<<", "&>>", "<<-", "<<", "<>", "<&",
                                            ">>",  ">&",  ">|",  "&>", "<",  ">"};
 
-// The length of what may stand before an operator: digits, or {name}.
+// The length of the part before an operator: digits, or {name}.
 std::size_t descriptor_length(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size() && is_digit(text[at])) ++at;
@@ -73,7 +73,7 @@ void Parser::read_documents() {
       if (wanted.strip_tabs)
         line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
       if (line == wanted.delimiter) break;
-      // bash ends some of these here, and joins lines before it compares them.
+      // bash would end some of these documents here, and joins lines before it compares them.
       if (line.starts_with(wanted.delimiter) || (!wanted.quoted && line.ends_with('\\')))
         return fail("a here-document whose end is not clear");
       document.append(line).push_back('\n');
@@ -86,7 +86,7 @@ void Parser::read_documents() {
     *wanted.document = inside.document();
     if (inside.failed()) return fail(inside.problem());
   }
-  // The newline that ended the line of the last delimiter has been read with it.
+  // The newline after the last delimiter has been read with it.
 }
 
 }  // namespace reef::shell

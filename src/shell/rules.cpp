@@ -1,5 +1,5 @@
-// What "always" covers. A rule that is wider than the very command is only given where every word
-// it lets through is known to name no program: the table below is the whole of it.
+// What "always" covers. A rule wider than the very command is given only where no word it allows
+// can name a program. The table below is complete.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -9,10 +9,10 @@
 namespace reef::shell {
 namespace {
 
-// What may stand where no option does.
+// The words that may stand where no option stands.
 enum class Operands : unsigned char {
   none,
-  paths,     // anything that is no option
+  paths,     // any word that is not an option
   refs,      // names of branches and tags
   remote,    // "origin", then refs: another remote may be a folder with hooks, or an address
   packages,  // ./..., ./folder
@@ -21,13 +21,13 @@ enum class Operands : unsigned char {
 
 struct Kind {
   std::string_view program;
-  std::string_view verbs;  // empty: it has none
+  std::string_view verbs;  // empty: the program has none
   std::string_view flags;
-  std::string_view valued;  // the next word belongs to them, whatever it is
+  std::string_view valued;  // the next word is their value, whatever it is
   Operands operands = Operands::none;
 };
 
-// Options are matched as whole words: what is cut short, joined or new is not covered.
+// Options are matched as whole words; abbreviated, joined or new ones are not covered.
 constexpr Kind kKinds[] = {
     {"mkdir", "", "-p -v -pv -vp --parents --verbose", "", Operands::paths},
     {"touch", "", "-a -c -m --no-create", "", Operands::paths},
@@ -55,7 +55,7 @@ constexpr Kind kKinds[] = {
     {"go", "test", "-v -race -short -cover -failfast", "-run -count -timeout", Operands::packages},
 };
 
-// What they run is in their words, or typed into them.
+// Programs that run what their words say, or what is typed into them.
 constexpr std::string_view kNever =
     "eval source . exec sudo doas su ssh xargs find parallel watch script docker-exec perl expect "
     "at batch crontab systemd-run chroot nsenter unshare gdb lldb strace ltrace trap alias export "
@@ -70,7 +70,7 @@ constexpr std::string_view kTakingPrograms =
     "sh bash dash zsh ksh ash fish python python2 python3 node nodejs ruby php lua deno bun "
     "tclsh osascript pwsh Rscript julia guile java";
 
-// Options that name a program, or a file or setting that does.
+// Options that name a program, or a file or setting that names one.
 struct Naming {
   std::string_view programs;  // empty: all
   std::string_view letters;
@@ -106,7 +106,8 @@ bool names_program(std::string_view program, Call call) {
     if ((known.programs.empty() || is_listed(program, known.programs)) &&
         has_option(call, known.letters, known.longs))
       return true;
-  // go and find's kin write long options with one dash; make takes variables; tar letters alone.
+  // go and relatives of find write long options with one dash; make takes variables; tar takes bare
+  // letters.
   for (const auto& word : call) {
     const std::string_view text = word.prefix;
     if (is_listed(text.substr(0, text.find('=')), "-exec -toolexec -vettool -execdir -ok"))
@@ -208,10 +209,10 @@ Rule rule_of(std::string_view program, Call call) {
     rule.exact = std::ranges::all_of(call, [](const Argument& word) { return !!word.literal; });
     return rule;
   }
-  // What a word becomes is another thing every time.
+  // A word that is not literal may differ every time.
   for (const auto& word : call)
     if (!word.literal) return {};
-  // The program it is given, not one written into the command, or asked for.
+  // An interpreter must get its program as a file, not in an option or from standard input.
   if (is_listed(name, kTakingPrograms) && (call.empty() || call.front().prefix.starts_with("-")))
     return {};
   rule.exact = !names_program(name, call);

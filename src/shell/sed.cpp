@@ -1,4 +1,4 @@
-// sed scripts: everything but w, W and e, as commands and as flags of s.
+// sed scripts: allows everything but w, W and e, as commands and as flags of s.
 #include <algorithm>
 
 #include "shell/programs.h"
@@ -21,8 +21,8 @@ class SedScript {
   void skip(std::string_view characters) {
     while (at_ < text_.size() && characters.find(text_[at_]) != std::string_view::npos) ++at_;
   }
-  // Past a [...] of a regular expression. A delimiter in it is no delimiter to GNU sed, but may be
-  // to others, so it is refused, as is what makes the end of the brackets hard to see.
+  // Moves past a [...] of a regular expression. A delimiter inside is none to GNU sed, but may be
+  // one to others, so it is refused, as is anything that hides the end of the brackets.
   bool skip_brackets(char delimiter) {
     ++at_;
     if (peek() == '^') ++at_;
@@ -44,7 +44,7 @@ class SedScript {
     }
     return false;
   }
-  // Past the text up to the next unescaped delimiter; false where there is none.
+  // Moves past the text up to the next unescaped delimiter; false when there is none.
   bool skip_delimited(char delimiter, bool regex) {
     if (delimiter == '\0' || delimiter == '\n' || delimiter == '\\' || delimiter == '[')
       return false;
@@ -129,7 +129,7 @@ class SedScript {
       case 'a':
       case 'i':
       case 'c':
-        // Text up to the end; of several lines it is not looked into.
+        // Takes text up to the end of the script; text of several lines is refused.
         return text_.find('\n', at_) == std::string_view::npos && (at_ = text_.size(), true);
       case 'y':
       case 's': {

@@ -1,5 +1,5 @@
-// A bash command line as a tree, as far as judging it needs: which programs run with which words,
-// and what is redirected, however deep inside. Values; made by parse().
+// A bash command line as a tree, as far as the judge needs it: which programs run with which words,
+// and what is redirected, at any depth. Values; made by parse().
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct Script;
 struct Part;
 struct Word {
   std::vector<Part> parts;
-  bool quoted = false;  // somewhere
+  bool quoted = false;  // in some part
 };
 
 struct Part {
@@ -90,11 +90,11 @@ inline Command make_command(Command::Kind kind) {
 inline constexpr std::size_t kCommandBytesMax = 64U << 10;
 inline constexpr int kNestingMax = 40;
 
-// sh may be another shell, to which some of bash's syntax means something else.
+// sh may be another shell than bash, which reads some of bash's syntax differently.
 enum class Dialect : unsigned char { bash, posix };
 
-// Refuses, with the reason, what bash would refuse, and what bash would take but nobody writes:
-// then it cannot be understood differently here and there.
+// Refuses, with the reason, what bash would refuse, and what bash allows but nobody writes, so that
+// bash and the judge never understand it differently.
 Result<Script> parse(std::string_view text, Dialect dialect = Dialect::bash);
 
 }  // namespace reef::shell

@@ -1,4 +1,4 @@
-// test, [ and [[ ]]: harmless but for what evaluates arithmetic, which can run commands.
+// test, [ and [[ ]] are harmless, except where they evaluate arithmetic, which can run commands.
 #include <algorithm>
 
 #include "shell/programs.h"
@@ -25,7 +25,7 @@ bool is_in(const Argument& word, std::string_view list) {
 
 }  // namespace
 
-// How `test` reads its words depends on how many they are.
+// The number of its words decides how `test` reads them.
 Objection objection_to_test(Call call) {
   const auto object = Objection("a test whose words are computed can run commands");
   if (!std::ranges::all_of(call, [](const Argument& word) { return word.one; })) return object;
@@ -41,7 +41,7 @@ Objection objection_to_test(Call call) {
   return object;
 }
 
-// Here words are never split, and operators are only what is written.
+// In [[ ]] words are never split, and only literal words are operators.
 Objection objection_to_condition(Call words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (is_in(words[i], "-v -R")) return "'[[ -v' can run commands";

@@ -39,7 +39,7 @@ void Parser::word_part(Word& word) {
   switch (c) {
     case '\\':
       if (peek(1) == '\n') {
-        // Between words; skip_blanks() refuses the others.
+        // Lines may be joined only between words; skip_blanks() refuses all others.
         if (!is_blank(peek(2))) return fail("a line is continued inside a word");
         at_ += 2;
         return;
@@ -230,7 +230,7 @@ void Parser::braced_parameter(Word& word, bool quoted) {
   word.parts.push_back(std::move(part));
 }
 
-// Quotes inside "${...}" mean one thing or another; nobody needs them.
+// The meaning of quotes inside "${...}" is unclear, and nobody needs them.
 Word Parser::parameter_word(bool quoted) {
   Word made;
   while (!done() && peek() != '}') {
@@ -252,7 +252,7 @@ Word Parser::parameter_word(bool quoted) {
   return made;
 }
 
-// At $( or <( or >(.
+// Reads $(...), <(...) or >(...), at its first character.
 void Parser::substitution(Word& word, Part::Kind kind, bool quoted) {
   const Deeper deeper(*this);
   if (kind == Part::Kind::process) only_bash("a process substitution");
@@ -279,7 +279,7 @@ void Parser::backquoted(Word& word, bool quoted) {
   std::string inside;
   for (++at_; peek() != '`'; ++at_) {
     if (done()) return fail("a ` is not closed");
-    // In quotes \" means one thing, in a here-document another.
+    // In quotes \" has another meaning than in a here-document.
     if (quoted && starts("\\\"")) return fail("a \\\" inside of `...`");
     if (peek() == '\\' && peek(1) != '\0' &&
         std::string_view("`\\$").find(peek(1)) != std::string_view::npos)
@@ -294,8 +294,8 @@ void Parser::backquoted(Word& word, bool quoted) {
   word.parts.push_back(std::move(part));
 }
 
-// Up to the closer, at the same place as bash: where the first parenthesis closes. Returns the
-// risk.
+// Reads up to the closer, at the place where bash ends it: where the first parenthesis closes.
+// Returns the risk.
 std::string Parser::arithmetic(std::string_view closer) {
   bool names = false;
   int open = 1;

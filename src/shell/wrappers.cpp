@@ -1,4 +1,4 @@
-// Programs that run programs: what they run is judged in their place.
+// Programs that run programs: the inner program is judged in their place.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace reef::shell {
 namespace {
 
 constexpr std::string_view kShells = "sh bash dash zsh ksh ash";
-// With nothing to run but what comes in, they run what comes in.
+// Without a program in their words they run their input.
 constexpr std::string_view kInterpreters =
     "python python2 python3 perl ruby node nodejs php lua deno bun pwsh fish tclsh osascript";
 constexpr std::string_view kOpaque =
@@ -19,7 +19,7 @@ constexpr std::string_view kOpaque =
     "flock expect systemd-run at batch crontab entr start-stop-daemon runuser setpriv bwrap "
     "firejail";
 
-// Options of programs that start another, which is what follows them.
+// Options of programs that start the program in the words after them.
 struct Wrapper {
   Options options;
   std::size_t skips = 0;  // operands before the program
@@ -148,7 +148,7 @@ void Judge::run_shell(const std::string& program, Call call, bool piped) {
         option.find_first_not_of("ceuxf", 1) == std::string_view::npos) {
       if (option.find('c') == std::string_view::npos) continue;
       if (i + 1 == call.size()) return note(Effect::changes, "nothing to run");
-      // Options may still follow the c.
+      // Options may still follow after -c.
       if (!call[i + 1].literal)
         return note(Effect::dangerous, fmt::format("'{} -c' runs what is computed", program));
       if (call[i + 1].literal->starts_with("-") || call[i + 1].literal->starts_with("+"))
@@ -157,7 +157,7 @@ void Judge::run_shell(const std::string& program, Call call, bool piped) {
         note(Effect::changes, fmt::format("'{}' is another language than bash", program));
       return text(*call[i + 1].literal, program == "bash" ? Dialect::bash : Dialect::posix);
     }
-    // A login shell runs the user's own files first; what it is given is judged for its danger.
+    // A login shell runs the user's own files first; the given script is still judged for danger.
     if (option.size() > 1 && option.front() == '-' && option.find('c') != std::string_view::npos &&
         i + 1 < call.size() && call[i + 1].literal) {
       note(Effect::changes, fmt::format("'{} {}' runs more than it is given", program, option));
@@ -179,7 +179,7 @@ void Judge::run_find(Call call) {
   if (!read.objection.empty())
     note(Effect::changes, std::move(read.objection), rule_of("find", call));
   if (read.runs.empty()) return;
-  // Where and on what it is run is for find to know.
+  // Only find knows in which folder and on what this runs.
   steady_ = false;
   const auto outside = std::exchange(for_many_, true);
   for (const auto& inner : read.runs) run(inner, false);
@@ -187,7 +187,7 @@ void Judge::run_find(Call call) {
 }
 
 void Judge::run_xargs(Call call) {
-  // Its long options take values in more than one way; the short ones are plain.
+  // Long options of xargs take values in several ways; the short ones are plain.
   auto sorted = sort_options("xargs",
                              {.flags = "0rtx",
                               .valued = "nPILdsE",
@@ -251,7 +251,7 @@ void Judge::run_env(Call call) {
     run(Arguments(call.begin() + static_cast<std::ptrdiff_t>(at), call.end()), false);
 }
 
-// Where the program begins is not known, so every place is looked at; only danger is found so.
+// Nobody knows where the program begins, so every place is tried, but only to find danger.
 void Judge::run_opaque(const std::string& program, Call call) {
   for (std::size_t i = 0; i < call.size(); ++i) {
     if (!call[i].literal) continue;

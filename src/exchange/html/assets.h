@@ -1,4 +1,4 @@
-// What the page brings along: page.css and page.js, embedded when Reef is built.
+// page.css and page.js, which are embedded when Reef is built.
 #pragma once
 
 #include <string_view>

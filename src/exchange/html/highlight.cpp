@@ -145,7 +145,7 @@ class Painter {
       const auto mark = marks.substr(0, space);
       marks.remove_prefix(space == std::string_view::npos ? marks.size() : space + 1);
       if (!rest_.starts_with(mark)) continue;
-      // A '#' inside a word, or the '//' of an address, begins no comment.
+      // A '#' inside a word or the '//' of an address does not begin a comment.
       if (is_word(before_) || before_ == ':' || before_ == '$') return false;
       paint('c', std::min(rest_.find('\n'), rest_.size()));
       return true;
@@ -169,7 +169,7 @@ class Painter {
         break;
       }
     }
-    return false;  // never closed: a quotation mark
+    return false;  // never closed, so it is a quotation mark
   }
 
   bool word() {

@@ -1,5 +1,5 @@
-// One page a session that can be read anywhere and asks nobody for anything; a list of them when
-// there are several.
+// Writes one page a session that loads nothing from anywhere, and a list of the pages when there
+// are several.
 
 #include <array>
 
@@ -56,7 +56,7 @@ std::string facts_of(const session::Row& row) {
   out += fact("Started", fmt::format("{}, {}", day_of(row.created), clock_of(row.created)));
   out += fact("Messages", fmt::format("{}", row.message_count));
   for (const auto& [model, totals] : row.usage_by_model) out += fact("Model", model);
-  // As `reef status` counts them.
+  // Counted as `reef status` counts them.
   if (row.usage.tokens() > 0) {
     const auto cached = row.usage.cache_read > 0 ? fmt::format(" ({} cached)", row.usage.cache_read)
                                                  : std::string();
@@ -98,7 +98,7 @@ std::string picture(const session::ImageBlock& block) {
                      type, block.data);
 }
 
-// What a tool was given, each value as it reads best.
+// The arguments of a call, each shown in its most readable form.
 std::string arguments_of(const json::object& arguments) {
   std::string out;
   for (const auto& [name, value] : arguments) {

@@ -10,7 +10,7 @@
 namespace reef::exchange::html {
 namespace {
 
-// As a content security policy names what may be in a page.
+// The hash by which a content security policy allows a style or script.
 std::string hash_of(std::string_view text) {
   return "'sha256-" + to_base64(sha256(text)) + "'";
 }

@@ -14,7 +14,7 @@ namespace reef::exchange::html {
 namespace {
 
 constexpr std::size_t kTextBytesMax = 512U << 10;
-// Some Markdown grows without measure, tables of many columns for example.
+// Some Markdown grows without limit as HTML, for example a table of many columns.
 constexpr std::size_t kGrowthMax = 24;
 constexpr std::size_t kDepthMax = 48;
 
@@ -25,7 +25,7 @@ std::string address_of(const MD_ATTRIBUTE& attribute) {
     const std::string_view part(attribute.text + attribute.substr_offsets[i],
                                 attribute.substr_offsets[i + 1] - attribute.substr_offsets[i]);
     if (attribute.substr_types[i] == MD_TEXT_ENTITY) {
-      // Whoever writes the rest of an address in entities has something to hide.
+      // An address that is partly written in entities hides something.
       if (part != "&amp;") return {};
       url.push_back('&');
     } else {
@@ -66,7 +66,7 @@ class Renderer {
         out += "<hr>";
         break;
       case MD_BLOCK_H:
-        // The page's own headings are above: a message begins at the third.
+        // The page uses the first two levels, so headings in a message begin at the third.
         out += fmt::format("<h{}>", heading(detail));
         break;
       case MD_BLOCK_CODE: {
@@ -171,7 +171,7 @@ class Renderer {
         begin_link(address_of(static_cast<MD_SPAN_A_DETAIL*>(detail)->href));
         break;
       case MD_SPAN_IMG:
-        // Shown as a link: a page that fetches nothing shows no picture from elsewhere.
+        // It is shown as a link, because the page fetches nothing from elsewhere.
         begin_link(address_of(static_cast<MD_SPAN_IMG_DETAIL*>(detail)->src));
         out += "🖼 ";
         break;
@@ -264,7 +264,7 @@ class Renderer {
   std::size_t depth_ = 0;
   std::string language_;
   std::optional<std::string> code_;
-  std::string links_;  // those that are open; ' ' for one that was left out
+  std::string links_;  // the open ones; ' ' for one that was left out
 };
 
 }  // namespace

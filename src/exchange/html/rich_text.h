@@ -1,5 +1,5 @@
-// What somebody wrote, Markdown as a rule, as HTML that can do nothing: no tags of its own, links
-// only to where a person may want to go, no pictures from elsewhere. Pure.
+// Turns what somebody wrote, usually Markdown, into harmless HTML: no tags of its own, links only
+// to where a person may want to go, no pictures from elsewhere. Pure.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ enum class Breaks : std::uint8_t {
   hard,  // every line is one, as people type
 };
 
-// Text too long or too tangled to be worth it is shown as it is.
+// Text that is too long or too deeply nested is shown as it is.
 std::string rich_text(std::string_view markdown, Breaks breaks);
 
 }  // namespace reef::exchange::html

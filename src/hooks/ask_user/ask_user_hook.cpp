@@ -15,7 +15,7 @@ using Type = Parameter::Type;
 
 constexpr std::size_t kQuestionsMax = 10;
 constexpr std::size_t kOptionsMax = 20;
-// Of a question and of what belongs to an option: somebody has to read it.
+// The limit for a question and for an option, because somebody has to read them.
 constexpr std::size_t kTextBytesMax = 4096;
 
 const Description kAskUser{
@@ -77,7 +77,7 @@ std::string joined(const Answer& answer) {
   return out;
 }
 
-// One answer is given as it is; of several each is told with its question.
+// A single answer is given as it is; several are given with their questions.
 std::string told(const std::vector<Question>& questions, const std::vector<Answer>& answers) {
   if (questions.size() == 1) return joined(answers.at(0));
   std::string out;

@@ -1,4 +1,4 @@
-// A tool to ask the user: several questions at once, with options to choose from. Name and
+// A tool that asks the user several questions at once, with options to choose from. Its name and
 // arguments are CrabTalk's.
 #pragma once
 

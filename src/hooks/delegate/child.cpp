@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kToldBytesMax = 200;
 
-// What a reader of the parent's stream is shown of an event; empty: nothing.
+// One line about an event for readers of the parent's stream; empty when there is nothing to tell.
 std::string told(const runtime::Event& event, const std::string& said) {
   return std::visit(
       Overload{
@@ -43,7 +43,7 @@ Task<Result<std::vector<runtime::Answer>>> pass_on(std::shared_ptr<Link> link, s
 
 Task<void> follow(std::shared_ptr<Child> child, std::function<void(std::string)> tell) {
   co_await yield_to_loop();
-  // The end of a message that could not be kept, or was cancelled before its turn came.
+  // This stays when the message could not be kept, or was cancelled before its turn came.
   child->error = "interrupted";
   runtime::EventLog::Place place;
   std::string said;
@@ -60,7 +60,7 @@ Task<void> follow(std::shared_ptr<Child> child, std::function<void(std::string)>
     if (tell)
       if (const auto line = told(**event, said); !line.empty())
         tell(fmt::format("[{} {}] {}\n", child->agent, child->id, line));
-    // What is said before tools are called is not the answer yet.
+    // Words before a tool call are not the answer yet.
     if (std::holds_alternative<runtime::ToolStart>(**event)) said.clear();
     if (auto* end = std::get_if<runtime::End>(&**event)) {
       child->cancelled = !end->error.empty() && end->code == Errc::cancelled;

@@ -1,4 +1,4 @@
-// One delegated task that runs, and the way of its questions. Loop thread.
+// One delegated task that runs, and how its questions reach the user. Loop thread.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace reef::hooks {
 
-// From children to whoever asked for them; closed when nobody waits there any longer.
+// Leads from children to the call that started them; closed when that call no longer waits.
 struct Link {
   bool open = true;
   std::function<Task<Result<std::vector<runtime::Answer>>>(runtime::Ask)> ask = {};
 };
 
-// Puts a child's question to the parent's user; without one it is refused plainly.
+// Puts a child's question to the parent's user. Without a user it is refused.
 Task<Result<std::vector<runtime::Answer>>> pass_on(std::shared_ptr<Link> link, std::string agent,
                                                    runtime::Ask ask);
 
@@ -27,10 +27,10 @@ struct Child {
   std::shared_ptr<runtime::Run> run = {};
   std::string result = {};
   std::string error = {};  // empty: all went well
-  bool cancelled = false;  // somebody wanted no more of it
+  bool cancelled = false;  // somebody cancelled it
 };
 
-// Reads along until its end and keeps what came of it; what happens is told on the way.
+// Reads along until the child ends, keeps its outcome, and tells what happens on the way.
 Task<void> follow(std::shared_ptr<Child> child, std::function<void(std::string)> tell);
 
 // {"agent","session","result"} or {"agent","session","error"}

@@ -24,8 +24,8 @@ constexpr std::string_view kWorkerPrompt =
     "you have, on your own. Your last message is the result and the only thing it sees: put into "
     "it what was asked for, what you found, and what you could not do.";
 
-// An agent that is in no configuration: the caller, with another name and prompt. So it has the
-// caller's model, and can reach nothing the caller cannot.
+// An agent that no configuration has: the caller, with another name and prompt. So it has the
+// caller's model and can reach nothing the caller cannot.
 Agent worker_like(const Agent& caller) {
   Agent out = caller;
   out.name = std::string(kWorker);
@@ -56,7 +56,7 @@ std::string base_folder(const session::Sessions& sessions, const Caller& caller)
   return std::string(row->text("workingDirectory"));
 }
 
-// Cancels who still runs when the caller goes away, however that comes about.
+// Cancels the children that still run when the caller goes away for any reason.
 struct Leash {
   std::shared_ptr<Link> link;
   std::vector<std::shared_ptr<Child>> children = {};
@@ -67,7 +67,7 @@ struct Leash {
   }
 };
 
-// Somebody reads it, so it is not unread.
+// Attaches a reader to the run, so that it does not count as unread.
 struct Reader {
   explicit Reader(std::shared_ptr<runtime::Run> shown) : run(std::move(shown)) {
     run->events().attach();
@@ -119,8 +119,8 @@ std::string DelegateHook::prompt(const Agent& agent) const {
 
 runtime::Intent DelegateHook::intent(const std::string& tool, const json::object&,
                                      const Caller&) const {
-  // It changes nothing itself; what the children do is asked about where they do it, and their mode
-  // is never wider than the caller's.
+  // The call itself changes nothing. The children ask about their own changes, and their mode is
+  // never wider than the caller's.
   return runtime::Intent{runtime::Intent::Effect::reads, tool, tool, {}};
 }
 
@@ -147,7 +147,7 @@ Result<Agent> DelegateHook::agent_for(const Order& order, const Caller& caller) 
     REEF_TRY(auto configured, setup.find(name));
     agent = runtime::narrowed(std::move(configured), caller.agent);
   }
-  // Also in a session that should ever take the place of the one made for the task.
+  // This also binds a session that later takes the place of the one made for the task.
   agent.permission_mode = std::min(agent.permission_mode, caller.mode);
   agent.remote_permission_mode = std::min(agent.remote_permission_mode, caller.mode);
   if (!order.system_prompt.empty()) agent.prompt = order.system_prompt;
@@ -160,8 +160,8 @@ Task<Result<runtime::Message>> DelegateHook::prepare(Order order, Caller caller,
   auto resolve = [base = base_folder(house_.sessions, caller), wanted = order.cwd,
                   anywhere = caller.local] { return where_to_work(base, wanted, anywhere); };
   REEF_CO_TRY(const auto cwd, co_await house_.pool.run(resolve));
-  // By chance and not by count: nobody finds an old conversation in the place of a fresh one. Who
-  // is behind a gateway stays there.
+  // The sender is random and not counted up, so that a new task never lands in an old conversation.
+  // Tasks of a sender behind a gateway stay remote.
   const auto sender = (caller.local ? "delegate-" : "delegate:") + child.id;
   REEF_CO_TRY(const auto key, session::Key::of_pair(agent.name, sender));
   const auto own = caller.local ? agent.permission_mode : agent.remote_permission_mode;
@@ -213,7 +213,8 @@ Task<ToolAnswer> DelegateHook::call(std::string, json::object arguments, Caller 
   if (const auto good = check_limits(*orders, background, caller); !good)
     co_return failed(good.error().what);
 
-  // Taken at once: another call may be checked before these have begun.
+  // The places are taken at once, because another call may be checked before these tasks have
+  // begun.
   struct Places {
     std::size_t& taken;
     std::size_t mine;
@@ -231,7 +232,7 @@ Task<ToolAnswer> DelegateHook::call(std::string, json::object arguments, Caller 
   if (background) {
     json::array started;
     auto origin = caller;
-    origin.progress = nullptr;  // its turn need not be kept for it
+    origin.progress = nullptr;  // the turn must not be kept alive for it
     origin.ask = nullptr;
     for (const auto& child : leash.children) {
       if (!child->run) {
@@ -257,8 +258,8 @@ Task<ToolAnswer> DelegateHook::call(std::string, json::object arguments, Caller 
   co_return answer_of(leash.children);
 }
 
-// A child in the background is done: an event says so, and its result comes to the conversation
-// that asked for it.
+// Waits for a child in the background, then publishes an event and sends the result to the
+// conversation that asked for it.
 Task<void> DelegateHook::announce(std::shared_ptr<Child> child, Caller caller) {
   struct Over {
     std::size_t& count;
@@ -274,7 +275,7 @@ Task<void> DelegateHook::announce(std::shared_ptr<Child> child, Caller caller) {
   const auto source = fmt::format("delegate:{}:{}", child->id, good ? "done" : "failed");
   if (const auto sent = house_.bus.publish(bus::Event{source, text, depth}); !sent)
     log::warn("event {}: {}", source, sent.error().what);
-  // Who was stopped has nothing to say to whoever stopped it.
+  // Whoever cancelled the task does not want its result.
   if (child->cancelled) co_return;
   runtime::Message message{caller.agent.name, caller.sender, {}, caller.cwd};
   message.content = fmt::format(
@@ -282,9 +283,9 @@ Task<void> DelegateHook::announce(std::shared_ptr<Child> child, Caller caller) {
       "</delegated>",
       child->id, child->agent, child->session, good ? "" : " failed=\"true\"", text);
   message.key = caller.key;
-  message.queue = runtime::QueueMode::collect;  // several that end together are one turn
+  message.queue = runtime::QueueMode::collect;  // several that end together become one turn
   message.lineage = caller.lineage;
-  // Who was delegated to itself keeps its bounds; a worker could not even be found by its name.
+  // A delegated agent keeps its bounds; a worker could not even be found by its name.
   if (caller.lineage.delegations > 0) message.as = caller.agent;
   static_cast<void>(house_.bus.deliver(std::move(message), depth).ok());
 }

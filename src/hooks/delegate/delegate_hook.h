@@ -1,8 +1,8 @@
-// delegate: an agent gives tasks to other agents, or to workers made for it, and waits for all of
+// delegate: an agent gives tasks to other agents, or to workers made for them, and waits for all of
 // them or for none (docs/delegate.md). Loop thread.
 //
 //   order.h          Order     one task, as the model wrote it
-//   child.h          Child     one that runs
+//   child.h          Child     one task that runs
 //   delegate_hook.h            this file
 #pragma once
 
@@ -21,14 +21,14 @@
 
 namespace reef::hooks {
 
-// The built-in worker, for who talks to it or starts it by an event; a task gets one that is like
-// its caller.
+// The built-in worker for people who talk to it and for events. A delegated task gets a worker that
+// is like its caller instead.
 runtime::Agent worker(const std::string& model);
 
 struct DelegateLimits {
   int depth_max = 3;                // tasks within tasks
   std::size_t width_max = 8;        // of one call
-  std::size_t background_max = 32;  // that run, of all agents
+  std::size_t background_max = 32;  // tasks that run, of all agents
 };
 
 class DelegateHook final : public runtime::Hook {
@@ -45,7 +45,7 @@ class DelegateHook final : public runtime::Hook {
   explicit DelegateHook(House house);
 
   void configure(DelegateLimits limits) { limits_ = limits; }
-  // What runs in the background is no longer waited for.
+  // Stops waiting for the tasks in the background.
   Task<void> stop();
 
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
@@ -64,7 +64,7 @@ class DelegateHook final : public runtime::Hook {
   Task<std::shared_ptr<Child>> start(Order order, runtime::Caller caller,
                                      std::shared_ptr<Link> link);
   Task<Result<runtime::Message>> prepare(Order order, runtime::Caller caller, Child& child);
-  // Who does it, within the bounds of the one who asks for it.
+  // The agent that does the task, within the bounds of the caller.
   Result<runtime::Agent> agent_for(const Order& order, const runtime::Caller& caller) const;
   Task<void> announce(std::shared_ptr<Child> child, runtime::Caller caller);
 

@@ -1,4 +1,4 @@
-// One task of a delegate call, as the model wrote it. Pure functions, but for where_to_work, which
+// One task of a delegate call, as the model wrote it. Pure functions, except where_to_work, which
 // blocks.
 #pragma once
 
@@ -21,10 +21,11 @@ struct Order {
 };
 
 model::Tool delegate_tool();
-// What is wrong is said to the model.
+// Errors are words for the model.
 Result<std::vector<Order>> orders_from(const json::object& arguments);
 
-// The folder a task works in: `wanted`, from `base`. Not below `base` only for who may go anywhere.
+// The folder a task works in: `wanted`, seen from `base`. It must lie below `base` unless
+// `anywhere`.
 Result<std::string> where_to_work(const std::string& base, const std::string& wanted,
                                   bool anywhere);
 

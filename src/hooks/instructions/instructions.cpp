@@ -16,7 +16,7 @@ constexpr std::size_t kKnownMax = 256;
 constexpr std::size_t kFoldersMax = 64;
 constexpr std::size_t kTotalTimes = 4;
 
-// "/a/b" to "", "/a", "/a/b"; nothing for a path that is not absolute.
+// "/a/b" becomes "", "/a", "/a/b"; empty for a path that is not absolute.
 std::vector<std::string> folders_down_to(const std::string& path) {
   std::vector<std::string> out;
   if (!path.starts_with('/') || path.find('\0') != std::string::npos) return out;
@@ -25,7 +25,7 @@ std::vector<std::string> folders_down_to(const std::string& path) {
     if (out.empty() || folder.size() > out.back().size() + 1) out.push_back(std::move(folder));
   }
   if (path.size() > 1 && !path.ends_with('/')) out.push_back(path);
-  // Those nearest to the work count.
+  // The folders nearest to the work count.
   if (out.size() > kFoldersMax) out.erase(out.begin(), out.end() - kFoldersMax);
   return out;
 }
@@ -48,7 +48,8 @@ const Instructions::Known* Instructions::look(const std::string& path, std::size
   if (known.inode == info.st_ino && known.device == info.st_dev && known.size == stat->size &&
       known.modified_ns == stat->modified_ns && known.bytes_max == bytes_max)
     return &known;
-  // A little more than is shown: where a character ends is only seen behind it.
+  // Reads a little more than is shown, because the end of a character shows only in the byte after
+  // it.
   auto bytes = read_range(files_, fd->get(), 0, std::min<std::uint64_t>(stat->size, bytes_max + 4));
   if (!bytes) {
     known_.erase(path);
@@ -83,7 +84,7 @@ std::string Instructions::collect(const InstructionsRule& rule, const std::strin
       if (known && !known->text.empty() && seen.emplace(known->device, known->inode).second)
         found.push_back(Found{std::move(path), known});
     }
-  // Too much of all: those farthest from the work go first.
+  // When it is too much in all, the files farthest from the work go first.
   std::size_t total = 0;
   for (const auto& one : found) total += one.known->text.size();
   while (found.size() > 1 && total > kTotalTimes * (rule.bytes_max + 100)) {

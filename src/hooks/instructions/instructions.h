@@ -14,21 +14,21 @@ namespace reef::hooks {
 
 struct InstructionsRule {
   std::vector<std::string> files = {"Reef.md", "AGENTS.md"};
-  std::size_t bytes_max = 32U << 10;  // of one file; four times as much of all
+  std::size_t bytes_max = 32U << 10;  // of one file; all together may have four times as much
 };
 
-// A name alone: no folder leads away from where it is looked for.
+// Whether the name is a plain file name, without folders.
 bool is_instructions_name(std::string_view name);
 
 // Any thread.
 class Instructions {
  public:
-  // `home` is the daemon's; files below it are its own, not those of a project.
+  // `home` is the daemon's; files below it are its own and not a project's.
   Instructions(Files& files, std::string home) : files_(files), home_(std::move(home)) {}
 
-  // The words for the prompt; empty when there are none. A file that cannot be read, or is another
-  // user's, is left out: whoever may write to /tmp must not speak to our agents. A file is read
-  // again only when it changed.
+  // Returns the words for the prompt; empty when there are none. A file that cannot be read, or
+  // belongs to another user, is left out: whoever may write to /tmp must not speak to our agents. A
+  // file is read again only when it changed.
   std::string collect(const InstructionsRule& rule, const std::string& cwd);
 
  private:

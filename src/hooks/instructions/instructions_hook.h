@@ -1,5 +1,5 @@
-// Instruction files as words of an agent's prompt, for the place a turn works in. Looked up at
-// every turn, on the pool; never kept in a transcript. docs/hooks.md has the rules.
+// Adds the instruction files of the place a turn works in to an agent's prompt. They are looked up
+// at every turn, on the pool, and never kept in a transcript. docs/hooks.md has the rules.
 #pragma once
 
 #include <memory>

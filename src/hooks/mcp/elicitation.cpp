@@ -91,7 +91,7 @@ std::vector<Choice> choices_for(const json::object& schema) {
   return choices_of(schema);
 }
 
-// The value behind a label; nothing when it names none.
+// The value that a label stands for; nullopt when no choice has that label.
 std::optional<std::string> value_for(const std::vector<Choice>& choices, const std::string& said) {
   for (const auto& choice : choices)
     if (choice.label == said || choice.value == said) return choice.value;

@@ -1,5 +1,5 @@
-// What a server wants to know from the user, as questions, and their answers as it wants them. Pure
-// functions.
+// Turns what a server wants to know from the user into questions, and the answers into the form it
+// wants. Pure functions.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace reef::hooks {
 std::vector<runtime::Question> questions_from(const std::string& server,
                                               const mcp::Elicitation& elicitation);
 
-// The answers in the types the form wants. What was left open gets the form's default. Fails with
-// words for the user when an answer cannot be what it should.
+// Returns the answers in the types the form wants; open fields get the form's default. Fails with
+// words for the user when an answer does not fit.
 Result<mcp::Elicited> elicited_from(const mcp::Elicitation& elicitation,
                                     const std::vector<runtime::Answer>& answers);
 

@@ -18,7 +18,7 @@ using runtime::Caller;
 using runtime::Intent;
 using runtime::ToolAnswer;
 
-// The first turn waits for its servers this long, and goes on without those that need longer.
+// The first turn waits this long for its servers, then goes on without those that need longer.
 constexpr std::chrono::milliseconds kFirstTurnPatience{3'000};
 constexpr std::size_t kAnswerBytesMax = 100'000;
 constexpr std::size_t kShownBytesMax = 300;
@@ -77,7 +77,7 @@ Task<mcp::Elicited> ask_user(Caller caller, std::string server, mcp::Elicitation
     ask.questions = questions_from(server, elicitation);
     if (!complaint.empty()) ask.questions.front().text.insert(0, complaint + "\n");
     const auto answers = co_await caller.ask(std::move(ask));
-    // Nobody is there, or nobody wants to.
+    // Nobody is there to answer, or the user declined.
     if (!answers) co_return mcp::Elicited{};
     auto elicited = elicited_from(elicitation, *answers);
     if (elicited) co_return *std::move(elicited);
@@ -148,7 +148,7 @@ std::string McpHook::prompt(const runtime::Agent& agent) const {
   for (const auto& server : pool_.list(agent.name)) {
     std::string words(
         utf8::prefix(utf8::printable(server.info.instructions), kInstructionsBytesMax));
-    // Only the user can do something about it, and may not know.
+    // Only the user can log in, and may not know that it is needed.
     if (server.state == mcp::State::needs_login)
       words =
           "It cannot be used before the user has logged in to it, by this command: " + server.error;
@@ -162,7 +162,7 @@ std::string McpHook::prompt(const runtime::Agent& agent) const {
 Intent McpHook::intent(const std::string& tool, const json::object& arguments,
                        const Caller& caller) const {
   const auto* one = find(caller.agent.name, tool);
-  // Listing and reading change nothing; what is not there says so itself.
+  // Listing and reading change nothing, and an unknown tool is an error of the call.
   if (!one) return {Intent::Effect::reads, tool, {}, {}};
   Intent out;
   out.effect = one->tool.read_only ? Intent::Effect::reads : Intent::Effect::changes;

@@ -1,4 +1,4 @@
-// Tools of MCP servers, and their resources and prompts. docs/mcp.md tells what agents see of them.
+// Gives agents the tools, resources and prompts of MCP servers (docs/mcp.md).
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@ namespace reef::hooks {
 
 class McpHook final : public runtime::Hook {
  public:
-  // `changed` is told of agents whose tools are others than they were.
+  // `changed` is called for an agent whose tools changed.
   McpHook(mcp::Pool& pool, std::function<void(const std::string& agent)> changed);
 
   Task<void> ready(const runtime::Agent& agent) const override;
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
-  // What the servers say of themselves.
+  // The instructions the servers give.
   std::string prompt(const runtime::Agent& agent) const override;
   void on_register_agent(const runtime::Agent& agent) override;
   void on_unregister_agent(const std::string& name) override;
@@ -29,7 +29,7 @@ class McpHook final : public runtime::Hook {
                                  runtime::Caller caller) override;
 
  private:
-  // What one agent has, until it changes.
+  // The tools of one agent, until they change.
   struct Space {
     std::vector<NamedTool> tools;
     bool readable = false;  // some server has resources or prompts

@@ -10,7 +10,7 @@ namespace reef::hooks {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 64;
-// Room for a number behind it.
+// This leaves room for a number at the end.
 constexpr std::size_t kCutBytes = 60;
 
 void add_clean(std::string& out, std::string_view text) {
@@ -21,7 +21,7 @@ void add_clean(std::string& out, std::string_view text) {
   }
 }
 
-// FNV-1a: the same on every machine and in every run.
+// FNV-1a, because it is the same on every machine and in every run.
 std::uint32_t mark_of(std::string_view text) {
   std::uint32_t hash = 2166136261U;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;

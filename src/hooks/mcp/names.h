@@ -1,5 +1,5 @@
-// What an agent calls the tools of its servers: server__tool, in letters every model's backend
-// takes, each name once. Pure functions.
+// Names for the tools of an agent's servers: server__tool, in letters every model's backend takes,
+// each name once. Pure functions.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 namespace reef::hooks {
 
 struct NamedTool {
-  std::string name;  // the agent's word
+  std::string name;  // the name the agent uses
   std::string server;
   mcp::Tool tool;
 };
-// In the order the servers were declared: of two tools that would have one name the first keeps it,
-// the other gets a number. What was renamed so is told in `clashes`.
+// Keeps the order in which the servers were declared. When two tools would get the same name, the
+// first keeps it and the other gets a number; `clashes` tells which were renamed.
 std::vector<NamedTool> named_tools(const std::vector<mcp::Listing>& servers,
                                    std::vector<std::string>& clashes);
 
-// Letters, digits, dashes and underscores; at most 64, where a long one ends in a mark of its own.
+// Letters, digits, dashes and underscores; at most 64. A longer name is cut and ends in a hash.
 std::string tool_name(std::string_view server, std::string_view tool);
 
 }  // namespace reef::hooks

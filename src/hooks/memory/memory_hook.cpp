@@ -18,7 +18,7 @@ using Type = Parameter::Type;
 
 constexpr std::int64_t kRecallDefault = 5;
 constexpr std::int64_t kRecallMax = 20;
-// Of one entry in an answer: a model's context is not endless.
+// The limit for one entry in an answer, because a model's context is limited.
 constexpr std::size_t kRecalledBytesMax = 16U << 10;
 
 const Description kForget{
@@ -72,7 +72,7 @@ Task<ToolAnswer> forget(Memory& memory, const json::object& arguments) {
   co_return failed(done.error().what);
 }
 
-// A compaction names its archive SESSION-NUMBER; nullptr when there is no such session now.
+// A compaction names its archive SESSION-NUMBER. nullptr when that session does not exist.
 const session::Row* session_of(const session::Sessions& sessions, std::string_view archive) {
   const auto id = session::SessionId::parse(archive.substr(0, archive.rfind('-')));
   return id ? sessions.find(*id) : nullptr;
@@ -82,14 +82,14 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// The day a session of ours has before its words: 261115-swift-river.
+// Whether the id begins with a day, as our sessions' do: 261115-swift-river.
 bool has_day(std::string_view id) {
   constexpr std::size_t kDigits = 6;
   return id.size() > kDigits + 1 && id[kDigits] == '-' &&
          std::all_of(id.begin(), id.begin() + kDigits, is_digit);
 }
 
-// What imported sessions keep.
+// Imported sessions may keep a uuid as their id.
 bool is_uuid(std::string_view id) {
   constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
   constexpr std::string_view kHex = "0123456789abcdefABCDEF";
@@ -98,8 +98,8 @@ bool is_uuid(std::string_view id) {
   });
 }
 
-// Whether a compaction here made that name, also when there is no such session any more. Archives
-// of other programs have names much like it: session ids may be nearly anything.
+// Whether a compaction here gave that name, even when its session no longer exists. Archives of
+// other programs can have similar names, because their session ids may be nearly anything.
 bool names_session(std::string_view archive) {
   const auto dash = archive.rfind('-');
   if (dash == std::string_view::npos || dash + 1 == archive.size()) return false;
@@ -107,7 +107,7 @@ bool names_session(std::string_view archive) {
   return std::all_of(number.begin(), number.end(), is_digit) && (has_day(id) || is_uuid(id));
 }
 
-// An archive says what was said in a conversation: who may not see that does not see it either.
+// An archive says what was said in a conversation, so it is hidden where the conversation is.
 class ArchiveSight {
  public:
   ArchiveSight(const session::Sessions& sessions, const runtime::Caller& caller)
@@ -119,7 +119,7 @@ class ArchiveSight {
   bool sees(const memory::Entry& entry) const {
     if (entry.kind != memory::Kind::archive || !seen_) return true;
     bool known = false;
-    // One that got another name has its first one as an alias.
+    // A renamed archive has its first name as an alias.
     const auto hidden = [&](std::string_view name) {
       const auto* row = session_of(sessions_, name);
       known = known || row;
@@ -170,7 +170,7 @@ Task<ToolAnswer> MemoryHook::recall(Memory& memory, const json::object& argument
                                     const runtime::Caller& caller) const {
   if (const auto good = check(kRecall, arguments); !good) co_return failed(good.error().what);
   auto left = integer_of(arguments, kLimit, kRecallDefault);
-  // All that match: what may not be seen takes nobody's place.
+  // Asks for all matches, because hidden ones must not take the place of others.
   const auto hits =
       co_await memory.recall(text_of(arguments, "query"), std::numeric_limits<std::size_t>::max());
   if (!hits) co_return failed(hits.error().what);

@@ -1,6 +1,6 @@
-// An agent's memory as tools: remember, forget, recall, and words for its prompt that say when. The
-// names, arguments and answers are CrabTalk's. An agent sees its own memory only, and of archives
-// in it those of conversations it may see (hooks/sight.h).
+// Tools for an agent's memory: remember, forget, recall, and words for its prompt that say when to
+// use them. Names, arguments and answers are CrabTalk's. An agent sees only its own memory, and
+// only archives of conversations it may see (hooks/sight.h).
 #pragma once
 
 #include "memory/memory.h"
@@ -17,7 +17,7 @@ class MemoryHook final : public runtime::Hook {
 
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
   std::string prompt(const runtime::Agent& agent) const override;
-  // Notes are the agent's own, and the user can see and undo them: nobody need be asked.
+  // Notes are the agent's own, and the user can see and undo them, so nobody is asked.
   runtime::Intent intent(const std::string& tool, const json::object& arguments,
                          const runtime::Caller& caller) const override;
   bool keeps(const std::string& tool) const override { return tool != "recall"; }

@@ -1,4 +1,4 @@
-// bash: one command in a process group of its own, with a time limit.
+// bash runs one command in a process group of its own, with a time limit.
 
 #include <csignal>
 
@@ -19,10 +19,10 @@ using Time = std::chrono::steady_clock::time_point;
 
 constexpr std::int64_t kSecondsDefault = 120, kSecondsMax = 3600;
 constexpr std::size_t kCommandBytesMax = 100'000;  // the kernel takes 131,072 in one argument
-// Between asking a command to end and ending it.
+// The time a command gets to end before it is killed.
 constexpr std::chrono::milliseconds kGrace{1000};
-// For what is still in the pipe when the command has ended, should somebody outside of its group
-// hold it open.
+// The time to read what is still in the pipe after the command ended, because a process outside of
+// its group may hold the pipe open.
 constexpr std::chrono::milliseconds kDrainMax{300};
 constexpr std::chrono::seconds kReapMax{5};
 
@@ -75,7 +75,7 @@ Task<void> await_end(std::shared_ptr<Running> running) {
   running->changed.notify_all();
 }
 
-// However the call ends, cancelled above all, nothing of the group is left.
+// Kills the whole group however the call ends, also when it is cancelled.
 struct Killer {
   std::shared_ptr<Running> running;
   ~Killer() { running->child->signal_group(SIGKILL); }

@@ -1,4 +1,4 @@
-// write, edit and submit_plan: changing files, each in one piece.
+// write, edit and submit_plan change files, each in one piece.
 
 #include <algorithm>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ using Type = Parameter::Type;
 
 constexpr std::size_t kEditsMax = 200;
 constexpr std::size_t kWrittenBytesMax = 10U << 20;
-// Of a diff that is kept in the transcript.
+// The size of a diff that is kept in the transcript.
 constexpr std::size_t kDiffBytesMax = 256U << 10;
 constexpr std::size_t kPlanNameBytesMax = 100;
 
@@ -63,7 +63,7 @@ Changed describe(std::string_view before, std::string_view after, const std::str
   return out;
 }
 
-// A task that waits its turn for the file, then does the work on the pool.
+// Waits for the file's turn, then does the work on the pool.
 template <class Work>
 Task<ToolAnswer> change(const Desk& desk, std::string wanted, Work work) {
   auto find = [&desk, &wanted] { return resolve_to_write(desk.ground, wanted); };
@@ -199,7 +199,7 @@ Task<ToolAnswer> submit_plan(const Desk& desk, const json::object& arguments) {
   const auto bytes = text_of(arguments, "content");
   if (bytes.empty() || bytes.size() > kWrittenBytesMax)
     co_return failed("the plan is empty, or too long");
-  // Its own plan an agent may hand in again without reading it.
+  // An agent may hand in its own plan again without reading it.
   auto work = [&](const std::string& path, const std::optional<std::string>&) -> Result<Changed> {
     const auto old = read_file(path);
     return write_file(desk, path, old ? std::optional(fingerprint(old->bytes)) : std::nullopt,

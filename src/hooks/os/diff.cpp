@@ -11,12 +11,12 @@ namespace reef::hooks::os {
 namespace {
 
 constexpr std::size_t kAround = 3;
-// The work grows with its square, and so does the memory: 4 MB here.
+// Time and memory grow with its square; this is 4 MB.
 constexpr int kStepsMax = 1000;
 
 using Lines = std::vector<std::string_view>;
 
-// Each with its newline.
+// Splits into lines with their newlines.
 Lines split(std::string_view text) {
   Lines out;
   while (!text.empty()) {
@@ -35,7 +35,7 @@ std::vector<Op> shortest(const Lines& a, const Lines& b) {
   const int n = static_cast<int>(a.size());
   const int m = static_cast<int>(b.size());
   const int most = std::min(n + m, kStepsMax);
-  std::vector<std::vector<int>> history;  // of `reach`, after each number of edits
+  std::vector<std::vector<int>> history;  // `reach` after each number of edits
   const auto at = [&](std::vector<int>& v, int k, int edits) -> int& {
     return v[static_cast<std::size_t>(k + edits + 1)];
   };
@@ -53,7 +53,7 @@ std::vector<Op> shortest(const Lines& a, const Lines& b) {
         ++x, ++y;
       at(now, k, d) = x;
       if (x < n || y < m) continue;
-      // Back to the beginning.
+      // Walks back to the beginning.
       std::vector<Op> ops;
       history.push_back(std::move(now));
       for (int e = d; e > 0; --e) {
@@ -102,7 +102,7 @@ std::vector<Op> script(const Lines& a, const Lines& b) {
 }
 
 std::string range(std::size_t from, std::size_t count) {
-  // Of nothing, the line before it is named.
+  // An empty range names the line before it.
   if (count == 0) return fmt::format("{},0", from);
   return count == 1 ? fmt::format("{}", from + 1) : fmt::format("{},{}", from + 1, count);
 }

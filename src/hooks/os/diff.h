@@ -1,4 +1,4 @@
-// What changed in a text, as programmers read it. Pure functions.
+// Says what changed in a text, as a unified diff. Pure functions.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace reef::hooks::os {
 
-// Unified, three lines around each change; empty when nothing changed. `before` empty: a new file.
-// Very different texts come out as one removed and one added, which is right, if not the shortest.
+// Three lines stand around each change; empty when nothing changed. An empty `before` is a new
+// file. Very different texts may give a correct diff that is not the shortest.
 struct Diff {
   std::string text;  // valid UTF-8
   std::size_t added = 0, removed = 0;

@@ -19,7 +19,7 @@ std::string with_crlf(std::string_view text) {
   return out;
 }
 
-// Whether every line ends in it.
+// Whether every line ends in CRLF.
 bool is_crlf(std::string_view text) {
   bool any = false;
   for (auto at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
@@ -45,7 +45,7 @@ Result<std::size_t> apply(std::string& text, const Edit& edit, bool crlf) {
   auto to = crlf ? with_crlf(edit.new_text) : edit.new_text;
   auto count = count_of(text, from);
   if (count == 0 && !crlf && text.find("\r\n") != std::string::npos) {
-    // Mixed line ends: the piece may have the other ones.
+    // The text has mixed line ends, so the piece may stand there with CRLF.
     from = with_crlf(edit.old_text);
     to = with_crlf(edit.new_text);
     count = count_of(text, from);

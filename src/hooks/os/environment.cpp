@@ -11,7 +11,7 @@
 namespace reef::hooks::os {
 namespace {
 
-// What /etc/os-release calls it, without its quotes.
+// The system's name in /etc/os-release, without its quotes.
 std::string name_of_system() {
   constexpr std::string_view kKey = "PRETTY_NAME=";
   std::ifstream file("/etc/os-release");

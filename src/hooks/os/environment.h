@@ -1,4 +1,4 @@
-// What a model is told of the machine its tools work on.
+// Tells a model about the machine its tools work on.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace reef::hooks::os {
 
-// System, shell, folder and day; the day alone, so that a prompt stays the same for a while and
-// backends can keep it. An empty folder means that of the conversation itself.
+// Names the system, shell, folder and day. It has no time of day, so that the prompt stays the same
+// for a while and backends can cache it. An empty folder means the conversation's own.
 std::string environment_block(const std::string& folder, TimePoint now);
 
 }  // namespace reef::hooks::os

@@ -39,7 +39,7 @@ Status check_regular(const std::string& path, const struct ::stat& info) {
                fmt::format("{} is {}, not a file", name_of(path), kind_of(info.st_mode)));
 }
 
-// As the umask says, which the daemon has another of.
+// Folders get the user's umask; the daemon's own is another.
 Status make_folders(const std::string& folder, mode_t umask) {
   if (::mkdir(folder.c_str(), 0700) != 0) {
     const int failed = errno;
@@ -57,7 +57,7 @@ Status make_folders(const std::string& folder, mode_t umask) {
   return Ok{};
 }
 
-// A file beside the one it will become; gone when it did not.
+// A file beside the one it will replace; removed unless it does.
 class Draft {
  public:
   static Result<Draft> make(const std::string& path) {
@@ -99,7 +99,7 @@ class Draft {
 }  // namespace
 
 Result<Content> read_file(const std::string& path, std::uint64_t bytes_max) {
-  // Looked at before it is opened: opening a device may do something.
+  // The file is checked before it is opened, because opening a device may do something.
   struct ::stat info = {};
   if (::lstat(path.c_str(), &info) != 0) return sys_error(errno, name_of(path));
   REEF_CHECK(check_regular(path, info));
@@ -107,7 +107,8 @@ Result<Content> read_file(const std::string& path, std::uint64_t bytes_max) {
   if (!fd) return sys_error(errno, name_of(path));
   if (::fstat(fd.get(), &info) != 0) return sys_error(errno, name_of(path));
   REEF_CHECK(check_regular(path, info));
-  // The daemon's own view of /proc would show what is nobody's business, its environment first.
+  // Seen from the daemon, /proc would show things that are nobody's business, such as its
+  // environment.
   struct ::statfs system = {};
   if (::fstatfs(fd.get(), &system) != 0) return sys_error(errno, name_of(path));
   if (system.f_type == PROC_SUPER_MAGIC)

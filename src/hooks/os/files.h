@@ -1,4 +1,4 @@
-// The user's files as the tools see them: whole, regular, and replaced as one. Blocks; any thread.
+// Reads and replaces the user's files for the tools: whole, regular files only. Blocks; any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace reef::hooks::os {
 
-// What is larger is left to bash.
+// Larger files are left to bash.
 inline constexpr std::uint64_t kFileBytesMax = 50U << 20;
 
 struct Content {
@@ -23,17 +23,17 @@ struct Content {
   ino_t inode = 0;
 };
 
-// Refuses folders, pipes, devices, what the kernel makes up, and what is too large. `path` is
-// without links.
+// Refuses folders, pipes, devices, files the kernel makes up, and files that are too large. `path`
+// is without links.
 Result<Content> read_file(const std::string& path, std::uint64_t bytes_max = kFileBytesMax);
 
-// Tells contents apart.
+// A hash that tells contents apart.
 std::string fingerprint(std::string_view bytes);
 
-// A file that is not there yet, its folders with it. conflict when it is there after all.
+// Creates a file and its folders. conflict when the file exists already.
 Status create_file(const std::string& path, std::string_view bytes, mode_t umask);
-// Puts `bytes` in the place of what was read: readers see one or the other, mode and owner stay.
-// conflict when another file stands there by now, or it has other names.
+// Replaces the file that was read by `bytes`: readers see one or the other; mode and owner stay.
+// conflict when another file is there by now, or when the file has other hard links.
 Status replace_file(const std::string& path, const Content& read, std::string_view bytes);
 
 }  // namespace reef::hooks::os

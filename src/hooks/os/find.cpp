@@ -1,5 +1,5 @@
-// ls, glob and grep: looking for files and in them. A search works in slices, so that it can be
-// cancelled, and for a bounded time.
+// ls, glob and grep look for files and in them. A search works in slices, so that it can be
+// cancelled, and for a limited time.
 
 #include <algorithm>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ const Parameter kContext{.name = "context",
                          .description = "Lines to show before and after each match.",
                          .max = kContextMax};
 
-// Lines of an answer, as many as there is room for.
+// The lines of an answer, as many as fit.
 struct Lines {
   std::size_t bytes_max;
   std::string text = {};
@@ -107,7 +107,7 @@ Result<std::string> list(const Ground& ground, const std::string& wanted, std::s
   return lines.text;
 }
 
-// What a search goes by and has found so far.
+// The state of one search.
 struct Search {
   Search(const Desk& desk, std::string root, bool respect_ignores)
       : ground(desk.ground),
@@ -118,7 +118,7 @@ struct Search {
   Walk walk;
   Lines lines;
   std::size_t limit = 0, found = 0, skipped = 0;
-  bool stopped = false;  // there is enough
+  bool stopped = false;  // enough was found
   bool late = false;
 
   bool enough() {
@@ -153,7 +153,7 @@ Task<Status> run(const Desk& desk, Search& search, const std::function<bool(cons
   co_return Ok{};
 }
 
-// A path in front of a pattern is where to look: /home/ann/src/**/*.h
+// A path in front of a pattern says where to look: /home/ann/src/**/*.h
 void split_pattern(std::string& pattern, std::string& path) {
   if (!pattern.starts_with('/') && !pattern.starts_with("~/")) return;
   const auto slash = pattern.rfind('/', pattern.find_first_of("*?[{"));
@@ -161,7 +161,7 @@ void split_pattern(std::string& pattern, std::string& path) {
   pattern = pattern.substr(slash + 1);
 }
 
-// Without a slash a pattern is about names, wherever they are.
+// A pattern without a slash is matched with names in any folder.
 bool fits(const Pattern& pattern, bool by_name, const std::string& relative) {
   return pattern.matches(by_name ? std::string_view(relative).substr(relative.rfind('/') + 1)
                                  : std::string_view(relative));
@@ -191,7 +191,7 @@ std::string shown_line(std::string_view line) {
   return utf8::sanitize(part) + (part.size() < line.size() ? " [cut]" : "");
 }
 
-// False when there is enough.
+// False when enough was found.
 bool search_file(Search& search, const Wanted& wanted, const std::string& path) {
   const auto content = read_file(path, kSearchedBytesMax);
   if (!content) {
@@ -204,7 +204,7 @@ bool search_file(Search& search, const Wanted& wanted, const std::string& path) 
   const re2::StringPiece piece(text.data(), text.size());
   re2::StringPiece match;
   std::size_t number = 1, counted = 0;  // the number of the line that holds byte `counted`
-  std::size_t printed = 0;              // everything before it was shown
+  std::size_t printed = 0;              // everything before this byte was shown
   for (std::size_t at = 0; at < text.size();) {
     if (!wanted.expression->Match(piece, at, text.size(), re2::RE2::UNANCHORED, &match, 1)) break;
     const auto line = line_at(text, static_cast<std::size_t>(match.data() - text.data()));
@@ -217,7 +217,7 @@ bool search_file(Search& search, const Wanted& wanted, const std::string& path) 
         std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
                    text.begin() + static_cast<std::ptrdiff_t>(line.begin), '\n'));
     counted = line.begin;
-    // The lines before it, as far as they were not shown.
+    // The lines before the match that were not shown yet.
     std::vector<LineOf> before;
     for (auto from = line.begin; before.size() < wanted.context && from > printed;) {
       before.push_back(line_at(text, from - 1));
@@ -235,7 +235,7 @@ bool search_file(Search& search, const Wanted& wanted, const std::string& path) 
                                  shown_line(text.substr(line.begin, line.end - line.begin))));
     printed = std::min(line.end + 1, text.size());
     at = line.end + 1;
-    // Those after it, up to the next match.
+    // The lines after the match, up to the next match.
     for (std::size_t l = 1; l <= wanted.context && printed < text.size(); ++l) {
       const auto next = line_at(text, printed);
       if (wanted.expression->Match(piece, next.begin, next.end, re2::RE2::UNANCHORED, nullptr, 0))
@@ -343,7 +343,7 @@ Task<ToolAnswer> grep(const Desk& desk, const json::object& arguments) {
   Search search(desk, root->first, !flag_of(arguments, "hidden"));
   search.limit = static_cast<std::size_t>(integer_of(arguments, kMatches, kMatchesDefault));
   if (!root->second) {
-    // One file by its name: what is wrong with it is said.
+    // For a single file, an error is told.
     auto work = [&]() -> Status {
       REEF_TRY(const auto content, read_file(root->first, kSearchedBytesMax));
       static_cast<void>(search_file(search, wanted, root->first));

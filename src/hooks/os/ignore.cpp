@@ -23,7 +23,7 @@ Ignore Ignore::parse(std::string_view text) {
     const bool anywhere = line.find('/') == std::string_view::npos;
     if (line.starts_with('/')) line.remove_prefix(1);
     if (line.empty()) continue;
-    // Braces mean nothing to git.
+    // Braces have no meaning in .gitignore files.
     std::string plain;
     for (const char c : line) {
       if (c == '{' || c == '}') plain += '\\';

@@ -11,11 +11,11 @@ namespace reef::hooks::os {
 
 class Ignore {
  public:
-  // One file's rules; lines that are no patterns are left out.
+  // Parses the rules of one file; lines that are not patterns are left out.
   static Ignore parse(std::string_view text);
 
   enum class Verdict : unsigned char { silent, ignored, kept };
-  // Of a path relative to the folder the file lies in. The last rule that fits decides.
+  // `path` is relative to the folder of the file. The last rule that fits decides.
   Verdict judge(std::string_view path, bool folder) const;
   bool empty() const { return rules_.empty(); }
 
@@ -24,7 +24,7 @@ class Ignore {
     Pattern pattern;
     bool keep = false;      // !pattern
     bool folders = false;   // pattern/
-    bool anywhere = false;  // no slash in it: any part of any name
+    bool anywhere = false;  // no slash in it: fits a name in any folder
   };
   std::vector<Rule> rules_;
 };

@@ -17,7 +17,7 @@ using runtime::Caller;
 using runtime::Intent;
 using runtime::ToolAnswer;
 
-// A tenth of what the model can hold, and never little or much; four bytes a token.
+// The model is shown a tenth of what it can hold, within these limits; a token is about four bytes.
 constexpr std::int64_t kShownTokensMin = 2'000, kShownTokensMax = 12'000;
 constexpr std::int64_t kBytesAToken = 4;
 
@@ -32,11 +32,11 @@ bool is_folder(const std::string& path) {
   return path.starts_with('/') && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// What a command gets to see of the daemon's environment: keys live there too.
+// Only these variables of the daemon's environment reach a command: the others may hold keys.
 constexpr const char* kPassed[] = {"PATH",     "HOME",   "USER",     "LOGNAME", "SHELL", "LANG",
                                    "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ",      "TMPDIR"};
 
-// Variables that make a command another one than it looks.
+// These variables can make a command do something else than it says.
 bool changes_meaning(std::string_view name) {
   for (const std::string_view one : {"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4"})
     if (name == one) return true;
@@ -62,10 +62,10 @@ bool may_run_bash(const Caller& caller) {
   return caller.local || caller.agent.remote_bash;
 }
 
-// What "always" covers of files: everything below the working directory, or the one folder where
-// that would be too much. What git keeps for itself names programs: hooks, settings.
-// So does what programs of the user's read of their own accord, ~/.bashrc and the like, unless it
-// is where the conversation works.
+// The files that "always" covers: everything below the working directory, or only the file's folder
+// where that would be too much. Nothing in .git, whose hooks and settings name programs; nor hidden
+// files of the user's home such as ~/.bashrc, which programs read by themselves, unless the
+// conversation works there.
 std::string folder_rule(const os::Ground& ground, const std::string& path) {
   const auto hidden = ground.user_home + (ground.user_home.ends_with('/') ? "." : "/.");
   if (path.starts_with(hidden) && !(ground.cwd.starts_with(hidden) && os::within(ground.cwd, path)))
@@ -77,7 +77,8 @@ std::string folder_rule(const os::Ground& ground, const std::string& path) {
   return utf8::sanitize(path.substr(0, slash)) + "/*";
 }
 
-// What "always" covers of commands: a kind where the judge knows one, else this command here.
+// The commands that "always" covers: a kind where the judge knows one, else exactly this command
+// here.
 void set_rule(Intent& intent, const shell::Judgement& judged, const std::string& command,
               const std::string& cwd) {
   if (!judged.rule.empty()) {
@@ -93,7 +94,7 @@ void set_rule(Intent& intent, const shell::Judgement& judged, const std::string&
 }  // namespace
 
 OsHook::OsHook(House house) : house_(std::move(house)), claims_(house_.loop) {
-  // Paths are compared without links.
+  // Paths are compared without links, so this one must have none.
   if (const auto real = os::resolve({.cwd = "/"}, house_.reef_home)) house_.reef_home = *real;
 }
 
@@ -131,8 +132,8 @@ os::Ground OsHook::ground_of(const Caller& caller) const {
   out.cwd = caller.cwd;
   const auto* row = house_.sessions.find(caller.session);
   if (out.cwd.empty() && row) {
-    // It may be of another machine. Where the session was begun does not count: one message's
-    // folder is not that of the next.
+    // The directory may be one of another machine. The folder the session began in does not count:
+    // each message has its own.
     const auto set = std::string(row->text("workingDirectory"));
     if (is_folder(set)) out.cwd = set;
   }
@@ -156,7 +157,7 @@ Intent OsHook::intent(const std::string& tool, const json::object& arguments,
   if (tool == os::kBash.name) {
     const auto command = text_of(arguments, "command");
     Intent out{Effect::changes, command, {}, {}};
-    // Refused by the call itself, whatever it is.
+    // The call itself refuses every command of such a caller.
     if (!may_run_bash(caller)) out.effect = Effect::reads;
     if (!may_run_bash(caller)) return out;
     auto judged = shell::judge(command);
@@ -176,17 +177,18 @@ Intent OsHook::intent(const std::string& tool, const json::object& arguments,
     return out;
   }
   if (tool == os::kWrite.name || tool == os::kEdit.name) {
-    // A look at the disk on the loop, short as it is: what is asked about must be what is changed.
+    // This short look at the disk on the loop makes sure that the user is asked about the file that
+    // changes.
     const auto ground = ground_of(caller);
     const auto path = os::resolve_to_write(ground, text_of(arguments, "path"));
-    // Most likely the call says why not; but where it leads may change until then.
+    // The call will probably fail with this reason; but the path may lead elsewhere by then.
     if (!path) return {Effect::changes, text_of(arguments, "path"), {}, path.error().what};
-    // A plan is words for the user, in a file nobody runs.
+    // A plan is text for the user, in a file that nobody runs.
     if (os::is_plan(ground, *path)) return {Effect::reads, *path, {}, {}};
     return {Effect::changes, utf8::sanitize(*path), folder_rule(ground, *path),
             "it changes a file"};
   }
-  // The others look, and submit_plan writes a plan.
+  // The other tools only read, and submit_plan writes a plan.
   return {Effect::reads, text_of(arguments, "path"), {}, {}};
 }
 
@@ -207,7 +209,7 @@ Task<ToolAnswer> OsHook::call(std::string tool, json::object arguments, Caller c
     co_return failed(fmt::format(
         "bash is not for senders from outside ({}); the agent's configuration can allow it",
         utf8::excerpt(caller.sender)));
-  // What nobody was asked about the kernel holds to its word.
+  // The user was not asked about a harmless command, so the kernel keeps it harmless.
   const bool asked_for_nothing = caller.mode != runtime::PermissionMode::allow_all;
   const bool harmless =
       shell::judge(text_of(arguments, "command")).effect == shell::Judgement::Effect::reads;

@@ -1,5 +1,5 @@
-// The machine as tools: bash, read, write, edit, ls, grep, glob, and submit_plan for what is not to
-// be done yet (docs/tools.md).
+// Tools for the machine: bash, read, write, edit, ls, grep, glob, and submit_plan for work that is
+// only proposed (docs/tools.md).
 //
 //   tools.h    the tools, one function each
 //   paths.h    where they may go                 files.h    whole files, replaced as one
@@ -30,7 +30,7 @@ class OsHook final : public runtime::Hook {
     std::string reef_home;  // absolute
     std::string user_home;
     mode_t umask = 022;  // the user's
-    // Of the model the caller speaks with, in tokens; 0: not known.
+    // The tokens the caller's model can hold; 0 when not known.
     std::function<std::int64_t(const runtime::Caller&)> context_window = {};
   };
   explicit OsHook(House house);

@@ -18,7 +18,7 @@ struct Opened {
   std::string path;
 };
 
-// Nothing is made outside of a session that is there.
+// Creates nothing when the session's folder does not exist.
 Result<Opened> open_in(const std::string& folder, const std::string& name) {
   PosixFiles files;
   const auto made = files.make_directory(folder + "/long_responses");
@@ -33,7 +33,7 @@ Result<Opened> open_in(const std::string& folder, const std::string& name) {
   return Error(Errc::conflict, "there are too many files of that name");
 }
 
-// Whole lines where that costs little.
+// Cuts after a whole line where that costs little.
 std::string_view first_part(std::string_view text, std::size_t bytes) {
   auto part = utf8::prefix(text, bytes);
   const auto end = part.rfind('\n');
@@ -49,7 +49,7 @@ std::string_view last_part(std::string_view text, std::size_t bytes) {
   return part;
 }
 
-// The bytes of a character at the end that is not whole.
+// The number of bytes at the end that begin a character but do not complete it.
 std::size_t unfinished(std::string_view text) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
@@ -72,7 +72,7 @@ Task<void> Output::take(std::string bytes) {
   total_ += bytes.size();
   const auto room = shown_bytes_ > head_.size() ? shown_bytes_ - head_.size() : 0;
   if (total_ > shown_bytes_) {
-    // What was shown so far goes first, once.
+    // When the limit is passed, what was shown so far goes into the file first.
     if (!opened_) co_await keep(head_);
     co_await keep(bytes);
   }

@@ -1,6 +1,6 @@
-// What a command says, of any length: the beginning and the end for the model, all of it in the
-// session's long_responses/ when that is more than it should be given. Loop thread; the file work
-// runs on the pool.
+// Takes a command's output of any length: the model gets the beginning and the end, and when that
+// is not all, everything is kept in the session's long_responses/. Loop thread; the file work runs
+// on the pool.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ class Output {
 
   struct Shown {
     std::string text;  // valid UTF-8
-    std::string path;  // of the file; empty when all is shown, or it could not be kept
+    std::string path;  // empty when all is shown, or when the file could not be written
   };
   Task<Shown> finish();
 
@@ -41,7 +41,8 @@ class Output {
   bool opened_ = false;
 };
 
-// Output for whoever reads along: whole characters, a lot at first and then a little a second.
+// Passes output to whoever reads along: whole characters, much at first and then a little each
+// second.
 class Progress {
  public:
   explicit Progress(std::function<void(std::string)> tell);
@@ -49,7 +50,7 @@ class Progress {
 
  private:
   std::function<void(std::string)> tell_;
-  std::string cut_;  // the beginning of a character
+  std::string cut_;  // the beginning of a character that is not whole
   double room_;
   std::chrono::steady_clock::time_point last_ = {};
   bool left_out_ = false;

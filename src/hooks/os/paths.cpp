@@ -49,7 +49,7 @@ Result<std::string> resolve(const Ground& ground, std::string_view path) {
   } else {
     full = ground.cwd + "/" + std::string(path);
   }
-  // Up to what is there; the rest keeps its name.
+  // Resolves the part of the path that exists; the rest keeps its name.
   std::vector<std::string> missing;
   for (;;) {
     auto real = real_path(full);

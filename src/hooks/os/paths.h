@@ -1,4 +1,4 @@
-// Where the tools of one call stand and how far they may go. Plain values; any thread.
+// The place where the tools of one call work, and how far they may go. Plain values; any thread.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@ namespace reef::hooks::os {
 struct Ground {
   std::string cwd;        // absolute; relative paths start here
   std::string user_home;  // what ~ means
-  std::string reef_home;  // without links; closed, but for the session's own folder
+  std::string reef_home;  // without links; closed, except for the session's own folder
   std::string session;    // that folder
-  std::string confined;   // not empty: nothing outside of it and of the session's folder
+  std::string confined;   // when not empty: only this folder and the session's are open
 };
 
 // Whether `path` is `folder` or lies in it. Both absolute and without links.
 bool within(std::string_view folder, std::string_view path);
 
-// Absolute and without links; a last part that is not there yet stays as it is named.
+// Makes a path absolute and without links; a last part that does not exist keeps its name.
 Result<std::string> resolve(const Ground& ground, std::string_view path);
-// The same, when the tools may look at it, or change it.
+// The same; an error when the tools may not read the path, or write it.
 Result<std::string> resolve_to_read(const Ground& ground, std::string_view path);
 Result<std::string> resolve_to_write(const Ground& ground, std::string_view path);
-// A plan of the session: the one thing that may be written in any mode.
+// Whether the path is a plan of the session: only plans may be written in any mode.
 bool is_plan(const Ground& ground, std::string_view resolved);
 
 // For people and models: relative when it lies below the working directory, valid UTF-8.

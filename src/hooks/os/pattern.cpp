@@ -20,16 +20,16 @@ re2::RE2::Options options() {
   out.set_max_mem(kProgramBytesMax);
   out.set_never_capture(true);
   out.set_dot_nl(true);
-  // Names of files are bytes.
+  // File names are bytes, not characters.
   out.set_encoding(re2::RE2::Options::EncodingLatin1);
   return out;
 }
 
-// [a-z], [!a-z]; `at` stands behind the bracket, and then behind its end.
+// [a-z], [!a-z]; `at` begins after the opening bracket and ends after the closing one.
 bool take_set(std::string_view glob, std::size_t& at, std::string& out) {
   std::string set = "[";
   if (at < glob.size() && (glob[at] == '!' || glob[at] == '^')) {
-    set += "^/";  // never the separator
+    set += "^/";  // a set never matches the separator
     ++at;
   }
   for (bool first = true;; first = false, ++at) {
@@ -62,7 +62,7 @@ Result<Pattern> Pattern::compile(std::string_view glob) {
     if (c == '*' && at < glob.size() && glob[at] == '*') {
       while (at < glob.size() && glob[at] == '*') ++at;
       if (part_begins && at < glob.size() && glob[at] == '/') {
-        out += "(?:[^/]+/)*";  // no folder, or any number of them
+        out += "(?:[^/]+/)*";  // any number of folders, or none
         ++at;
       } else {
         out += ".*";
@@ -107,7 +107,7 @@ Result<std::shared_ptr<const re2::RE2>> compile_expression(std::string_view text
   how.set_dot_nl(false);
   how.set_never_nl(true);
   how.set_case_sensitive(!ignore_case);
-  // ^ and $ are the ends of a line.
+  // ^ and $ match at the ends of lines.
   auto compiled = std::make_shared<const re2::RE2>("(?m)" + std::string(text), how);
   if (!compiled->ok()) return wrong(text, compiled->error());
   return compiled;

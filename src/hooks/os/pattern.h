@@ -1,4 +1,4 @@
-// Patterns for paths: *, ?, [a-z], {a,b} and **, in linear time whatever they are. Any thread.
+// Patterns for paths: *, ?, [a-z], {a,b} and **. All match in linear time. Any thread.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ inline constexpr std::size_t kPatternBytesMax = 1024;
 
 class Pattern {
  public:
-  // `*` and `?` stay within one part of a path, `**` does not. Errors say what is wrong.
+  // `*` and `?` stay within one part of a path; `**` may cross parts. Errors say what is wrong.
   static Result<Pattern> compile(std::string_view glob);
 
-  // Of a path relative to where the search began: "src/main.cpp".
+  // `path` is relative to where the search began: "src/main.cpp".
   bool matches(std::string_view path) const;
 
  private:
@@ -28,7 +28,7 @@ class Pattern {
   std::shared_ptr<const re2::RE2> compiled_;
 };
 
-// A regular expression of the model's. invalid says why it is none.
+// Compiles a regular expression of the model's; invalid says what is wrong with it.
 Result<std::shared_ptr<const re2::RE2>> compile_expression(std::string_view text, bool ignore_case);
 
 }  // namespace reef::hooks::os

@@ -1,4 +1,4 @@
-// read: a file as numbered lines, or as an image.
+// read shows a file as numbered lines, or as an image.
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ using Type = Parameter::Type;
 
 constexpr std::int64_t kLinesDefault = 2000;
 constexpr std::size_t kShownLineBytesMax = 2000;
-// What every provider takes.
+// Every provider takes images up to this size.
 constexpr std::uint64_t kImageBytesMax = 5'000'000;
 constexpr std::size_t kLookedAt = 64U << 10;
 
@@ -41,7 +41,7 @@ std::string_view without_mark(std::string_view bytes) {
   return bytes.starts_with("\xef\xbb\xbf") ? bytes.substr(3) : bytes;
 }
 
-// `N<tab>line`, and what of the file that is.
+// Returns `N<tab>line` for each line, and says which part of the file that is.
 std::string numbered(std::string_view text, std::size_t first, std::size_t count,
                      std::size_t bytes_max) {
   const auto total = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) +

@@ -12,7 +12,7 @@ void Seen::note(const session::SessionId& session, const std::string& path,
         [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
   auto& files = sessions_[session];
   files.used = ++uses_;
-  // Whoever reads that many has forgotten them too.
+  // A conversation that reads so many files no longer has them in its context either.
   if (files.by_path.size() >= kFilesMax && !files.by_path.contains(path)) files.by_path.clear();
   files.by_path.insert_or_assign(path, std::move(fingerprint));
 }

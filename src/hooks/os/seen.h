@@ -1,5 +1,6 @@
-// Which files a conversation has read, and as what: only those may be changed, and only while they
-// are what was read. Kept in memory; after a restart files are read again. Loop thread only.
+// Remembers which files a conversation has read, and their content's hash. Only those may be
+// changed, and only while they are unchanged. Kept in memory; after a restart files are read again.
+// Loop thread only.
 #pragma once
 
 #include <map>
@@ -12,7 +13,7 @@ namespace reef::hooks::os {
 
 class Seen {
  public:
-  static constexpr std::size_t kSessionsMax = 1000;  // the one not used for longest is forgotten
+  static constexpr std::size_t kSessionsMax = 1000;  // the least recently used one is forgotten
   static constexpr std::size_t kFilesMax = 2000;     // of one session
 
   void note(const session::SessionId& session, const std::string& path, std::string fingerprint);

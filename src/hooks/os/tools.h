@@ -1,5 +1,5 @@
-// The tools themselves, one function each: checked arguments in, an answer for the model out. The
-// work blocks and runs on the pool; the functions are called on the loop thread.
+// The tools, one function each: checked arguments in, an answer for the model out. The work blocks
+// and runs on the pool; the functions are called on the loop thread.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace reef::hooks::os {
 
-// Files being changed: one change at a time each.
+// The files being changed: each takes one change at a time.
 class Claims {
  public:
   explicit Claims(Executor loop) : freed_(std::move(loop)) {}
@@ -39,7 +39,7 @@ class Claims {
   Notify freed_;
 };
 
-// What a call works with.
+// The surroundings of one call.
 struct Desk {
   Executor loop;
   Pool& pool;
@@ -47,7 +47,7 @@ struct Desk {
   Claims& claims;
   Ground ground;
   session::SessionId session;
-  std::size_t shown_bytes;  // of an answer: what is more is cut, and said
+  std::size_t shown_bytes;  // of an answer; what exceeds it is cut, and the answer says so
   mode_t umask;             // of new files
   TimePoint now;
 };

@@ -31,12 +31,13 @@ Walk::Walk(Ground ground, std::string root, bool respect_ignores)
 
 bool Walk::closed(const std::string& path) const {
   if (path == "/proc" || path == "/sys" || path == "/dev") return true;
-  // Also to the session's own folder, unless the walk began there: what was said here is no find.
+  // This includes the session's own folder, unless the walk began there: a search should not find
+  // what was said in this conversation.
   return within(ground_.reef_home, path) && !within(ground_.session, root_);
 }
 
 bool Walk::ignored(const std::string& relative, bool folder) const {
-  // The nearest file that says something decides.
+  // The nearest .gitignore that says something about the path decides.
   for (auto level = stack_.rbegin(); level != stack_.rend(); ++level) {
     if (level->ignore.empty()) continue;
     const auto skip = level->relative.empty() ? 0 : level->relative.size() + 1;

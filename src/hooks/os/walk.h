@@ -1,6 +1,6 @@
-// Everything below a folder, in the order of the names, a slice at a time. Links are not followed;
-// .git, what .gitignore files leave out, /proc, /sys, /dev and Reef's home are not entered. Blocks;
-// one thread at a time.
+// Visits everything below a folder in the order of the names, a slice at a time. Links are not
+// followed; .git, ignored folders, /proc, /sys, /dev and Reef's home are not entered. Blocks; one
+// thread at a time.
 #pragma once
 
 #include <chrono>
@@ -16,19 +16,19 @@ namespace reef::hooks::os {
 
 struct Found {
   std::string path;      // absolute
-  std::string relative;  // to the beginning of the walk
+  std::string relative;  // to the folder where the walk began
 };
 
 class Walk {
  public:
-  static constexpr std::size_t kNamesMax = 100'000;  // of one folder; the rest is not looked at
+  static constexpr std::size_t kNamesMax = 100'000;  // of one folder; further names are skipped
   static constexpr std::size_t kDepthMax = 64;
 
-  // `root` is a folder without links that may be looked at.
+  // `root` is a folder without links that the tools may read.
   Walk(Ground ground, std::string root, bool respect_ignores);
 
-  // Goes on for about `slice`, telling of every file; until told to stop, or done(). The first
-  // folder must be there, of the others what can be read counts.
+  // Goes on for about `slice` and shows every file to `see`, until that returns false or done().
+  // The first folder must exist; other folders that cannot be read are skipped.
   Status go_on(std::chrono::milliseconds slice, const std::function<bool(const Found&)>& see);
   bool done() const { return stack_.empty() && started_; }
   bool cut() const { return cut_; }  // some folder was too large or too deep

@@ -67,7 +67,7 @@ std::string label_of(const recall::Item& item) {
                            : fmt::format("{}:{}", name_of(item.role), item.tool);
 }
 
-// Titles and summaries are no messages and have no number among them.
+// Titles and summaries are not messages and have no number.
 bool is_message(const recall::Item& item) {
   return item.role != recall::Role::title && item.role != recall::Role::summary;
 }
@@ -119,7 +119,7 @@ Task<ToolAnswer> SessionsHook::search(const json::object& arguments,
   ask.limit = static_cast<std::size_t>(integer_of(arguments, kLimit, kHitsDefault));
   ask.before = static_cast<std::size_t>(integer_of(arguments, kBefore, kWindowDefault));
   ask.after = static_cast<std::size_t>(integer_of(arguments, kAfter, kWindowDefault));
-  // What is said here the model has before it.
+  // The model has this session in its context already.
   ask.exclude = caller.session;
   ask.allowed = seen_by(caller);
   ask.filter = make_test_;
@@ -149,7 +149,7 @@ Task<ToolAnswer> SessionsHook::list(const json::object& arguments, const runtime
   const auto id = session::SessionId::parse(wanted);
   const auto* row = id ? sessions_.find(*id) : nullptr;
   const auto seen = seen_by(caller);
-  // One that may not be seen is as one that is not there.
+  // A session that may not be seen looks like one that does not exist.
   if (!row || (seen && !seen(*row)))
     co_return failed(fmt::format("no session: {}", utf8::excerpt(wanted)));
   const auto offset = static_cast<std::uint64_t>(integer_of(arguments, kOffset, 0));

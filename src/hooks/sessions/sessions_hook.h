@@ -1,4 +1,4 @@
-// Earlier conversations as tools: search_sessions and list_messages. An agent sees the
+// Tools for earlier conversations: search_sessions and list_messages. An agent sees the
 // conversations it had with the same sender, unless its configuration grants more.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace reef::hooks {
 
 class SessionsHook final : public runtime::Hook {
  public:
-  // Makes a test out of terms about sessions (status:done label:x), as the caller's filters.
+  // Makes a test for sessions out of filter terms (status:done label:x).
   using MakeTest = std::function<Result<recall::RowTest>(const std::string& terms)>;
 
   // All outlive it.

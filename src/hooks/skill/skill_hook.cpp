@@ -17,7 +17,7 @@ namespace {
 using runtime::Agent;
 using runtime::ToolAnswer;
 
-// Of the prompt: what an agent is told of skills it has not loaded.
+// Limits for the list of skills in the prompt.
 constexpr std::size_t kListedMax = 200;
 constexpr std::size_t kListedBytesMax = 32U << 10;
 constexpr std::size_t kDescriptionBytesMax = 1100;
@@ -29,7 +29,7 @@ const Description kSkill{
     {{.name = "name", .description = "The skill's name; empty lists all."},
      {.name = "file", .description = "A file bundled with the skill, to read it instead."}}};
 
-// Descriptions stand between tags.
+// Descriptions stand between tags, so they must hold none.
 std::string without_tags(std::string_view text) {
   std::string out;
   for (const char c : utf8::prefix(text, kDescriptionBytesMax))
@@ -45,7 +45,7 @@ std::string line_of(const skills::Found& found) {
   return fmt::format("{}: {}", found.skill.name, without_tags(found.skill.description));
 }
 
-// Those the agent may use, a line each.
+// Lists the skills the agent may use, one a line.
 template <class Skills>
 std::string list_of(const Agent& agent, const Skills& all) {
   std::string out;
@@ -90,7 +90,7 @@ std::string sender_in(const std::string& key) {
   return pair ? pair->second : key;
 }
 
-// "/name args" to the name.
+// Returns the name in "/name args"; empty when there is none.
 std::string_view slash_name(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] != '/') return {};
@@ -128,12 +128,12 @@ Task<void> SkillHook::preprocess(const Agent& agent, const std::string& key,
     co_return;
   }
   if (!runtime::may_use_skill(agent, name)) {
-    // The conversation's session may not be there yet.
+    // The conversation may not have a session yet, so none is named.
     log::warn("{}", runtime::security_line({"skill", name, ""}, agent.name, sender_in(key), ""));
     co_return;
   }
   activate(key, opened->found.skill);
-  // The user's words stay as they were said; what they stand for is kept behind them.
+  // The user's words stay unchanged; the skill's text follows them as an entry of its own.
   json::object details{{"name", name}, {"file", utf8::sanitize(opened->found.file)}};
   words.beside.push_back(
       session::Draft{"custom_message", json::object{{"customType", "reef.skill"},
@@ -151,7 +151,7 @@ void SkillHook::activate(const std::string& key, const skills::Skill& skill) {
 
 void SkillHook::on_event(const runtime::Scene& scene, const runtime::Event& event) {
   if (std::holds_alternative<runtime::End>(event)) active_.erase(scene.key);
-  // What binds a turn binds what is delegated in it.
+  // The skills that bind a turn also bind the tasks delegated in it.
   const auto parent = active_.find(scene.lineage.parent);
   if (!std::holds_alternative<runtime::Start>(event) || parent == active_.end()) return;
   const auto bounds = parent->second;
@@ -162,7 +162,7 @@ void SkillHook::on_event(const runtime::Scene& scene, const runtime::Event& even
 std::optional<std::string> SkillHook::objection(const std::string& tool,
                                                 const json::object& arguments,
                                                 const runtime::Caller& caller) const {
-  // Its own files, and other skills, stay within reach.
+  // A skill's own files and other skills can always be loaded.
   if (tool == runtime::kSkillTool) return std::nullopt;
   const auto found = active_.find(caller.key);
   if (found == active_.end()) return std::nullopt;

@@ -1,6 +1,6 @@
-// skill: an agent loads instructions that lie in folders of the user's; `/name args` loads them for
-// it. While a skill is active, from its load to the end of that turn, its allowed-tools bind every
-// call (docs/skills.md). Loop thread.
+// skill: an agent loads instructions from folders of the user's; `/name args` loads them for it.
+// From its load to the end of that turn a skill is active, and its allowed-tools bind every call
+// (docs/skills.md). Loop thread.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace reef::hooks {
 
 class SkillHook final : public runtime::Hook {
  public:
-  // Outlives it.
+  // `library` outlives it.
   explicit SkillHook(skills::Library& library) : library_(library) {}
 
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;

@@ -1,4 +1,4 @@
-// Turns and their tool calls in the list of what runs (runtime/tasks.h). Gives agents nothing. Loop
+// Lists turns and their tool calls among what runs (runtime/tasks.h). Gives agents nothing. Loop
 // thread.
 #pragma once
 
@@ -30,7 +30,7 @@ class TasksHook final : public runtime::Hook {
 
   runtime::Tasks& tasks_;
   runtime::Runtime& runtime_;
-  std::map<std::string, Turn, std::less<>> turns_;  // by conversation: one runs at a time
+  std::map<std::string, Turn, std::less<>> turns_;  // by conversation: each runs one turn at a time
 };
 
 }  // namespace reef::hooks

@@ -32,7 +32,7 @@ std::string TitleHook::prompt(const runtime::Agent&) const {
 
 runtime::Intent TitleHook::intent(const std::string& tool, const json::object&,
                                   const runtime::Caller&) const {
-  // Nothing but the name of the session it is called in.
+  // It changes only the name of the session it is called in.
   return runtime::Intent{runtime::Intent::Effect::reads, tool, tool};
 }
 

@@ -9,7 +9,7 @@ namespace reef::hooks {
 
 class TitleHook final : public runtime::Hook {
  public:
-  // Outlives it.
+  // `sessions` outlives it.
   explicit TitleHook(session::Sessions& sessions) : sessions_(sessions) {}
 
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;

@@ -1,7 +1,7 @@
-// The program between the daemon and one child. It starts the child, tells how it ended, and when
-// the control socket closes, because nobody wants the child any more or because the daemon is dead,
-// it kills and reaps everything that came from it. It is small and static: it starts in a fraction
-// of a millisecond and holds nothing of the daemon's memory.
+// The program between the daemon and one child. It starts the child and tells how it ended. When
+// the control socket closes, because nobody wants the child any more or the daemon is dead, it
+// kills and reaps everything that came from the child. It is small and static: it starts in a
+// fraction of a millisecond and holds nothing of the daemon's memory.
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace reef::process {
 namespace {
 
 void send(const Report& report) {
-  // The daemon may be gone; that is seen when the socket is read.
+  // The daemon may be gone; reading the socket will show it.
   static_cast<void>(::send(kControlFd, &report, sizeof report, MSG_NOSIGNAL));
 }
 
@@ -53,7 +53,7 @@ void* allocate(std::size_t bytes) {
   return memory;
 }
 
-// A list of the next `count` strings, ended by a null pointer; moves `text` past them.
+// Returns a list of the next `count` strings, ended by a null pointer, and moves `text` past them.
 char** take_strings(char*& text, std::uint32_t count) {
   auto** list = static_cast<char**>(allocate((std::size_t{count} + 1) * sizeof(char*)));
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -69,7 +69,7 @@ struct Failure {
   int error = 0;
 };
 
-// In the child, which has the keeper's memory until it becomes the program.
+// Runs in the child, which shares the keeper's memory until it becomes the program.
 [[noreturn]] void become(const Plan& plan, const char* folder, char** arguments, int ruleset,
                          volatile Failure& failure) {
   const auto fail = [&](Stage stage, int error) {
@@ -96,7 +96,7 @@ struct Failure {
   ::_exit(127);
 }
 
-// Orphans are adopted by the keeper, so whatever survived its own parent is found here.
+// The keeper adopts orphans, so everything that survived its own parent is found here.
 void kill_children_of_keeper() {
   DIR* all = ::opendir("/proc");
   if (all == nullptr) return;
@@ -114,7 +114,7 @@ void kill_children_of_keeper() {
     ::close(fd);
     if (got <= 0) continue;
     stat[got] = '\0';
-    // pid (name) state parent ...; the name may hold anything.
+    // The line is "pid (name) state parent ..."; the name may hold anything.
     const char* after = ::strrchr(stat, ')');
     if (after != nullptr && ::strlen(after) > 4 && ::atoi(after + 4) == self) ::kill(pid, SIGKILL);
   }
@@ -138,8 +138,8 @@ void kill_children_of_keeper() {
   }
 }
 
-// Until the child itself has ended, which is told. It is left a zombie, so that nobody else gets
-// its number as long as the daemon may signal its group.
+// Reaps until the child itself has ended, and reports that. The child stays a zombie, so that
+// nobody else gets its number while the daemon may signal its group.
 void reap(pid_t child, bool& ended) {
   while (!ended) {
     siginfo_t info;
@@ -157,7 +157,7 @@ void reap(pid_t child, bool& ended) {
   }
 }
 
-// Also the two that C libraries keep for themselves, and that posix_spawn leaves ignored.
+// Includes the two signals C libraries keep for themselves, which posix_spawn leaves ignored.
 void reset_signals() {
   struct {
     void* handler;
@@ -199,7 +199,7 @@ int keep() {
   const int signals = ::signalfd(-1, &deaths, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) give_up(Stage::keeper, errno);
 
-  // Seen from the child as from here: vfork shares the memory.
+  // The child writes this and the keeper reads it, because vfork shares the memory.
   static volatile Failure failure;
   const pid_t child = ::vfork();
   if (child == 0) become(plan, folder, arguments, ruleset, failure);
@@ -209,7 +209,7 @@ int keep() {
     give_up(failure.stage, failure.error);
   }
 
-  // Only the child holds its pipes.
+  // The keeper lets go of the pipes, so that only the child holds them.
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < kControlFd; ++fd)
     if (null >= 0)
@@ -232,7 +232,7 @@ int keep() {
     if (events[0].revents != 0) end_all(child, signals);
     signalfd_siginfo ignored;
     static_cast<void>(::read(signals, &ignored, sizeof ignored));
-    // Once the child has ended, the rest is reaped at the end.
+    // When the child has ended, the others are reaped at the end.
   }
 }
 

@@ -1,5 +1,5 @@
-// What of sandboxing the running kernel has. Debian's kernel headers are older than what is used
-// here, so newer numbers are written out. Any thread; for the keeper and the daemon.
+// Asks which parts of sandboxing the running kernel has. Debian's kernel headers are older than the
+// calls used here, so newer numbers are written out. Any thread; for the keeper and the daemon.
 #pragma once
 
 #include <cerrno>
@@ -11,7 +11,7 @@
 
 namespace reef::process {
 
-// 0: no Landlock (not built in, not enabled, or an older kernel).
+// 0 means no Landlock (not built in, not enabled, or an older kernel).
 inline int landlock_version() {
   constexpr int kCreateRuleset = 444;
   constexpr unsigned kAskVersion = 1;

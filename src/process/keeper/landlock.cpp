@@ -14,7 +14,7 @@ constexpr int kCreateRuleset = 444;
 constexpr int kAddRule = 445;
 constexpr int kRestrictSelf = 446;
 
-// Versions of the interface only ever append.
+// Later versions of the interface only add members.
 struct Attributes {
   std::uint64_t files;
   std::uint64_t network;  // version 4
@@ -72,7 +72,8 @@ int make_landlock(int version, bool read_only, bool no_network, const char* cons
   if (ruleset < 0) return errno;
   if (!read_only) return 0;
 
-  // Sinks: what is written there is gone. Rights that make no sense for a file are refused.
+  // Nothing keeps what is written to these. The kernel refuses rights that make no sense for a
+  // file.
   constexpr auto kFileRights = kWriteFile | kTruncate | kDeviceIoctl;
   for (const char* sink : {"/dev/null", "/dev/zero", "/dev/full"})
     if (const int error = allow(ruleset, sink, writing(version) & kFileRights);
@@ -90,7 +91,7 @@ int make_landlock(int version, bool read_only, bool no_network, const char* cons
 
 int give_up_privileges() {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
-  // For a daemon of root: what root may do beyond its own files is not needed to look at things.
+  // For a daemon that runs as root: reading needs none of root's other powers.
   for (unsigned long capability = 0; capability <= 63; ++capability)
     if (capability != CAP_DAC_READ_SEARCH) ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

@@ -1,5 +1,5 @@
-// What the daemon and a keeper say to each other over the control socket. Both are built together
-// and from one program file, so the layout of a struct is the format.
+// The messages between the daemon and a keeper over the control socket. Both are built together and
+// come from one program file, so the layout of a struct is the format.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@ namespace reef::process {
 
 inline constexpr int kControlFd = 3;  // in the keeper; 0, 1 and 2 are the child's
 
-// The first and only message to the keeper. `text_bytes` of NUL-ended strings follow: the folder,
-// `arguments` of argv, `variables` as NAME=value, `writables`. End of file means: end them all.
+// The first and only message to the keeper. `text_bytes` of NUL-terminated strings follow: the
+// folder, `arguments` of argv, `variables` as NAME=value, `writables`. The end of the stream means:
+// kill them all.
 struct Plan {
   std::uint32_t text_bytes = 0;
   std::uint32_t arguments = 0;
@@ -17,7 +18,7 @@ struct Plan {
   std::uint32_t writables = 0;
   std::uint32_t read_only = 0;
   std::uint32_t no_network = 0;
-  std::int32_t umask = -1;    // as it is
+  std::int32_t umask = -1;    // -1: unchanged
   std::int32_t landlock = 0;  // the version to use; 0: none
 };
 
@@ -29,7 +30,7 @@ enum class Stage : std::int32_t {
   program,  // execve
 };
 
-// Messages from the keeper: started or failed, and after started one exited.
+// Messages from the keeper: first started or failed; after started, one exited.
 struct Report {
   enum class Kind : std::int32_t { started, failed, exited };
   Kind kind = Kind::failed;

@@ -1,5 +1,5 @@
-// System calls a sandboxed child may not make: those that change something Landlock does not look
-// at, and those that would get around it. Calls newer than this list do not exist for the child.
+// The system calls a sandboxed child may not make: those that change something Landlock does not
+// cover, and those that would get around it. Calls newer than this list are unknown to the child.
 #include <cstddef>
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -23,7 +23,7 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 constexpr std::uint32_t kArchitecture = 0;
 #endif
 
-// Numbers from 424 on are the same everywhere.
+// Numbers from 424 on are the same on all architectures.
 constexpr std::uint32_t kPidfdSendSignal = 424, kIoUringSetup = 425, kIoUringEnter = 426,
                         kIoUringRegister = 427, kOpenTree = 428, kMoveMount = 429, kFsopen = 430,
                         kFsconfig = 431, kFsmount = 432, kFspick = 433, kClone3 = 435,
@@ -33,7 +33,7 @@ constexpr std::uint32_t kPidfdSendSignal = 424, kIoUringSetup = 425, kIoUringEnt
                         kOpenTreeAttr = 467, kFileSetattr = 469;
 constexpr std::uint32_t kLastKnown = kFileSetattr;
 
-// No way around the sandbox, into another process, or into the kernel.
+// Calls that lead around the sandbox, into another process or into the kernel.
 constexpr std::uint32_t kNever[] = {
     kIoUringSetup,
     kIoUringEnter,
@@ -96,8 +96,8 @@ constexpr std::uint32_t kNever[] = {
     SYS_open_by_handle_at,
 };
 
-// Changes of files that Landlock does not know of, and things that outlive the child or belong to
-// others: priorities, System V and POSIX queues and memory.
+// Calls that change files in ways Landlock does not cover, and calls that affect things which
+// outlive the child or belong to others: priorities, System V and POSIX queues and memory.
 constexpr std::uint32_t kReadOnly[] = {
     SYS_fchmod,         SYS_fchmodat,      kFchmodat2,
     SYS_fchown,         SYS_fchownat,      SYS_utimensat,
@@ -116,16 +116,16 @@ constexpr std::uint32_t kReadOnly[] = {
     SYS_msgctl,         SYS_mq_open,       SYS_mq_unlink,
 };
 
-// Where Landlock cannot keep signals inside (before version 6), there are none at all.
+// Before version 6 Landlock cannot keep signals inside, so none may be sent at all.
 constexpr std::uint32_t kSignalCalls[] = {
     SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, kPidfdSendSignal};
 
-// Without a name to send to, a pair stays a pair.
+// Calls that give a socket an address or connect it; a connected pair needs none of them.
 constexpr std::uint32_t kNetwork[] = {SYS_socket, SYS_connect, SYS_bind,
                                       SYS_listen, SYS_accept,  SYS_accept4};
 
-// Asking, not setting. Many file systems and drivers change things by ioctl on what is open to
-// read, so everything else is refused.
+// These ioctls only ask. Many file systems and drivers change things by ioctl on files open for
+// reading, so all others are refused.
 constexpr std::uint32_t kIoctls[] = {
     0x5401 /* TCGETS */,
     0x802c542a /* TCGETS2 */,
@@ -142,8 +142,8 @@ constexpr std::uint32_t kIoctls[] = {
     0xc020660b /* FIEMAP */,
 };
 
-// Fits what the kernel takes many times over; a filter that does not fit is a bug found by the
-// first test.
+// The kernel takes filters many times this long. A filter that does not fit is a bug that any test
+// finds.
 class Filter {
  public:
   void load(std::size_t offset) {
@@ -163,7 +163,7 @@ class Filter {
   void kill() { add(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS); }
   void allow() { add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW); }
 
-  // Expects the call to be loaded, as all below; what they load is undone by load_call().
+  // This and all below expect the call number to be loaded, and load it again with load_call().
   void refuse_call(std::uint32_t call, int error = EPERM) {
     jump(BPF_JEQ, call, 0, 1);
     refuse(error);
@@ -199,7 +199,7 @@ void check_architecture(Filter& filter) {
   filter.jump(BPF_JEQ, kArchitecture, 1, 0);
   filter.kill();
   filter.load_call();
-  filter.jump(BPF_JGT, kLastKnown, 0, 1);  // also x86's x32 calls
+  filter.jump(BPF_JGT, kLastKnown, 0, 1);  // refuses x86's x32 calls, too
   filter.refuse(ENOSYS);
 }
 
@@ -224,7 +224,7 @@ void check_ioctl(Filter& filter) {
   filter.load_call();
 }
 
-// Opening to read with O_TRUNC empties a file, and Landlock before version 3 lets it.
+// Opening for reading with O_TRUNC empties a file, which Landlock before version 3 allows.
 void check_truncation(Filter& filter) {
   struct Open {
     std::uint32_t call;
@@ -247,7 +247,7 @@ void check_truncation(Filter& filter) {
   filter.refuse_call(SYS_truncate);
 }
 
-// Only for itself: another's limits and processors are not to be changed.
+// Allows the call only for the child itself: limits and processors of others must not change.
 void check_own_only(Filter& filter, std::uint32_t call) {
   filter.jump(BPF_JEQ, call, 0, 4);
   filter.load_argument(0);
@@ -256,8 +256,8 @@ void check_own_only(Filter& filter, std::uint32_t call) {
   filter.load_call();
 }
 
-// Leases hold up whoever opens the file next, the daemon and the user, for as long as 45 s, and
-// both tell what others do.
+// A lease makes whoever opens the file next wait for up to 45 s, be it the daemon or the user;
+// leases and notifications also reveal what others do.
 void check_leases(Filter& filter) {
   constexpr std::uint32_t kSetDelegation = 1024 + 16;
   filter.jump(BPF_JEQ, SYS_fcntl, 0, 6);
@@ -269,7 +269,7 @@ void check_leases(Filter& filter) {
   filter.load_call();
 }
 
-// Whom the kernel signals when a descriptor is ready, and how: another way to send any signal.
+// Setting who gets which signal when a descriptor is ready would be another way to send signals.
 void check_owner(Filter& filter) {
   filter.jump(BPF_JEQ, SYS_fcntl, 0, 6);
   filter.load_argument(1);
@@ -280,7 +280,7 @@ void check_owner(Filter& filter) {
   filter.load_call();
 }
 
-// Pairs of connected sockets that cannot be sent elsewhere: no datagrams.
+// Allows only pairs of connected sockets. Datagram sockets could send elsewhere.
 void check_sockets(Filter& filter) {
   filter.jump(BPF_JEQ, SYS_socketpair, 0, 8);
   filter.load_argument(0);
@@ -291,7 +291,7 @@ void check_sockets(Filter& filter) {
   filter.jump(BPF_JEQ, SOCK_SEQPACKET, 1, 0);
   filter.refuse();
   filter.load_call();
-  filter.jump(BPF_JEQ, SYS_sendto, 0, 6);  // to an address
+  filter.jump(BPF_JEQ, SYS_sendto, 0, 6);  // with an address
   filter.load_argument(4);
   filter.jump(BPF_JEQ, 0, 0, 2);
   filter.load_high(4);
