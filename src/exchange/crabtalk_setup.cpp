@@ -62,15 +62,18 @@ constexpr std::string_view kScopedTools[] = {"ask_user", "delegate", "edit",    
 // Translates an agent's scope into our whitelists. MCP servers run programs, so they are not taken
 // from a file, and words banned from commands have no counterpart; `left_out` names both.
 void translate_scope(json::object& body) {
-  const auto* skills = json::find_array(body, "skills");
-  const auto* mcps = json::find_array(body, "mcps");
-  const bool scoped = (skills && !skills->empty()) || (mcps && !mcps->empty());
+  // Looked at once, before the body changes: its members move.
+  const auto has_some = [&](const char* list) {
+    const auto* found = json::find_array(body, list);
+    return found && !found->empty();
+  };
+  const bool has_skills = has_some("skills"), has_servers = has_some("mcps");
+  const bool scoped = has_skills || has_servers;
   const auto* hooks = json::find_object(body, "hooks");
   const auto* bash = hooks ? json::find_object(*hooks, "bash") : nullptr;
   const bool no_bash = bash && json::find_bool(*bash, "disabled").value_or(false);
   std::string left_out;
-  if (mcps && !mcps->empty())
-    left_out = "its MCP servers, which run programs; reef mcp add brings them back";
+  if (has_servers) left_out = "its MCP servers, which run programs; reef mcp add brings them back";
   if (const auto* deny = bash ? json::find_array(*bash, "deny") : nullptr;
       deny && !deny->empty() && !no_bash)
     left_out += std::string(left_out.empty() ? "" : "; ") +
@@ -79,11 +82,12 @@ void translate_scope(json::object& body) {
   if (scoped || no_bash) {
     for (const auto tool : kScopedTools) tools.emplace_back(tool);
     if (!no_bash) tools.emplace_back("bash");
-    if (!scoped || (skills && !skills->empty())) tools.emplace_back("skill");
+    if (!scoped || has_skills) tools.emplace_back("skill");
   }
   body.erase("tools");
   if (!tools.empty()) body["tools"] = std::move(tools);
-  if (skills && skills->empty()) body.erase("skills");
+  if (const auto* skills = json::find_array(body, "skills"); skills && skills->empty())
+    body.erase("skills");
   if (!left_out.empty()) body["left_out"] = left_out;
 }
 

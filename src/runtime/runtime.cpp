@@ -330,6 +330,9 @@ Task<void> Runtime::work(std::shared_ptr<Conversation> conversation) {
     }
     forget(*run);
     for (const auto& joined : run->joined_) forget(*joined);
+    // Their events are read from this run's log, which keeps the run alive: without this, each
+    // would keep the other.
+    run->joined_.clear();
     conversation->current.reset();
     // What came too late to steer is the next turn.
     while (!conversation->steers.empty()) {

@@ -20,7 +20,7 @@ using Lines = std::vector<std::string>;
 
 std::string little(std::uint64_t value, int size) {
   std::string out;
-  for (int i = 0; i < size; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 0xffU));
+  for (int i = 0; i < size; ++i, value >>= 8) out.push_back(static_cast<char>(value & 0xffU));
   return out;
 }
 

@@ -75,8 +75,9 @@ TEST(ParseSkill, ANameThatIsAPathOrMarkupIsNotTaken) {
 }
 
 TEST(ParseSkill, BytesThatAreNoTextAreReplaced) {
-  const auto skill = test::value_of(
-      parse_skill(std::string("---\nname: x\ndescription: a\xff\xfe\0b\n---\n", 40), "x"));
+  using namespace std::string_literals;
+  const auto skill =
+      test::value_of(parse_skill("---\nname: x\ndescription: a\xff\xfe\0b\n---\n"s, "x"));
   EXPECT_EQ(skill.warnings.size(), 1U);
 }
 
