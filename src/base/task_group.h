@@ -22,7 +22,7 @@ class TaskGroup {
   using Id = std::uint64_t;
   Id spawn(Task<void> task);
   void cancel();
-  // One of them; nothing when it has ended.
+  // Cancels one of them; does nothing when it has ended.
   void cancel(Id id);
   // Returns when the last task has ended.
   Task<void> join();
