@@ -20,7 +20,7 @@ inline constexpr std::size_t kDepthMax = 256;
 
 // Errors say the byte offset and the reason. The value lives in `storage`, which must outlive it.
 Result<value> parse(std::string_view text, boost::json::storage_ptr storage = {});
-// As parse, but text that is broken only in its characters (invalid UTF-8, half of a surrogate
+// Like parse, but text that is broken only in its characters (invalid UTF-8, half of a surrogate
 // pair, as JavaScript writes when it cuts a string) is read with U+FFFD in their place.
 Result<value> parse_lenient(std::string_view text);
 // Compact, one line.

@@ -15,7 +15,7 @@ class TaskGroup {
  public:
   // `name` appears in the log when a task ends by an exception.
   TaskGroup(Executor loop, std::string name);
-  ~TaskGroup();  // cancels what is left; join() first where the end matters
+  ~TaskGroup();  // cancels the tasks that are left; join() first if their end matters
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 

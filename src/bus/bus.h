@@ -47,7 +47,7 @@ class Bus {
   // be read, the subscriptions in force stay, and changes are refused until it is put right.
   Task<Status> load();
   const std::string& problem() const { return broken_; }
-  // Stops waiting for turns and writes what is left to write.
+  // Stops waiting for turns and makes the last save.
   Task<void> stop();
 
   // Durable when it returns. Returns the subscription that exists already when it says the same.
@@ -77,8 +77,8 @@ class Bus {
  private:
   Status start(runtime::Message message, int depth);
   Task<void> wait_for_end(std::shared_ptr<runtime::Run> run);
-  // Saves run one at a time, and each writes what there is when its turn comes. What somebody wrote
-  // into the file meanwhile is taken first.
+  // Saves run one at a time, and each writes the state at its turn. Edits that somebody made to the
+  // file meanwhile are taken first.
   Task<Status> save();
   // Held by the one task that may read or write the file.
   class FileTurn {

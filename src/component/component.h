@@ -1,5 +1,5 @@
-// Table of contents of component/: what a program needs that brings tools to agents and runs beside
-// the daemon. It crashes alone and is replaced without a restart (docs/components.md).
+// Table of contents of component/: for programs that bring tools to agents and run beside the
+// daemon. Such a program crashes alone and is replaced without a restart (docs/components.md).
 //
 //   component.h    Service, Tool, run   this file
 //   mcp_server.h   answer               one request of a client, as MCP has it; no sockets

@@ -104,8 +104,8 @@ Task<void> HttpServer::accept() {
     auto socket =
         co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, failed));
     if (failed == asio::error::operation_aborted) co_return;
-    // When descriptors run out, connections wait in the kernel's queue. Those above the limit are
-    // closed at once.
+    // When descriptors run out, connections wait in the kernel's queue. Connections above the limit
+    // are closed at once.
     if (failed) co_await sleep_for(kPause);
     if (!failed && tasks_.size() <= kConnectionsMax) tasks_.spawn(serve(std::move(socket)));
   }

@@ -49,7 +49,7 @@ struct Agent {
   // Which conversations its tools may look into.
   enum class Sight : std::uint8_t { own, agent, all };  // this sender's, all of this agent, all
   Sight sight = Sight::own;
-  // Models to try in this order when the one before is unavailable and has said nothing yet.
+  // Models to try, in this order, when the one before is unavailable and nothing was said yet.
   std::vector<std::string> fallback = {};
   model::ThinkingLevel thinking = model::ThinkingLevel::off;
   std::optional<std::int64_t> max_tokens = {};

@@ -42,8 +42,8 @@ class Compactions {
     std::string instructions = {};          // what the summary should mind in particular
     std::int64_t window_max = 0;            // upper bound for the model's window; 0: not known
     std::optional<std::int64_t> keep = {};  // tokens to keep word for word; none: the setting
-    // Set when nobody asked for it: it is then refused when the context is too short for the
-    // setting. On request, such a context is cut before its last turn.
+    // Set when nobody asked for it: a context too short for the setting is then refused. On request
+    // such a context keeps its last turn.
     bool automatic = false;
   };
   // All or nothing: on an error the session is unchanged. The session can be used meanwhile. Two

@@ -78,7 +78,8 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
       if (const auto saved = co_await (*session)->append(drafts); !saved) session = saved.error();
     }
     if (session) co_return session;
-    // A folder that somebody removed must not silence its conversation; any other failure must.
+    // A folder that somebody removed must not silence its conversation; any other failure is
+    // reported.
     if (session.error().code != Errc::not_found) co_return session;
     sessions_.drop_missing(*current);
   }

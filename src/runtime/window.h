@@ -21,7 +21,7 @@ struct WindowReport {
   std::string model;  // as it is configured
   ContextUsage usage;
   std::vector<Part> parts;
-  std::int64_t prunable = 0;    // in old tool results that the next call leaves out
+  std::int64_t prunable = 0;    // of old tool results that the next call leaves out
   std::optional<double> error;  // mean error of the estimates for this model
 };
 

@@ -83,7 +83,7 @@ Result<Place> place_of(const Node& node, std::string_view handle) {
   return out;
 }
 
-// Returns the name for a name, an id or the alias; what names nobody is kept for the error.
+// Returns the name for a name, an id or the alias; an unknown name is kept for the error.
 std::string canonical(const Node& node, const std::string& agent) {
   const auto& setup = node.runtime.setup();
   if (agent.empty() || setup.agents.contains(agent)) return agent;

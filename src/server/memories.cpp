@@ -1,4 +1,4 @@
-// What agents remember: list, get, recall, remember, forget, rename, alias, read, load.
+// Memories of agents: list, get, recall, remember, forget, rename, alias, read, load.
 
 #include <fmt/format.h>
 

@@ -56,7 +56,7 @@ Task<ServerMessage> list_models(Node& node, std::string only) {
       if (model.empty() || std::find(shown.begin(), shown.end(), model) != shown.end()) return;
       shown.push_back(model);
       auto facts = facts_of(entry, model);
-      // What the backend says itself fills in what nobody else knows.
+      // The backend's own list fills in what nobody else knows.
       if (theirs && !facts.context_window) facts.context_window = theirs->context_window;
       if (theirs && !facts.max_output) facts.max_output = theirs->max_output;
       auto& info = *out.add_models();

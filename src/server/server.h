@@ -13,7 +13,7 @@
 //   files.cpp            attach, list and read files of a session
 //   retention.cpp        collect garbage
 //   usage.cpp            tokens and cost
-//   memories.cpp         what agents remember
+//   memories.cpp         memories of agents
 //   conversations.cpp    CrabTalk's lists and history
 //   exports.cpp          export
 //   backups.cpp          backup

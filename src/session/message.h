@@ -73,8 +73,8 @@ struct AssistantMessage {
   // A guest's name; empty: the conversation's own agent. It is on the entry, not in the JSON.
   std::string agent = {};
   bool hidden = false;
-  // How many of the user's messages a silent reply answers; 0 for other replies. What was said and
-  // called between them and the reply is hidden with it. On the entry, too.
+  // How many of the user's messages a silent reply answers; 0 for other replies. Replies and
+  // tool calls between them and the reply are hidden with it. On the entry, too.
   int hides = 0;
 };
 struct ToolResultMessage {
@@ -127,7 +127,7 @@ std::vector<Block> content_from_json(const json::object& in);
 
 Usage usage_from_json(const json::object& in);
 json::object to_json(const Message& message);
-// Never fails: what is missing or of a wrong type gets its default, an unknown role is
+// Never fails: a field that is missing or of a wrong type gets its default, an unknown role becomes
 // OtherMessage.
 Message message_from_json(const json::object& in);
 

@@ -1,4 +1,4 @@
-// Sessions: what clients may change. Bindings, metadata, the tree, the trash, repairs.
+// Sessions: changes that clients may make to bindings, metadata, the tree and the trash; repairs.
 
 #include <algorithm>
 #include <set>

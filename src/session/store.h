@@ -96,7 +96,7 @@ class Store {
   virtual Task<Status> trash(SessionId id, TimePoint now) = 0;
   virtual Task<Status> restore(SessionId id) = 0;
   virtual Task<Result<std::vector<Trashed>>> trashed() = 0;
-  // Removes a session from the trash for good. Interrupted, it is still out of the trash.
+  // Removes a session from the trash for good. Even an interrupted purge takes it out.
   virtual Task<Status> purge(SessionId id) = 0;
   // Returns the bytes of everything a session has, in the order asked; 0 when it is not there.
   enum class Place : std::uint8_t { sessions, trash };
