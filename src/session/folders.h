@@ -53,8 +53,7 @@ class Folders {
  public:
   virtual ~Folders() = default;
 
-  // Lists one folder, or all when `folder` is empty. Files added meanwhile cause no repeats or
-  // gaps.
+  // An empty `folder` lists all. Files added meanwhile neither repeat nor hide one.
   virtual Task<Result<FilePage>> list(SessionId id, std::string folder, std::size_t limit,
                                       std::string cursor) = 0;
   virtual Task<Result<std::shared_ptr<OpenedFile>>> open(SessionId id, std::string path) = 0;

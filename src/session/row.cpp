@@ -126,8 +126,7 @@ TimePoint Row::archived_at() const {
 
 namespace {
 
-// Returns the one of `these` that is a part of the key, leaving out the last part and the agent's
-// name.
+// Returns which of `these` is a part of the key, other than its last part and the agent's name.
 std::string_view part_among(std::string_view key, std::initializer_list<std::string_view> these) {
   if (key.starts_with("agent:")) key.remove_prefix(std::min(key.find(':', 6), key.size() - 1) + 1);
   for (auto end = key.find(':'); end != std::string_view::npos; end = key.find(':')) {

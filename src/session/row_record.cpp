@@ -1,5 +1,4 @@
-// Rows as the catalog writes them. They are read without a JSON tree, because a start reads them
-// all.
+// Rows as the catalog writes them. They are read without a JSON tree, as a start reads them all.
 
 #include <utility>
 

@@ -84,7 +84,7 @@ Task<Status> Session::reload() {
   co_return Ok{};
 }
 
-// A file that somebody emptied must get a header again: older pi would empty it again without.
+// A file that somebody emptied must get a header again, or older pi would empty it once more.
 std::string Session::lost_header_line() const {
   Header header;
   header.id = id_.text();
@@ -155,8 +155,7 @@ Task<void> Session::flush() {
     });
     for (const auto& entry : entries) rebuild = rebuild || !extend_context(context_, entry);
     for (const auto& pending : batch) pending->outcome = pending->placed.leaf;
-    // The new entries changed what stands before them. A failed read is repeated by the next
-    // append.
+    // The new entries changed earlier ones. A failed read is repeated by the next append.
     if (rebuild && !co_await reload()) doubtful_ = true;
   } else {
     doubtful_ = true;

@@ -56,8 +56,7 @@ void Sessions::place(Row& row) {
   if (!row.key().empty()) {
     const auto [bound, is_new] = bindings_.try_emplace(std::string(row.key()), row.id);
     if (!is_new && bound->second != row.id) {
-      // The session bound last is current; ids decide between equals, so that every start decides
-      // alike.
+      // The session bound last is current; ids decide between equals, so every start agrees.
       const auto* other = find(bound->second);
       if (!other || other->key() != row.key() ||
           std::pair(other->bound_at(), other->id.text()) < std::pair(row.bound_at(), row.id.text()))
@@ -119,8 +118,7 @@ Task<void> Sessions::refresh(std::vector<Refresh> requests) {
       mark_changed(ids[i]);
     } else {
       log::warn("session {}: {}", ids[i].text(), rows[i].error().what);
-      // An old row is better than none: a passing read error must not give its key to a new
-      // session.
+      // Better an old row than none: a passing read error must not give its key away.
       if (before[i]) adopt(*std::move(before[i]));
     }
   }

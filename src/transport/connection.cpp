@@ -125,8 +125,7 @@ Task<void> Connection::read_requests() {
     co_await socket_.async_wait(Socket::wait_read,
                                 asio::redirect_error(asio::use_awaitable, failed));
     if (failed) co_return;
-    // A connection in the middle of a large frame waits for its turn; a small frame is read at
-    // once.
+    // A connection amid a large frame waits for its turn; a small frame is read at once.
     while (!broken_ && share_.holds() && !share_.may_grow()) {
       held_back_ = true;
       co_await share_.wait();
