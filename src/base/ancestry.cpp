@@ -51,7 +51,7 @@ std::optional<Line> line_of(pid_t process) {
   return line;
 }
 
-// Nothing: something changed while it was looked at.
+// Returns nothing when something changed while it looked.
 std::optional<Kinship> look(pid_t process, pid_t ancestor) {
   auto line = line_of(process);
   if (!line) return Kinship::unknown;
@@ -60,14 +60,14 @@ std::optional<Kinship> look(pid_t process, pid_t ancestor) {
     if (line->parent == 0) return Kinship::stranger;
     const auto above = line_of(line->parent);
     if (!above) {
-      // A process never points to a parent that is gone: either it has another now, or this one
-      // is hidden.
+      // A process never points to a parent that is gone: either it has another parent now, or this
+      // one is hidden.
       const auto again = line_of(process);
       if (again && again->started == line->started && again->parent == line->parent)
         return Kinship::stranger;
       return std::nullopt;
     }
-    // Its number is another's by now: parents, adopting ones too, are older.
+    // This number is another process's by now: parents, adopting ones too, are older.
     if (above->started > line->started) return std::nullopt;
     process = line->parent;
     line = above;
@@ -91,7 +91,7 @@ bool has_children() {
 void reap_adopted() {
   const auto self = ::getpid();
   const auto own_session = ::getsid(0);
-  // As a rule the first that has ended may be reaped, and there is no other.
+  // Usually the first child that has ended may be reaped, and there is no other.
   for (;;) {
     siginfo_t ended;
     ended.si_pid = 0;

@@ -1,4 +1,4 @@
-// Which process came from which, as /proc tells it. Blocks for some microseconds; any thread.
+// Tells from /proc which process came from which. Blocks for some microseconds; any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -11,17 +11,17 @@ enum class Kinship : unsigned char {
   unknown,     // it is gone, or changed faster than it could be looked at
 };
 
-// Orphans count as children of whoever adopted them, so what comes from a subreaper
-// (PR_SET_CHILD_SUBREAPER) stays its descendant whatever it does. Parents that may not be seen
-// (hidepid) belong to other users: what came from them is a stranger.
+// Orphans count as children of the process that adopted them, so a descendant of a subreaper
+// (PR_SET_CHILD_SUBREAPER) stays one whatever it does. Parents that may not be seen (hidepid)
+// belong to other users, so their descendants are strangers.
 Kinship kinship(pid_t process, pid_t ancestor);
 
-// Whether this process has children, ended ones too. Where it is a subreaper and has none, nothing
-// that lives came from it.
+// Whether this process has children, ended ones too. A subreaper without children has no living
+// descendants.
 bool has_children();
 
-// Reaps children this process has adopted and that have ended; those it started itself, in a
-// process group of their own and its own session, are left to whoever waits for them. Thread-safe.
+// Reaps ended children that this process has adopted. Those it started itself, in a process group
+// of their own and its own session, are left to the code that waits for them. Thread-safe.
 void reap_adopted();
 
 }  // namespace reef

@@ -8,7 +8,7 @@
 namespace reef {
 
 std::string to_base64(std::string_view bytes);
-// nullopt when it is none.
+// nullopt when `text` is not base64.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace reef

@@ -13,7 +13,7 @@ TimePoint SystemClock::now() const {
 
 namespace {
 
-// Over the zeros that end at `end`.
+// Writes over the zeros that end at `end`.
 void put_digits(char* end, unsigned number) {
   for (; number > 0; number /= 10) *--end = static_cast<char>('0' + number % 10);
 }
@@ -24,7 +24,7 @@ IsoText::IsoText(TimePoint time) {
   const auto day = chrono::floor<chrono::days>(time);
   const chrono::year_month_day date(day);
   const chrono::hh_mm_ss<chrono::milliseconds> clock(time - day);
-  // Every line of a transcript has one: fmt takes ten times as long.
+  // Every line of a transcript has a time, and fmt takes ten times as long.
   if (const int year = int(date.year()); year >= 0 && year <= 9999) {
     constexpr std::string_view kZeros = "0000-00-00T00:00:00.000Z";
     size_ = kZeros.copy(bytes_, sizeof bytes_);

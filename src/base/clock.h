@@ -29,7 +29,7 @@ class SystemClock final : public Clock {
 
 // ISO 8601 in UTC with milliseconds: 2026-01-02T03:04:05.678Z
 std::string format_iso(TimePoint time);
-// The same for many, without taking memory for each.
+// The same without taking memory, for many of them.
 class IsoText {
  public:
   explicit IsoText(TimePoint time);

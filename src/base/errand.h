@@ -1,6 +1,6 @@
-// Work that whoever waits for it may leave: a kill must not wait for a server that does not answer
-// or a disk that hangs. What is left is cancelled and ends when it can, so each errand owns all
-// that it uses, but for what outlives all errands. Loop thread only.
+// Work that its caller may leave: a kill must not wait for a server that does not answer or a disk
+// that hangs. Work that was left is cancelled and ends when it can, so each errand owns all that it
+// uses, except what outlives all errands. Loop thread only.
 #pragma once
 
 #include <exception>
@@ -15,8 +15,8 @@
 
 namespace reef {
 
-// Somebody wants what is under way to end; never taken back. Shared by those who say so and those
-// who look.
+// Says that work under way should end; never taken back. Shared by those who say so and those who
+// look.
 class StopSign {
  public:
   explicit StopSign(Executor loop) : changed_(std::move(loop)) {}
@@ -26,7 +26,7 @@ class StopSign {
     changed_.notify_all();
   }
   bool is_set() const { return set_; }
-  // Those who wait look again.
+  // Makes the tasks that wait look again.
   void nudge() { changed_.notify_all(); }
   Task<void> wait() { return changed_.wait(); }
 
@@ -40,8 +40,8 @@ class Errands {
   Errands(Executor loop, std::string name)
       : tasks_(std::make_shared<TaskGroup>(std::move(loop), std::move(name))) {}
 
-  // What the task gives, or its exception. nullopt as soon as the sign is set or `enough` says so;
-  // who is cancelled while it waits leaves as well.
+  // Returns the task's value, or throws its exception. nullopt as soon as the sign is set or
+  // `enough` says so. A caller that is cancelled while it waits leaves the errand, too.
   template <class T>
   Task<std::optional<T>> run(Task<T> task, std::shared_ptr<StopSign> sign,
                              std::function<bool()> enough = {}) {
@@ -62,7 +62,7 @@ class Errands {
     co_return std::move(state->value);
   }
 
-  // Returns when nothing is left, or at the deadline.
+  // Returns when no errand is left, or at the deadline.
   Task<void> settle(std::chrono::steady_clock::time_point deadline) {
     constexpr std::chrono::milliseconds kStep{2};
     while (tasks_->size() > 0 && std::chrono::steady_clock::now() < deadline)

@@ -44,7 +44,7 @@ Status status_of(int returned, std::string_view what) {
   return sys_error(errno, what);
 }
 
-// Who holds a lease is told that it is wanted, and has it for 45 s if it does not listen.
+// The holder of a lease is told that it is wanted, and keeps it for 45 s if it does not listen.
 template <class F>
 Result<Fd> patiently(F open) {
   constexpr std::chrono::milliseconds kPatience{1'000};
@@ -94,7 +94,7 @@ Result<Fd> PosixFiles::open_once(const std::string& path, Open how) {
       break;
   }
   Fd fd(::open(path.c_str(), flags, 0600));
-  // Only the owner may leave no trace.
+  // Only the owner may read it without leaving a trace.
   if (!fd && (flags & O_NOATIME) != 0 && errno == EPERM)
     fd = Fd(::open(path.c_str(), flags & ~O_NOATIME, 0600));
   if (!fd && errno == EWOULDBLOCK)
@@ -209,8 +209,8 @@ Result<std::vector<std::string>> PosixFiles::list(const std::string& directory) 
   return names;
 }
 
-// From the directory on: with many thousands, walking the whole path each time is a quarter of it.
-// By two: a start waits for it.
+// Begins at the open directory: with many thousands, walking the whole path each time takes a
+// quarter of the time. Two threads share it, because a start waits for it.
 Result<std::vector<Files::Inner>> PosixFiles::stat_inner(const std::string& directory,
                                                          const std::string& inner) {
   constexpr std::size_t kAtOnce = 128;
@@ -252,11 +252,11 @@ Result<std::vector<Files::Inner>> Files::stat_inner(const std::string& directory
 
 namespace {
 
-// No transcript or file of ours comes near; a sparse giant must not take the memory.
+// No transcript or file of ours comes near this; a sparse giant must not take the memory.
 constexpr std::uint64_t kReadBytesMax = 4ULL << 30;
 
-// Room for a large file is taken in large pages where there are any: one by one, taking the small
-// ones lasts longer than reading.
+// Takes large pages for a large file where there are any: taking the small ones one by one lasts
+// longer than reading.
 std::string room_for(std::uint64_t size) {
   constexpr std::uintptr_t kLargePage = 2U << 20;
   std::string out;

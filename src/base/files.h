@@ -49,15 +49,14 @@ class Files {
   virtual ~Files() = default;
 
   // busy when another process holds a lease on the file (fcntl F_SETLEASE), which the kernel takes
-  // away from it only after 45 s: to read it is waited for a second, otherwise not at all.
+  // away only after 45 s. Opening to read waits a second for that, any other opening does not.
   virtual Result<Fd> open(const std::string& path, Open how) = 0;
   // May write less than asked.
   virtual Result<std::size_t> write(int fd, std::string_view bytes) = 0;
   // May read less than asked; 0 at the end of the file.
   virtual Result<std::size_t> read(int fd, std::uint64_t offset, char* into, std::size_t size) = 0;
-  // What is there of so many bytes, up to the end of the file, if it is in memory; nullopt when a
-  // disk might have to be waited for. For the loop, which must not wait.
-  // `directory`: an open one, which the path begins at.
+  // Reads what the file has of so many bytes, if that is in memory; nullopt when a disk might have
+  // to be waited for. For the loop, which must not wait. `path` begins at the open `directory`.
   virtual std::optional<std::size_t> read_cached(int directory, const std::string& path,
                                                  std::uint64_t offset, char* into,
                                                  std::size_t size);
@@ -71,7 +70,7 @@ class Files {
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status remove(const std::string& path) = 0;  // a file or an empty directory
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;
-  // Of `inner` in everything a directory has, in no order.
+  // The state of `inner` in everything a directory has, in no order.
   struct Inner {
     std::string name;
     Result<Stat> stat = Stat();
@@ -107,7 +106,7 @@ class PosixFiles final : public Files {
 
 // --- built on the above ---
 
-// As open; waits a second for a lease on the file to end. Blocks the thread.
+// Like open, but waits a second for a lease on the file to end. Blocks the thread.
 Result<Fd> open_patiently(Files& files, const std::string& path, Files::Open how);
 // Retries short and interrupted writes until all is written or an error stands.
 Status write_all(Files& files, int fd, std::string_view bytes);

@@ -14,11 +14,12 @@
 namespace reef {
 namespace {
 
-// Who waits longer than this for something to do goes to sleep; sent home, it goes at once. Waking
-// it once more in the middle of a search takes longer than most of what it could do.
+// The thread goes to sleep when it waits longer than this for something to do; when dismissed, it
+// goes at once. Waking it again in the middle of a search takes longer than most of what it could
+// do.
 constexpr std::chrono::microseconds kPatience{1000};
-// Looks before it is asked what time it is, and whether others need the core: the one who is waited
-// for may be among them.
+// How often it looks before it asks for the time and yields the core: the thread it waits for may
+// need the core.
 constexpr unsigned kLooks = 64;
 
 void rest() {
@@ -113,8 +114,8 @@ void Helper::call() {
   calls_.notify_one();
 }
 
-// Of a virtual machine a core that sleeps looks busy to its kernel, which would wake the helper on
-// the core of the one who calls: there it helps nobody.
+// On a virtual machine a sleeping core looks busy to the kernel, which would wake the helper on the
+// core of the caller, where it helps nobody.
 void Helper::keep_off(int core) {
   if (core < 0 || core == kept_off_) return;
   ::cpu_set_t cores;
@@ -125,7 +126,7 @@ void Helper::keep_off(int core) {
     kept_off_ = core;
 }
 
-// The job is nobody's afterwards.
+// Afterwards nobody works on the job.
 void Helper::take_back(std::uint32_t done_before) {
   if (offered_.exchange(nullptr) != nullptr) return;
   if (!wait_awake([&] { return done_ != done_before; })) done_.wait(done_before);

@@ -1,6 +1,6 @@
-// A second pair of hands for work of a millisecond. A thread of a pool takes a tenth of that to
-// come, and comes when the work is done: this one is called when the work begins, and waits, awake,
-// for the parts that can be shared.
+// A second thread for work of a millisecond. A thread of a pool takes a tenth of that to come, and
+// comes when the work is done. This one is called when the work begins, and waits, awake, for the
+// parts that can be shared.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace reef {
 
-// Of one thread, which calls, shares and dismisses.
+// One thread calls, shares and dismisses.
 class Helper {
  public:
   using Work = std::function<void(std::size_t)>;
@@ -21,14 +21,14 @@ class Helper {
   Helper(const Helper&) = delete;
   Helper& operator=(const Helper&) = delete;
 
-  // Wakes it up. Where there is only one core nobody comes. It goes to sleep again when it is
-  // dismissed, or has had nothing to do for a while.
+  // Wakes the thread, unless there is only one core. The thread sleeps again when it is dismissed,
+  // or has had nothing to do for a while.
   void call();
   void dismiss() { wanted_ = false; }
 
-  // Runs here(n) on this thread or there(n) on the other for every n below `count`, each once.
-  // Nobody is waited for who has not come: then all is done here. After an exception of either,
-  // which comes out, some may be left out. `first` runs here before. None may wait for anything.
+  // Runs here(n) on this thread or there(n) on the other for every n below `count`, each once. Does
+  // not wait for the other thread to come: without it, all is done here. An exception of either
+  // comes out, and then some may be left out. `first` runs here before. None may wait for anything.
   void share(std::size_t count, const Work& here, const Work& there,
              const std::function<void()>& first = {});
 
@@ -41,7 +41,7 @@ class Helper {
   void take_back(std::uint32_t done_before);
   void keep_off(int core);
 
-  std::atomic<std::uint32_t> calls_ = 0;  // what it sleeps on
+  std::atomic<std::uint32_t> calls_ = 0;  // the thread sleeps on it
   std::atomic<bool> wanted_ = false;
   std::atomic<bool> awake_ = false;
   std::atomic<bool> stopping_ = false;

@@ -59,7 +59,7 @@ std::string mend_surrogates(std::string text) {
   return text;
 }
 
-// Builds values as Boost's own handler does, but reads fractions to the last bit: its parser is
+// Builds values as Boost's own handler does, but reads fractions to the last bit: Boost's parser is
 // quick and a little off, and a transcript must say the same after it was copied.
 struct Handler {
   using error_code = boost::json::error_code;
@@ -105,7 +105,7 @@ struct Handler {
   bool whole_number = true;
 };
 
-// What a string cannot hold as it is; 0 where it can, 'u' where only its number can be written.
+// How a string escapes each byte: 0 where it needs none, 'u' where only its number can be written.
 constexpr auto kEscapes = [] {
   std::array<char, 256> out = {};
   for (int c = 0; c < 0x20; ++c) out[static_cast<std::size_t>(c)] = 'u';
@@ -119,8 +119,8 @@ constexpr auto kEscapes = [] {
   return out;
 }();
 
-// The high bit of each of eight bytes that cannot stand in a string as they are. A borrow can only
-// mark bytes behind the first that is marked rightly, and the first is all that counts.
+// Sets the high bit of each of eight bytes that a string must escape. A borrow can set a wrong one
+// only behind the first right one, and only the first counts.
 std::uint64_t special_in(std::uint64_t eight) {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   constexpr std::uint64_t kHigh = 0x80 * kOnes;
@@ -173,7 +173,7 @@ void append_number(std::string& out, auto number) {
   out.append(digits.data(), digits.size());
 }
 
-// The shortest that reads back as the same, and as a fraction.
+// Writes the shortest number that reads back as the same, and as a fraction.
 void append_fraction(std::string& out, double number) {
   if (!std::isfinite(number)) {
     // JSON has no words for these; a number that is too large is read as infinite again.

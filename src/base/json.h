@@ -20,21 +20,21 @@ inline constexpr std::size_t kDepthMax = 256;
 
 // Errors say the byte offset and the reason. The value lives in `storage`, which must outlive it.
 Result<value> parse(std::string_view text, boost::json::storage_ptr storage = {});
-// As parse, but text that is broken only in its characters (invalid UTF-8, half of a surrogate
+// Like parse, but text that is broken only in its characters (invalid UTF-8, half of a surrogate
 // pair, as JavaScript writes when it cuts a string) is read with U+FFFD in their place.
 Result<value> parse_lenient(std::string_view text);
 // Compact, one line.
 std::string write(const value& v);
-std::string write(const object& v);  // not through a copy of it
-// The same behind what is there.
+std::string write(const object& v);  // without copying it
+// Appends the same to `out`.
 void append(std::string& out, const value& v);
 void append(std::string& out, const object& v);
 
-// An object written member by member, for what is written often. Names must differ.
+// An object written member by member, for frequent use. Names must differ.
 class ObjectText {
  public:
   ObjectText() = default;
-  // About so long.
+  // Reserves about so much.
   explicit ObjectText(std::size_t bytes) { out_.reserve(bytes); }
 
   void text(std::string_view name, std::string_view text);
@@ -44,7 +44,7 @@ class ObjectText {
   void number(std::string_view name, double number);
   void member(std::string_view name, const value& v);
   void member(std::string_view name, ObjectText object);
-  // What stands between open and close is written into the list, or into the object in it.
+  // All that is written between open and close goes into the list, or into the object in it.
   void open_list(std::string_view name);
   void open_list();  // in a list
   void element(std::uint64_t number);

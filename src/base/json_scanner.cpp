@@ -23,14 +23,14 @@ constexpr std::uint64_t zeros_in(std::uint64_t word) {
 }
 
 #if defined(__SSE2__)
-// Quotes, backslashes and control characters.
+// Marks quotes, backslashes and control characters.
 __m128i special_in(__m128i bytes) {
   const auto marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
                                   _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
   return _mm_or_si128(marks, _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes));
 }
 
-// A bit for each byte of `count` stretches of 16, by its highest one.
+// Collects the highest bit of each byte of `count` stretches of 16.
 template <std::size_t count>
 std::uint64_t bits_of(const __m128i (&stretches)[count]) {
   std::uint64_t bits = 0;
@@ -39,7 +39,7 @@ std::uint64_t bits_of(const __m128i (&stretches)[count]) {
   return bits;
 }
 
-// Passes over plain bytes, `count` times 16 at once. True: it stands at one that is not plain.
+// Passes over plain bytes, `count` times 16 at once. True when it stands at one that is not plain.
 template <std::size_t count>
 bool pass_plain(const char*& at, const char* end, bool& high) {
   for (; end - at >= std::ptrdiff_t{16 * count}; at += 16 * count) {
@@ -53,7 +53,7 @@ bool pass_plain(const char*& at, const char* end, bool& high) {
     }
     if (_mm_movemask_epi8(any_special) != 0) {
       const auto where = bits_of(special);
-      // Only those before it.
+      // Only the bytes before it count.
       if ((bits_of(bytes) & ((where & (~where + 1)) - 1)) != 0) high = true;
       at += std::countr_zero(where);
       return true;
@@ -68,7 +68,7 @@ bool pass_plain(const char*& at, const char* end, bool& high) {
 // `high` is set when a byte before it is not ASCII.
 const char* plain_end(const char* at, const char* end, bool& high) {
 #if defined(__SSE2__)
-  // Most are short; what is not is often long.
+  // Most strings are short; the others are often long.
   if (end - at >= 16 && pass_plain<1>(at, at + 16, high)) return at;
   if (pass_plain<4>(at, end, high) || pass_plain<1>(at, end, high)) return at;
 #endif
@@ -82,7 +82,7 @@ const char* plain_end(const char* at, const char* end, bool& high) {
       tops |= word & kTops;
       continue;
     }
-    // Only those before it.
+    // Only the bytes before it count.
     tops |= word & kTops & ((special & (~special + 1)) - 1);
     high = high || tops != 0;
     return at + std::countr_zero(special) / 8;
@@ -108,7 +108,7 @@ bool Scanner::plain_string(std::string_view& out) {
 bool Scanner::string(std::string& out, std::size_t bytes_max, bool& high) {
   if (!take('"')) return false;
   while (out.size() < bytes_max) {
-    // What is not wanted is not looked at.
+    // Bytes beyond the limit are not looked at.
     const auto most = std::min(bytes_max - out.size(), left());
     const auto* stop = plain_end(at_, at_ + most, high);
     out.append(at_, stop);
@@ -133,7 +133,7 @@ bool Scanner::truth(bool& out) {
 
 bool Scanner::whole(std::int64_t& out) {
   pass_blanks();
-  // The usual ones, quicker than below: a start reads some hundred thousand.
+  // The usual numbers, quicker than below: a start reads some hundred thousand.
   constexpr std::ptrdiff_t kSafeDigits = 18;
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto* at = at_;

@@ -1,6 +1,6 @@
 // Takes single values off a line of JSON that was checked when it was written, without making a
-// tree of it: for what is read often and in bulk. Keeps inside its line and bytes whatever they
-// are; what it passes over is not checked closely. Pure.
+// tree of it: for frequent reading in bulk. It never leaves the line, whatever the bytes are;
+// values that it passes over are not checked closely. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace reef::json {
 
-// Every method takes what stands next, and says whether it was there.
+// Each method takes what stands next, and says whether it was there.
 class Scanner {
  public:
   explicit Scanner(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
@@ -20,21 +20,21 @@ class Scanner {
     ++at_;
     return true;
   }
-  // All of these bytes, without blanks before or between them.
+  // Takes exactly these bytes, without blanks before or between them.
   bool take_all(std::string_view wanted) {
     if (left() < wanted.size() || std::memcmp(at_, wanted.data(), wanted.size()) != 0) return false;
     at_ += wanted.size();
     return true;
   }
-  // And leaves it.
+  // Only looks, without taking it.
   bool next_is(char wanted) {
     pass_blanks();
     return at_ < end_ && *at_ == wanted;
   }
   std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
 
-  // An object: `value(name)` must take each value. False when it did not, or where the bytes make
-  // no sense.
+  // Takes an object, whose values `value(name)` must take. False when it did not, or when the bytes
+  // make no sense.
   template <class F>
   bool members(F&& value) {
     if (!take('{')) return false;
@@ -57,15 +57,15 @@ class Scanner {
     }
   }
 
-  // ASCII without escapes and, so, where it lies.
+  // ASCII without escapes, so that `out` can point to where it lies.
   bool plain_string(std::string_view& out);
-  // Behind `out`, until that has `bytes_max` bytes; the rest of the string is left then. `high` is
-  // set when some of it is not ASCII: whether it is UTF-8 is not looked at.
+  // Appends to `out` until it has `bytes_max` bytes, and then leaves the rest of the string. `high`
+  // is set when some of it is not ASCII; whether it is UTF-8 is not checked.
   bool string(std::string& out, std::size_t bytes_max, bool& high);
   bool whole(std::int64_t& out);  // a number without a fraction
   bool real(double& out);
   bool truth(bool& out);
-  // Any value, passed over, and where it lies.
+  // Passes over any value and tells where it lies.
   bool span(std::string_view& out);
   bool skip();
 
@@ -75,7 +75,7 @@ class Scanner {
   }
   bool skip_string();
   bool escape(std::string& out);
-  std::uint32_t four_digits();  // more than any code point when they are none
+  std::uint32_t four_digits();  // more than any code point when they are no digits
 
   const char* at_;
   const char* end_;

@@ -22,7 +22,7 @@ struct Pool::State {
       queue.pop_front();
       lock.unlock();
       job();
-      job = nullptr;  // what it captured is released before the lock is taken
+      job = nullptr;  // releases what it captured before the lock is taken
       lock.lock();
     }
   }
@@ -51,12 +51,12 @@ Pool::~Pool() {
 void Pool::post(std::function<void()> work) {
   {
     const std::lock_guard lock(state_->mutex);
-    // The thread first: when none can be made, nothing has been promised yet.
+    // The thread comes first: when none can be made, nothing has been promised yet.
     if (state_->idle <= state_->queue.size() && state_->threads.size() < state_->threads_max)
       state_->threads.emplace_back([state = state_.get()] { state->work(); });
     state_->queue.push_back(std::move(work));
   }
-  // Behind the lock, or who wakes up would have to wait for it.
+  // Outside the lock, or the thread that wakes up would have to wait for it.
   state_->ready.notify_one();
 }
 

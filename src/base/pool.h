@@ -1,4 +1,4 @@
-// Threads for what blocks or burns CPU: disk syncs, directory scans, large parses. Work is a
+// Threads for work that blocks or burns CPU: disk syncs, directory scans, large parses. Work is a
 // function over values handed in and out; it never touches state of the loop.
 #pragma once
 
@@ -35,9 +35,8 @@ class Pool {
   // Any thread.
   void post(std::function<void()> work);
 
-  // Runs f on a pool thread and resumes on the caller's loop. Not cancellable: what has been handed
-  // over runs to its end, so f may refer to the awaiting frame.
-  // An exception of f comes out of the await.
+  // Runs f on a pool thread and resumes on the caller's loop. Not cancellable: f runs to its end,
+  // so it may refer to the awaiting frame. An exception of f comes out of the await.
   template <class F>
   Task<std::invoke_result_t<F&>> run(F f) {
     using R = std::invoke_result_t<F&>;
@@ -48,7 +47,7 @@ class Pool {
     using Slot = std::shared_ptr<Outcome>;
     auto start = [this, &f](auto handler) {
       auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-      // The loop must not run dry while the pool still holds the handler.
+      // Keeps the loop running while the pool still holds the handler.
       auto loop = boost::asio::prefer(boost::asio::get_associated_executor(*shared),
                                       boost::asio::execution::outstanding_work.tracked);
       auto slot = std::make_shared<Outcome>();
@@ -70,8 +69,8 @@ class Pool {
     co_return *std::move(slot->value);
   }
 
-  // The same for work that may hang: when the task is cancelled it goes on at once, with
-  // operation_aborted, and the work is told by its stop_token. f owns all that it uses.
+  // The same for work that may hang: a cancelled task goes on at once, with operation_aborted, and
+  // the stop_token tells the work. f must own all that it uses.
   template <class F>
   Task<std::invoke_result_t<F&, std::stop_token>> run_leavable(F f) {
     using R = std::invoke_result_t<F&, std::stop_token>;
@@ -86,7 +85,7 @@ class Pool {
       auto slot = boost::asio::get_associated_cancellation_slot(handler);
       const auto tracked =
           boost::asio::prefer(loop, boost::asio::execution::outstanding_work.tracked);
-      // Looked at on the loop only, which must not run dry while somebody waits.
+      // Used on the loop only, which must not run dry while somebody waits.
       struct Waiting {
         std::optional<std::pair<Handler, std::decay_t<decltype(tracked)>>> rest;
         std::stop_source stop;
@@ -142,7 +141,7 @@ class Pool {
       using Handler = decltype(handler);
       auto loop = boost::asio::prefer(boost::asio::get_associated_executor(handler),
                                       boost::asio::execution::outstanding_work.tracked);
-      // Only the last to end touches the handler.
+      // Only the last job to end touches the handler.
       struct Left {
         std::atomic<std::size_t> count;
         std::optional<std::pair<Handler, decltype(loop)>> rest;

@@ -1,5 +1,5 @@
-// Errors as values. `Result<T>` is what every function returns that can fail for a reason outside
-// the program; exceptions are left for bugs and exhausted memory.
+// Errors as values. Every function that can fail for a reason outside the program returns
+// `Result<T>`; exceptions are for bugs and exhausted memory.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace reef {
 // A closed list; each code has one wire code and one exit code (`traits`).
 enum class Errc : std::uint8_t {
   invalid,       // the caller asked for something that makes no sense
-  unauthorized,  // who are you?
-  denied,        // you may not
+  unauthorized,  // the peer has not shown who it is
+  denied,        // the peer is known and may not do this
   not_found,
   conflict,  // it is there already, or somebody else changed it
   gone,      // existed once, will not come back
@@ -25,7 +25,7 @@ enum class Errc : std::uint8_t {
   timeout,
   no_space,
   io,
-  corrupt,      // bytes on disk that should not be
+  corrupt,      // bytes on disk that make no sense
   provider,     // the model's backend failed
   unavailable,  // the peer cannot be reached
   unsupported,  // known, not built
@@ -44,7 +44,7 @@ Errc errc_from_wire(std::uint32_t wire_code);
 struct [[nodiscard]] Error {
   Errc code = Errc::internal;
   std::string what;
-  int sys = 0;  // errno where the kernel said no, else 0
+  int sys = 0;  // errno of a failed system call, else 0
 
   Error(Errc c, std::string w, int s = 0) : code(c), what(std::move(w)), sys(s) {}
 

@@ -7,13 +7,13 @@
 
 namespace reef {
 
-// What people see in the place of a secret.
+// Shown to people in place of a secret.
 inline constexpr std::string_view kMasked = "***";
 
-// Secrets, to be taken out of the words of others (errors, logs).
+// Takes secrets out of other texts (errors, logs).
 class Secrets {
  public:
-  // Short ones are left out: they would be found everywhere.
+  // Leaves short secrets out: they would be found everywhere.
   void add(std::string secret);
   std::string scrub(std::string text) const;
 
@@ -23,7 +23,7 @@ class Secrets {
 
 // Whether a setting only says where a secret is (env:NAME, cmd:COMMAND).
 bool names_a_place(std::string_view value);
-// For lists: the value where it is empty or only names a place.
+// For lists: masks the value unless it is empty or only names a place.
 std::string mask(const std::string& value);
 
 }  // namespace reef

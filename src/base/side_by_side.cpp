@@ -24,7 +24,7 @@ void side_by_side(std::size_t threads, const std::function<void()>& work) {
     try {
       while (others.size() + 1 < threads) others.emplace_back(guarded);
     } catch (const std::system_error&) {
-      // No more threads to be had: those that are do it.
+      // No more threads can be had: those that exist do the work.
     }
     guarded();
   }

@@ -1,4 +1,4 @@
-// The coroutine type. A parameter taken by reference must outlive the task; what is handed to
+// The coroutine type. A parameter taken by reference must outlive the task; a task for
 // TaskGroup::spawn takes values only.
 #pragma once
 

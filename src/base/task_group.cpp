@@ -67,8 +67,8 @@ TaskGroup::Id TaskGroup::spawn(Task<void> task) {
   return id;
 }
 
-// Asio 1.81 hands a cancellation that comes from outside the loop to it by raw pointer, and the
-// task may have ended before it arrives: we go into the loop ourselves, and look there.
+// Asio 1.81 hands a cancellation from outside the loop to it by raw pointer, and the task may have
+// ended before it arrives. So we go into the loop ourselves, and look there.
 void TaskGroup::cancel() {
   asio::dispatch(state_->loop, [state = state_, last = state_->last] {
     for (auto it = state->live.begin(); it != state->live.end() && it->id <= last;)

@@ -15,14 +15,14 @@ class TaskGroup {
  public:
   // `name` appears in the log when a task ends by an exception.
   TaskGroup(Executor loop, std::string name);
-  ~TaskGroup();  // cancels what is left; join() first where the end matters
+  ~TaskGroup();  // cancels the tasks that are left; join() first if their end matters
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
   using Id = std::uint64_t;
   Id spawn(Task<void> task);
   void cancel();
-  // One of them; nothing when it has ended.
+  // Cancels one of them; does nothing when it has ended.
   void cancel(Id id);
   // Returns when the last task has ended.
   Task<void> join();

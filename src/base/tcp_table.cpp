@@ -24,7 +24,7 @@ bool is_any(std::string_view address) {
   return address.find_first_not_of('0') == std::string_view::npos;
 }
 
-// Until `see` says that it has seen enough.
+// Calls `see` with each row until it says that it has seen enough.
 template <class See>
 void each_row(See see) {
   for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {

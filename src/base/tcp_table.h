@@ -1,5 +1,5 @@
-// The kernel's table of TCP sockets (/proc/net/tcp): whose they are. Blocks for the time it takes
-// to read; any thread.
+// Finds the owners of TCP sockets in the kernel's table (/proc/net/tcp). Blocks for the time it
+// takes to read; any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ struct TcpSocket {
   unsigned uid = 0;
 };
 
-// One end of a connection within 127.0.0.1, by its own port and the other's; also of sockets made
-// for IPv6.
+// Finds one end of a connection within 127.0.0.1, by its own port and the other's; also when the
+// socket was made for IPv6.
 std::optional<TcpSocket> loopback_socket(std::uint16_t port, std::uint16_t other_port);
 
-// Whether who listens on this port of 127.0.0.1 is our own user or root, and somebody does.
+// Whether somebody listens on this port of 127.0.0.1, and it is our own user or root.
 bool listener_is_ours(std::uint16_t port);
 
 }  // namespace reef

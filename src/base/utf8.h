@@ -1,5 +1,5 @@
-// Text is bytes until it is shown or stored as JSON; these keep it valid on the way. Pure
-// functions.
+// Text is bytes until it is shown or stored as JSON; these functions keep it valid on the way.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace reef::utf8 {
 
 bool valid(std::string_view text);
-// Bytes of the valid character at the front of text, which is not empty; 0: there is none.
+// Bytes of the character at the front of `text`, which must not be empty; 0 when it is not valid.
 std::size_t char_length(std::string_view text);
 // Adds a code point; U+FFFD in the place of half a surrogate pair and of what is beyond U+10FFFF.
 void append(std::string& out, std::uint32_t point);
@@ -20,8 +20,8 @@ std::string sanitize(std::string_view text);
 std::string_view prefix(std::string_view text, std::size_t bytes_max);
 // The same, counted in characters.
 std::string_view prefix_chars(std::string_view text, std::size_t chars_max);
-// For names, titles and pages: valid, and without control characters other than newline and tab, or
-// those that reorder what is read. What a terminal shows of others goes through visible().
+// For names, titles and pages: valid, without control characters other than newline and tab, and
+// without those that reorder what is read. Foreign text for a terminal goes through visible().
 std::string printable(std::string_view text);
 // For errors and logs: one printable line of at most `bytes_max` bytes, with "..." where it was
 // cut, so that a hostile name can neither fill a log nor drive a terminal.

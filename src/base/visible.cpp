@@ -13,7 +13,7 @@ struct Unseen {
   std::uint32_t first, last;
 };
 
-// Taking no room, reordering, or ending lines that were none.
+// Characters that take no room, reorder, or end lines where there is no newline.
 constexpr Unseen kUnseen[] = {
     {0x7F, 0x9F},        // DEL and the controls of ISO 6429
     {0xAD, 0xAD},        // soft hyphen
@@ -49,7 +49,7 @@ bool is_selector(std::uint32_t c) {
   return (c >= 0xFE00 && c <= 0xFE0F) || (c >= 0xE0100 && c <= 0xE01EF);
 }
 
-// The valid character at the front; 0 and one byte where there is none.
+// The valid character at the front; 0, and a length of 0, where there is none.
 std::uint32_t decode(std::string_view text, std::size_t& length) {
   length = char_length(text);
   const auto byte = [&](std::size_t i) {
@@ -71,7 +71,8 @@ std::uint32_t decode(std::string_view text, std::size_t& length) {
   }
 }
 
-// Part of a letter or picture that is seen: between characters beyond ASCII, and once.
+// Whether an unseen character is part of a letter or picture: between characters beyond ASCII,
+// once.
 bool belongs(std::uint32_t before, std::uint32_t c, std::string_view rest) {
   std::size_t length = 0;
   const auto next = rest.empty() ? 0 : decode(rest, length);
@@ -87,7 +88,7 @@ bool belongs(std::uint32_t before, std::uint32_t c, std::string_view rest) {
 std::string visible(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  // The character before, if it went out as it is.
+  // The character before, if it was kept as it is.
   for (std::uint32_t before = 0, kept = 0; !text.empty(); before = kept) {
     std::size_t length = 0;
     kept = 0;
@@ -135,13 +136,13 @@ std::string escape_unseen(std::string_view json) {
 
 std::string VisibleText::take(std::string_view piece) {
   left_ += piece;
-  // Where a character may have been cut: behind the last one that could begin another.
+  // A character may have been cut, so stop before the last byte that could begin one.
   std::size_t whole = left_.size();
   for (std::size_t back = 1; back <= 3 && back <= left_.size(); ++back) {
     const auto byte = static_cast<std::uint8_t>(left_[left_.size() - back]);
     if ((byte & 0xC0U) == 0x80U) continue;
     const std::size_t wanted = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
-    // A CR may belong to the newline that comes.
+    // A CR may belong to the newline that comes next.
     if (wanted > back || byte == '\r') whole = left_.size() - back;
     break;
   }

@@ -16,12 +16,12 @@ Error no_subscription(std::uint64_t id) {
   return Error(Errc::not_found, fmt::format("there is no subscription {}", id));
 }
 
-// How often a save looks again because somebody wrote into the file just then.
+// How often a save starts again because somebody edited the file meanwhile.
 constexpr int kEditsMax = 8;
 
 std::string words_of(const Event& event) {
   if (event.payload.find_first_not_of(" \t\r\n") != std::string::npos) return event.payload;
-  // A turn needs words.
+  // A turn cannot begin without words.
   return fmt::format("Event {}, without a payload.", event.source);
 }
 
@@ -80,7 +80,7 @@ Task<Status> Bus::save() {
   for (int tries = 0; tries < kEditsMax; ++tries) {
     auto list = known_.list;
     auto text = write_subscriptions(known_);
-    // What somebody else wrote there, instead of writing over it.
+    // Returns the text that somebody else wrote there, instead of writing over it.
     auto work = [this, text, seen = seen_,
                  tried = std::exchange(tried_, text)]() -> Result<std::optional<std::string>> {
       REEF_TRY(auto now, read_file());
@@ -127,7 +127,7 @@ Task<Result<Subscription>> Bus::subscribe_unshielded(std::string source, std::st
         });
     if (same == known_.list.end()) break;
     if (!unsaved_.contains(same->id)) co_return *same;
-    co_await saved_.wait();  // somebody else is about to keep it, or to fail
+    co_await saved_.wait();  // another task is about to save it, or to fail
   }
   if (known_.list.size() >= kSubscriptionsMax)
     co_return Error(Errc::too_large,
@@ -167,7 +167,7 @@ Task<Result<std::vector<Subscription>>> Bus::rename_agent(std::string from, std:
 }
 
 Task<Result<std::vector<Subscription>>> Bus::rename_unshielded(std::string from, std::string to) {
-  // A file that cannot be read may name the agent: it would be left behind without a word.
+  // A file that cannot be read may name the agent, which would be left behind silently.
   if (!broken_.empty()) co_return Error(Errc::conflict, broken_);
   std::vector<Subscription> before, after;
   for (const auto& one : known_.list) {
@@ -181,7 +181,7 @@ Task<Result<std::vector<Subscription>>> Bus::rename_unshielded(std::string from,
   }
   if (before.empty()) co_return before;
   if (auto saved = co_await replace(std::move(after)); !saved) {
-    static_cast<void>(co_await replace(before));  // in memory, as the file still has it
+    static_cast<void>(co_await replace(before));  // make memory agree with the file again
     co_return std::move(saved).error();
   }
   co_return before;
@@ -192,7 +192,7 @@ Task<Status> Bus::put_back(std::vector<Subscription> before) {
   co_return co_await shielded(replace(std::move(before)));
 }
 
-// By id; one that is gone by now stays so.
+// Replaces subscriptions by their ids; one that is gone by now stays gone.
 Task<Status> Bus::replace(std::vector<Subscription> by) {
   for (const auto& fresh : by)
     for (auto& one : known_.list)

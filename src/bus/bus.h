@@ -1,10 +1,10 @@
-// Table of contents of bus/, and the bus: named events start agents that are subscribed to them
+// Table of contents of bus/, and the bus: named events start the agents that subscribe to them
 // (docs/events.md). It stands above the runtime, which knows nothing of it: to the runtime an event
 // is a message like any other. Loop thread.
 //
 //   source.h              check_source, matches   names of events, and patterns
 //   subscriptions_file.h  Subscription            events/subscriptions.toml
-//   done_hook.h           DoneHook                turns that end are events
+//   done_hook.h           DoneHook                publishes the end of turns as events
 //   bus.h                 Bus                     this file
 #pragma once
 
@@ -23,63 +23,64 @@
 namespace reef::bus {
 
 struct Limits {
-  int depth_max = 8;             // events that lead to each other
+  int depth_max = 8;             // length of a chain of events
   std::size_t fan_out_max = 32;  // turns that one event starts
-  std::size_t turns_max = 256;   // started by events, that run or wait
+  std::size_t turns_max = 256;   // turns started by events that run or wait
   std::size_t payload_bytes_max = 64U << 10;
 };
 
 struct Event {
   std::string source;
   std::string payload;
-  int depth = 1;  // how many events led to it, itself among them
+  int depth = 1;  // length of the chain of events that led to it, counting itself
 };
 
 class Bus {
  public:
-  // All outlive it; `file` is where subscriptions are kept.
+  // The references outlive it; subscriptions are kept in `file`.
   Bus(Executor loop, Files& files, Pool& pool, runtime::Runtime& runtime, std::string file);
 
   void configure(Limits limits) { limits_ = limits; }
   const Limits& limits() const { return limits_; }
 
-  // At start and at a reload: takes what somebody wrote into the file. A file that cannot be read
-  // leaves what is in force as it is, and until it is put right changes are refused.
+  // Takes what somebody wrote into the file; called at start and at a reload. When the file cannot
+  // be read, the subscriptions in force stay, and changes are refused until it is put right.
   Task<Status> load();
   const std::string& problem() const { return broken_; }
-  // Gives up waiting for turns, writes down what is left to write.
+  // Stops waiting for turns and makes the last save.
   Task<void> stop();
 
-  // Durable when it returns. The same again is the one there is. not_found: no such agent.
+  // Durable when it returns. Returns the subscription that exists already when it says the same.
+  // not_found: no such agent.
   Task<Result<Subscription>> subscribe(std::string source, std::string target_agent, bool once);
   Task<Status> unsubscribe(std::uint64_t id);
-  // An agent has another name: who is started, and whose turns are waited for (agent:NAME:...).
-  // Durable when it returns, and may be done twice; on an error everything is as it was. Answers
-  // with those it changed, as they were, for put_back().
+  // Gives an agent another name in targets and in sources (agent:NAME:...). Durable when it
+  // returns, and may be done twice; on an error everything is as it was. Returns the changed
+  // subscriptions as they were, for put_back().
   Task<Result<std::vector<Subscription>>> rename_agent(std::string from, std::string to);
   Task<Status> put_back(std::vector<Subscription> before);
   const std::vector<Subscription>& list() const { return known_.list; }
-  // Whether an event would start anybody.
+  // Whether an event would start any agent.
   bool is_awaited(std::string_view source) const;
 
-  // Starts who is subscribed; what is beyond a limit is dropped, counted and logged. invalid and
-  // too_large are about the event itself.
+  // Starts the agents that subscribed; turns beyond a limit are dropped, counted and logged.
+  // invalid and too_large are about the event itself.
   Status publish(Event event);
-  // A message that an event brings into a conversation there is. The same limits hold; busy when it
-  // was dropped.
+  // Sends a message that an event brings into an existing conversation. The same limits hold; busy
+  // when it was dropped.
   Status deliver(runtime::Message message, int depth);
 
-  // Since the daemon started.
+  // Counted since the daemon started.
   std::uint64_t published() const { return published_; }
   std::uint64_t dropped() const { return dropped_; }
 
  private:
   Status start(runtime::Message message, int depth);
   Task<void> wait_for_end(std::shared_ptr<runtime::Run> run);
-  // One at a time; what is there when its turn comes is written. What somebody wrote into the file
-  // meanwhile is taken first.
+  // Saves run one at a time, and each writes the state at its turn. Edits that somebody made to the
+  // file meanwhile are taken first.
   Task<Status> save();
-  // Held while the file is read or written: one at a time.
+  // Held by the one task that may read or write the file.
   class FileTurn {
    public:
     explicit FileTurn(Bus& bus) : bus_(bus) {}
@@ -91,7 +92,7 @@ class Bus {
     Bus& bus_;
   };
   Task<std::unique_ptr<FileTurn>> wait_for_file();
-  // The text of the file, "" when there is none.
+  // The text of the file; empty when there is none.
   Result<std::string> read_file() const;
   Status take(std::string text);
   Task<Result<Subscription>> subscribe_unshielded(std::string source, std::string target_agent,
@@ -108,14 +109,14 @@ class Bus {
   const std::string file_;
   Limits limits_;
   Subscriptions known_;
-  std::string seen_;                // the file as it was last read or written
-  std::string tried_;               // what was written last; may be there although it failed
-  std::vector<Subscription> base_;  // what it says
+  std::string seen_;   // the file as it was last read or written
+  std::string tried_;  // the text last written; may be in the file although the write failed
+  std::vector<Subscription> base_;  // the subscriptions in seen_
   std::string broken_;              // why the file cannot be used
   std::uint64_t published_ = 0;
   std::uint64_t dropped_ = 0;
   std::size_t turns_ = 0;
-  std::set<std::uint64_t> unsaved_;  // not durable yet: nobody is told of them
+  std::set<std::uint64_t> unsaved_;  // not durable yet, so nobody is told of them
   bool saving_ = false;
   bool save_planned_ = false;
   Notify saved_;

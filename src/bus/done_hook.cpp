@@ -25,11 +25,11 @@ void DoneHook::add(const runtime::Scene& scene, const std::string& text) {
 }
 
 void DoneHook::on_event(const runtime::Scene& scene, const runtime::Event& event) {
-  // Whoever is told keeps it, and of an ephemeral turn nothing is kept.
+  // A subscriber would keep what it is told, and nothing of an ephemeral turn may be kept.
   if (scene.ephemeral) return;
   std::visit(Overload{
                  [&](const runtime::Chunk& piece) { add(scene, piece.text); },
-                 // What is said between tool calls is not the answer yet.
+                 // Words between tool calls are not the answer yet.
                  [&](const runtime::ToolStart&) { said_.erase(scene.key); },
                  [&](const runtime::TextEnd& end) {
                    if (end.aside) said_.erase(scene.key);
@@ -37,7 +37,7 @@ void DoneHook::on_event(const runtime::Scene& scene, const runtime::Event& event
                  [&](const runtime::End& end) {
                    auto node = said_.extract(scene.key);
                    auto text = node.empty() ? std::string() : std::move(node.mapped());
-                   // A program's own business, or nothing to say.
+                   // The turn was a program's own business, or there is nothing to say.
                    if (end.hidden || end.silent) return;
                    const bool failed = !end.error.empty();
                    auto source = "agent:" + scene.agent + (failed ? ":failed" : ":done");

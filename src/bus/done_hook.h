@@ -1,5 +1,5 @@
-// Turns that end are events: `agent:NAME:done` with the agent's last words, `agent:NAME:failed`
-// with what went wrong. Loop thread.
+// Publishes the end of a turn: `agent:NAME:done` with the agent's last words, `agent:NAME:failed`
+// with the error. Loop thread.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace reef::bus {
 
 class DoneHook final : public runtime::Hook {
  public:
-  // Outlives it.
+  // `bus` outlives it.
   explicit DoneHook(Bus& bus) : bus_(bus) {}
 
   void on_event(const runtime::Scene& scene, const runtime::Event& event) override;
@@ -21,7 +21,7 @@ class DoneHook final : public runtime::Hook {
   void add(const runtime::Scene& scene, const std::string& text);
 
   Bus& bus_;
-  // What is being said, by conversation; only where somebody waits for it.
+  // The answers so far, by conversation; only where somebody waits for one.
   std::map<std::string, std::string, std::less<>> said_;
 };
 

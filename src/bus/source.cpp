@@ -10,7 +10,7 @@
 namespace reef::bus {
 namespace {
 
-// The first part, and what follows its colon; a last part is followed by nothing.
+// The first part, and what follows its colon; the rest is empty behind the last part.
 std::pair<std::string_view, std::string_view> split(std::string_view text) {
   const auto colon = text.find(':');
   if (colon == std::string_view::npos) return {text, {}};

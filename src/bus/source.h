@@ -1,5 +1,5 @@
-// Names of events and patterns of them: parts between colons, `agent:scout:done`; in a pattern a
-// part may be `*`, which stands for exactly one. Pure functions.
+// Names of events are parts between colons: `agent:scout:done`. In a pattern a part may be `*`,
+// which stands for exactly one. Pure functions.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace reef::bus {
 inline constexpr std::size_t kSourceBytesMax = 200;
 inline constexpr std::size_t kPartsMax = 16;
 
-// invalid says what is wrong.
-Status check_source(std::string_view source);  // of an event: no `*`
+// The error, `invalid`, says what is wrong.
+Status check_source(std::string_view source);  // for the name of an event: no `*`
 Status check_pattern(std::string_view pattern);
 
-// What becomes of a name or pattern when an agent gets another name: agent:NAME:... is about it.
+// Renames the agent in a name or pattern that begins with agent:NAME:.
 std::string with_agent_renamed(const std::string& source, std::string_view from,
                                std::string_view to);
 

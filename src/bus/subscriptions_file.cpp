@@ -18,7 +18,7 @@ Error wrong(std::string_view file, const toml::node& node, std::string_view why)
 
 Result<Subscription> read_one(const toml::table& table, std::string_view file) {
   Subscription out;
-  // Whoever adds one by hand need not know which ids are free.
+  // A subscription added by hand may leave its id out.
   if (const auto* node = table.get("id")) {
     const auto id = node->value_exact<std::int64_t>();
     if (!id || *id <= 0) return wrong(file, *node, "id: must be a whole number above 0");

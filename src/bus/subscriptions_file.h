@@ -1,4 +1,4 @@
-// events/subscriptions.toml: who is to be started by which events. Pure functions.
+// events/subscriptions.toml says which events start which agents. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct Subscription {
   std::string source;  // a pattern
   std::string target_agent;
   bool once = false;
-  // Since the daemon started; not written.
+  // Counted since the daemon started; not written.
   std::uint64_t delivered = 0;
   std::uint64_t dropped = 0;
 };
 
 struct Subscriptions {
-  std::uint64_t last_id = 0;  // ids are not given twice
+  std::uint64_t last_id = 0;  // no id is given twice
   std::vector<Subscription> list;
 };
 
@@ -31,9 +31,9 @@ struct Subscriptions {
 Result<Subscriptions> parse_subscriptions(std::string_view text, std::string_view file);
 std::string write_subscriptions(const Subscriptions& subscriptions);
 
-// What there is after somebody edited the file, which had `base` when it was last read or written:
-// what changed in `theirs` and what changed in `ours` both count, and what `ours` counted stays. An
-// id that both gave away is the one of `ours`.
+// Merges edits by hand into a file that held `base` when it was last read or written: changes in
+// `theirs` and changes in `ours` both count, and the counters of `ours` stay. When both gave away
+// the same id, `ours` keeps it.
 Subscriptions with_hand_edits(const Subscriptions& ours, const std::vector<Subscription>& base,
                               Subscriptions theirs);
 

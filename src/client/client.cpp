@@ -101,7 +101,7 @@ void Client::close() {
 
 Task<Status> Client::connect() {
   if (link_ && !link_->broken()) co_return Ok{};
-  // The first connection fails at once; one that is lost may be a daemon that restarts.
+  // The first connection fails at once; when one was lost, the daemon may be restarting.
   const int tries = link_ ? options_.reconnects_max : 0;
   auto pause = kFirstPause;
   for (int attempt = 0;; ++attempt) {

@@ -3,7 +3,7 @@
 //
 //   client.h   Client, Stream, Endpoint    this file
 //   files.cpp  attach, files
-//   link.h     Link                        one connection and who waits for what on it
+//   link.h     Link                        one connection, and the answers awaited on it
 #pragma once
 
 #include <chrono>
@@ -29,8 +29,8 @@ struct Endpoint {
 struct Options {
   std::string name = "reef";
   std::chrono::milliseconds connect_timeout{5'000};
-  std::chrono::milliseconds answer_timeout{30'000};  // of requests with one answer
-  // How often a lost connection is tried again, with a pause that doubles from 50 ms.
+  std::chrono::milliseconds answer_timeout{30'000};  // for requests with one answer
+  // How often a lost connection is tried again; the pause between tries doubles from 50 ms.
   int reconnects_max = 4;
 };
 
@@ -45,8 +45,8 @@ class Stream {
   Stream& operator=(Stream&&) = delete;
   ~Stream();
 
-  // nullopt after the last message; an Error message of the daemon, or a lost connection, is an
-  // error. Zero waits as long as it takes.
+  // nullopt after the last message. Fails with an Error message of the daemon, or when the
+  // connection is lost. A timeout of zero waits as long as it takes.
   Task<Result<std::optional<protocol::ServerMessage>>> next(
       std::chrono::milliseconds timeout = std::chrono::milliseconds(0));
 
@@ -60,8 +60,8 @@ class Stream {
 struct Turn {
   std::string agent, sender, content, cwd;
   std::optional<std::string> key = {};  // instead of agent and sender
-  std::string guest = {};               // who answers instead of the agent, in its conversation
-  std::string queue = {};               // while a turn runs; empty: as configured
+  std::string guest = {};               // the agent that answers instead, in this conversation
+  std::string queue = {};               // queue mode while a turn runs; empty: as configured
   std::string context = {};             // for the model, in this turn only
 };
 
@@ -84,10 +84,10 @@ class Client {
   Task<Status> kill(std::string agent, std::string sender);
   Task<Result<protocol::SendResponse>> send(Turn turn);
   Task<Result<Stream>> stream(Turn turn);
-  // All pages of a list, as one; with a limit, its cursor leads to the rest.
+  // Returns all pages of a list as one; with a limit, its cursor leads to the rest.
   Task<Result<protocol::SessionList>> sessions(protocol::ListSessions query = {});
-  // Those requests that answer with a session: new, resume, fork, rewind, patch, label.
-  // `patience`: where a model has to read first.
+  // For the requests that answer with a session: new, resume, fork, rewind, patch, label.
+  // `patience` is for those that a model has to read for first.
   Task<Result<protocol::SessionRow>> change_session(
       protocol::ClientMessage message, std::optional<std::chrono::milliseconds> patience = {});
   struct Transcript {
@@ -96,8 +96,8 @@ class Client {
   };
   Task<Result<Transcript>> read_session(std::string id);
 
-  // A file into a session. `read` gives the bytes from an offset on, at most so many, and fewer
-  // only at the end; `progress` hears how many have arrived.
+  // Copies a file into a session. `read` returns the bytes from an offset on, at most so many, and
+  // fewer only at the end; `progress` is told how many have arrived.
   struct AttachSource {
     std::string name;
     std::uint64_t bytes = 0;  // 0: not known
@@ -105,17 +105,18 @@ class Client {
     std::function<void(std::uint64_t)> progress;
   };
   Task<Result<protocol::FileInfo>> attach(std::string id, AttachSource source);
-  // One page; the answer's cursor leads to the next.
+  // Returns one page; its cursor leads to the next.
   Task<Result<protocol::FileList>> files(protocol::ListFiles query);
 
-  // What agents remember: a list or a recall; those requests that answer with an entry; all of it
-  // as CRMEM, and back (`load` is any name nobody else uses).
+  // Memories of agents: memories() makes a list or a recall, memory_entry() the requests that
+  // answer with an entry; the last two take all of it out as CRMEM and put it back (`load` is any
+  // name that nobody else uses).
   Task<Result<protocol::MemoryList>> memories(protocol::ClientMessage message);
   Task<Result<protocol::MemoryEntry>> memory_entry(protocol::ClientMessage message);
   Task<Result<std::string>> read_memory(std::string agent);
   Task<Result<std::uint64_t>> load_memory(std::string agent, std::string load, std::string bytes);
 
-  // Any request; the typed ones above are made of these.
+  // Makes any request; the typed ones above are made of these.
   Task<Result<Stream>> open(protocol::ClientMessage message);
   enum class Repeat : std::uint8_t {
     safe,   // asked again on a new connection when the old one broke

@@ -19,7 +19,7 @@ Task<Result<protocol::FileInfo>> Client::attach(std::string id, AttachSource sou
   begin.mutable_attach_file()->set_id(std::move(id));
   begin.mutable_attach_file()->set_name(source.name);
   begin.mutable_attach_file()->set_bytes(source.bytes);
-  // Open until the end: the daemon gives the upload up when this goes.
+  // It stays open until the end: the daemon gives the upload up when it is destroyed.
   REEF_CO_TRY(auto stream, co_await open(std::move(begin)));
   REEF_CO_TRY(const auto begun, co_await stream.next(options_.answer_timeout));
   if (!begun || !begun->has_upload()) co_return unexpected();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = 64U << 10;
 constexpr std::size_t kKeptBytesMax = 1U << 20;
-// Messages one slow reader of answers may leave lying before the connection is not read.
+// How many messages one slow reader may leave unread before the connection is not read any more.
 constexpr std::size_t kInboxMessagesMax = 1024;
 
 Task<void> close_at(std::chrono::steady_clock::time_point deadline, Protocol::socket& socket,
@@ -136,7 +136,7 @@ Task<Result<protocol::ServerMessage>> Link::next(std::shared_ptr<Inbox> inbox,
 
 Task<void> Link::read_answers() {
   const auto self = shared_from_this();
-  // Answers are often large, and one connection is not many.
+  // Answers are often large, and there is only one connection to keep memory for.
   transport::FrameReader frames(kKeptBytesMax);
   std::string buffer(kReadBytes, '\0');
   while (!failure_) {

@@ -1,5 +1,5 @@
-// One connection to the daemon: sends requests, sorts the answers to those who wait for them. Kept
-// alive by its reader task until the connection ends. Loop thread only.
+// One connection to the daemon: sends requests and hands the answers to those who wait for them.
+// Its reader task keeps it alive until the connection ends. Loop thread only.
 #pragma once
 
 #include <deque>

@@ -1,11 +1,11 @@
-// Table of contents of component/: what it takes to write a program that brings tools to agents and
-// lives beside the daemon: it crashes alone and is swapped without a restart (docs/components.md).
+// Table of contents of component/: for programs that bring tools to agents and run beside the
+// daemon. Such a program crashes alone and is replaced without a restart (docs/components.md).
 //
 //   component.h    Service, Tool, run   this file
 //   mcp_server.h   answer               one request of a client, as MCP has it; no sockets
 //   http_server.h  HttpServer           requests on loopback
-//   port_file.h    PortFile             how the daemon finds it
-//   unit.h         systemd_unit         how it is kept running
+//   port_file.h    PortFile             how the daemon finds the program
+//   unit.h         systemd_unit         how systemd keeps it running
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ namespace reef::component {
 
 struct ToolAnswer {
   std::string text;
-  json::object structured = {};  // the same for programs; may be empty
+  json::object structured = {};  // the same answer for programs; may be empty
   bool is_error = false;
 };
 
@@ -33,7 +33,7 @@ struct Tool {
 };
 
 struct Service {
-  std::string name;  // letters, digits, '-', '_'; of the port file
+  std::string name;  // letters, digits, '-', '_'; also names the port file
   std::string description;
   std::string version;
   std::string instructions;  // for models: when to use the tools
@@ -41,16 +41,16 @@ struct Service {
 };
 
 struct Options {
-  std::string home;  // the daemon's
+  std::string home;  // the daemon's home
   // Runs beside the server on the same loop; cancelled when the component is stopped.
   std::function<Task<void>()> work = {};
 };
 
-// Serves until SIGTERM or SIGINT; the port file is there as long as requests are answered. Returns
-// the exit code; what prevented a start is printed to stderr.
+// Serves until SIGTERM or SIGINT; the port file exists as long as requests are answered. Returns
+// the exit code; prints to stderr what prevented a start.
 int run(Service service, Options options);
 
-// Whether it can name a port file.
+// Whether a service of this name can have a port file.
 bool is_service_name(std::string_view name);
 
 }  // namespace reef::component

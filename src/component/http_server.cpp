@@ -52,7 +52,7 @@ http::response<http::string_body> response(HttpReply reply, unsigned version, bo
   return out;
 }
 
-// Takes as long for a wrong one as for a right one.
+// Takes as long for a wrong token as for the right one.
 bool is_same(std::string_view a, std::string_view b) {
   unsigned differ = a.size() == b.size() ? 0 : 1;
   for (std::size_t i = 0; i < b.size(); ++i)
@@ -104,7 +104,8 @@ Task<void> HttpServer::accept() {
     auto socket =
         co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, failed));
     if (failed == asio::error::operation_aborted) co_return;
-    // Out of descriptors, or too many already: they wait in the kernel's queue.
+    // When descriptors run out, connections wait in the kernel's queue. Connections above the limit
+    // are closed at once.
     if (failed) co_await sleep_for(kPause);
     if (!failed && tasks_.size() <= kConnectionsMax) tasks_.spawn(serve(std::move(socket)));
   }

@@ -1,4 +1,4 @@
-// Requests on 127.0.0.1, one coroutine a connection. Loop thread.
+// Serves requests on 127.0.0.1, one coroutine for each connection. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace reef::component {
 
 class HttpServer {
  public:
-  // On a port the system chooses; 401 for requests without `token` as their bearer. `service` must
-  // outlive it.
+  // Listens on a port that the system chooses and answers 401 to requests without `token` as their
+  // bearer. `service` must outlive it.
   static Result<std::unique_ptr<HttpServer>> listen(Executor loop, const Service& service,
                                                     std::string token);
 
@@ -28,7 +28,7 @@ class HttpServer {
   Task<void> serve(boost::asio::ip::tcp::socket socket);
 
   const Service& service_;
-  std::string wanted_;  // the whole header
+  std::string wanted_;  // the whole value of the header
   boost::asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_;
   TaskGroup tasks_;

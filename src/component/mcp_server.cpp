@@ -17,10 +17,10 @@ constexpr std::array<std::string_view, 4> kLegacy = {"2025-11-25", "2025-06-18",
 constexpr std::string_view kMetaVersion = "io.modelcontextprotocol/protocolVersion";
 constexpr std::string_view kMetaCapabilities = "io.modelcontextprotocol/clientCapabilities";
 constexpr std::string_view kMetaServer = "io.modelcontextprotocol/serverInfo";
-// How long a client may keep the list of tools: it is the same as long as the program runs.
+// How long a client may keep the list of tools, which changes only when the program restarts.
 constexpr std::int64_t kTtlMs = 60'000;
 
-// JSON-RPC's numbers, and those MCP added.
+// The error codes of JSON-RPC, and those that MCP added.
 enum Code : int {
   parse_error = -32700,
   invalid_request = -32600,
@@ -108,7 +108,7 @@ Task<HttpReply> call_tool(const Service& service, const json::value& id, const j
   co_return result(id, std::move(body));
 }
 
-// What a request of the stateless era must carry; an answer when it does not.
+// Checks what a request of the stateless era must carry; returns the refusal when it does not.
 std::optional<HttpReply> check_modern(const HttpRequest& request, const json::value& id,
                                       std::string_view method, const json::object& params) {
   const auto* meta = json::find_object(params, "_meta");
@@ -183,14 +183,14 @@ Task<HttpReply> answer(const Service& service, const HttpRequest& request) {
     co_return refuse(nullptr, 400, invalid_request, "one JSON-RPC 2.0 message is expected");
   const auto* id = message->if_contains("id");
   const auto method = json::find_string(*message, "method");
-  // Notifications, and answers to what we never ask.
+  // Notifications get no answer, and neither do answers: we never ask.
   if (!id || !method) co_return HttpReply{202};
   if (!id->is_string() && !id->is_number())
     co_return refuse(nullptr, 400, invalid_request, "an id is a text or a number");
   json::object params;
   if (const auto* given = json::find_object(*message, "params")) params = *given;
 
-  // A client of the older era may send _meta too, for progress; then it names no version there.
+  // A client of the older era may send _meta too, for progress, but names no version in it.
   const auto* meta = json::find_object(params, "_meta");
   const bool modern = *method == "server/discover" || (meta && meta->contains(kMetaVersion)) ||
                       header(request, "mcp-protocol-version") == kModern;

@@ -18,7 +18,7 @@ struct HttpRequest {
 struct HttpReply {
   int status = 200;
   std::string body = {};   // JSON; may be empty
-  std::string allow = {};  // of a 405
+  std::string allow = {};  // for a 405
 };
 
 // Never throws; `service` and `request` outlive the task.

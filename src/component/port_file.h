@@ -1,6 +1,6 @@
-// run/NAME.port: the decimal port a component answers on and, in a second line, the token it wants
-// to see. For the owner's eyes (0600), replaced as a whole and taken away at the end, unless
-// somebody else has written his by then.
+// run/NAME.port holds the decimal port a component answers on and, in a second line, the token it
+// expects. Only its owner can read it (0600). It is replaced as a whole and removed at the end,
+// unless another process has written its own by then.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,8 @@ constexpr std::size_t kNameBytesMax = 64;
 Task<void> live(asio::io_context& io, const Service& service, const Options& options,
                 Status& outcome) {
   PosixFiles files;
-  // Before others can know of it: who is ended at once must still take its port file away.
+  // Before others can know of the port: a component that is stopped at once must still remove its
+  // port file.
   asio::signal_set signals(io, SIGTERM, SIGINT);
   // Every local user can reach the port; whoever can read the port file may use it.
   constexpr std::size_t kTokenHexDigits = 64;

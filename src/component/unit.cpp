@@ -5,7 +5,7 @@
 namespace reef::component {
 namespace {
 
-// As systemd.syntax reads words: in quotes, with its own specifiers doubled.
+// Quotes a word as systemd.syntax expects it, with systemd's specifiers doubled.
 std::string quoted(const std::string& word) {
   std::string out = "\"";
   for (const char c : word) {

@@ -1,4 +1,4 @@
-// Text for systemd. Nothing is installed: that folder is the user's.
+// Writes text for systemd. It installs nothing: that folder is the user's.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Writes messages of reef.proto field by field, without making objects of them: for large answers
-// that are made often. Values that are a field's default are left out, as the generated code does.
+// that are made often. Leaves out values that are a field's default, as the generated code does.
 #pragma once
 
 #include <bit>
@@ -34,7 +34,7 @@ class Encoder {
     for (unsigned shift = 0; shift < 64; shift += 8) head.byte(bits >> shift);
     put(head);
   }
-  // A repeated one.
+  // A repeated field.
   void numbers(int field, std::span<const std::uint32_t> numbers) {
     if (numbers.empty()) return;
     std::size_t size = 0;
@@ -46,12 +46,12 @@ class Encoder {
       put(one);
     }
   }
-  // One that is encoded already.
+  // A message that is encoded already.
   void message(int field, std::string_view bytes) {
     start(field, bytes.size());
     out_ += bytes;
   }
-  // One whose `size` bytes are written next.
+  // Begins a field whose `size` bytes are written next.
   void start(int field, std::size_t size) {
     Short head;
     head.varint(tag(field, kBytes));
@@ -62,7 +62,7 @@ class Encoder {
   static constexpr std::size_t varint_size(std::uint64_t value) {
     return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
   }
-  // Of a message with `size` bytes, as a field.
+  // The size of a field that holds a message of `size` bytes.
   static constexpr std::size_t message_size(int field, std::size_t size) {
     return varint_size(tag(field, kBytes)) + varint_size(size) + size;
   }
@@ -72,7 +72,7 @@ class Encoder {
   static constexpr std::uint64_t tag(int field, Type type) {
     return static_cast<std::uint64_t>(field) << 3 | type;
   }
-  // Two numbers at most: the room of a string is looked at once for all their bytes.
+  // Holds at most two numbers, so that the string's room is checked once for all their bytes.
   struct Short {
     char bytes[20];
     std::size_t size = 0;

@@ -1,5 +1,5 @@
-// Who is at the other end of a connection: found out once, by the transport, and handed to the
-// dispatch with every request. A value.
+// The other end of a connection: found out once, by the transport, and handed to the dispatch with
+// every request. A value.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace reef::protocol {
 
-// What a peer may do; each includes those before it. The table of operations says which one each
-// needs.
+// The rights of a peer; each includes those before it. The table of operations says which one an
+// operation needs.
 enum class Right : std::uint8_t {
-  none,    // whoever is let in
-  read,    // looks, in all conversations
+  none,    // any peer that is let in
+  read,    // looks into all conversations
   answer,  // speaks as the user: sends words, answers questions, ends what runs
   admin,   // changes sessions, agents, settings, memory; grants, imports, stops the daemon
 };
@@ -24,20 +24,20 @@ constexpr std::string_view name_of(Right right) {
 struct Peer {
   enum class Via : std::uint8_t { unix_socket, tcp };
   enum class Origin : std::uint8_t {
-    user,     // a process of the user's, or whoever brought the token from another machine's user
+    user,     // a process of the user's, or one of another user's that brought the token
     child,    // it came from this daemon: a tool, an MCP server, a command for a key
-    unknown,  // which of both cannot be told; trusted no more than a child
+    unknown,  // it may be either; trusted no more than a child
   };
   Via via = Via::unix_socket;
   Origin origin = Origin::user;
   int pid = 0;  // for the log; 0: not known
-  // A client of CrabTalk's that knows nothing of us: it has said neither Hello nor a request_id.
+  // A client of CrabTalk's that does not know Reef: it has sent neither Hello nor a request_id.
   bool legacy = false;
-  Right right = Right::admin;  // what the user gave this client
+  Right right = Right::admin;  // the right that the user gave this client
 };
 
-// The user's own clients may do what they were given; what came from the daemon itself may do
-// nothing as the user.
+// The user's own clients have the right they were given; a process that came from the daemon itself
+// may do nothing as the user.
 constexpr Right right_of(const Peer& peer) {
   return peer.origin == Peer::Origin::user ? peer.right : Right::none;
 }

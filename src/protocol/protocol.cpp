@@ -45,7 +45,7 @@ Answer answer_with(const reef::Error& error) {
 }
 
 ServerMessage make_encoded(int field, std::string bytes) {
-  // To the library it is a field it does not know, which it keeps and sends on.
+  // The library takes it for a field it does not know, which it keeps and sends on.
   ServerMessage message;
   auto& unknown = *message.GetReflection()->MutableUnknownFields(&message);
   *unknown.AddLengthDelimited(field) = std::move(bytes);

@@ -1,7 +1,7 @@
-// Table of contents of protocol/: the wire schema and what every speaker of it needs.
+// Table of contents of protocol/: the wire schema, and what every program needs that speaks it.
 //
 //   reef.proto   the messages (generated: protocol/reef.pb.h)
-//   encoder.h    Encoder              messages written without making objects of them
+//   encoder.h    Encoder              writes messages without making objects of them
 //   protocol.h   MessageStream, make_error, operation names
 #pragma once
 
@@ -18,8 +18,8 @@ namespace reef::protocol {
 
 inline constexpr std::uint32_t kVersion = 1;
 
-// What a request is answered with: messages, pulled one at a time by whoever sends them on, so that
-// a slow reader slows only its own stream. Destroying it early means the reader is gone.
+// The answer to a request: messages, pulled one at a time by whoever sends them on, so that a slow
+// reader slows only its own stream. Destroying it early means that the reader is gone.
 class MessageStream {
  public:
   virtual ~MessageStream() = default;
@@ -28,12 +28,12 @@ class MessageStream {
 };
 using Answer = std::unique_ptr<MessageStream>;
 
-// One message, known already or made when asked for.
+// An answer of one message, which is known already or made when asked for.
 Answer answer_with(ServerMessage message);
 Answer answer_with(Task<ServerMessage> message);
 Answer answer_with(const reef::Error& error);
 
-// Whose variant `field` is encoded already. Only readers of the wire see it as that.
+// A message whose variant `field` is encoded already. Only readers of the wire see that field.
 ServerMessage make_encoded(int field, std::string bytes);
 ServerMessage make_error(const reef::Error& error);
 ServerMessage make_pong();
@@ -42,7 +42,7 @@ reef::Error error_from(const Error& message);
 // The variant's field name, for example "list_mcps"; empty when none is set.
 std::string_view operation_name(const ClientMessage& message);
 
-// False: the bytes are not one.
+// False when the bytes are no such message.
 bool parse(google::protobuf::MessageLite& message, std::string_view bytes);
 
 // The library logs bad input to stderr unless told not to; our callers report it themselves.

@@ -1,4 +1,4 @@
-// Named configurations of who answers. Plain values, replaced as a whole by a reload.
+// Agents as they are configured: plain values that a reload replaces as a whole.
 #pragma once
 
 #include <chrono>
@@ -16,20 +16,20 @@
 
 namespace reef::runtime {
 
-// What becomes of a message that comes while a turn of its conversation runs (docs/runs.md).
+// What happens to a message that arrives while a turn of its conversation runs (docs/runs.md).
 enum class QueueMode : std::uint8_t {
-  followup,   // its turn comes after
-  steer,      // the running turn hears it before its next step
-  collect,    // it and others that wait like it are answered in one turn
-  interrupt,  // what runs is cancelled, then its turn comes
+  followup,   // gets a turn of its own afterwards
+  steer,      // is given to the running turn before its next step
+  collect,    // waits, and is answered in one turn with the others that wait
+  interrupt,  // cancels the running turn and gets the next one
 };
 std::optional<QueueMode> queue_mode_from(std::string_view name);
 std::string_view name_of(QueueMode mode);
 // What tools may do in a session (docs/permissions.md).
 enum class PermissionMode : std::uint8_t {
-  safe,       // look, nothing else
+  safe,       // tools may look and change nothing
   ask,        // the user is asked before something is changed
-  allow_all,  // and only before something is destroyed
+  allow_all,  // the user is asked only before something is destroyed
 };
 
 // Whitelists; an empty one stands for everything.
@@ -45,34 +45,35 @@ struct Agent {
   std::string model = "local";
   std::string prompt;
   std::optional<int> idle_minutes;  // overrides the node's
-  int steps_max = 16;               // of one turn
+  int steps_max = 16;               // per turn
   // Which conversations its tools may look into.
   enum class Sight : std::uint8_t { own, agent, all };  // this sender's, all of this agent, all
   Sight sight = Sight::own;
-  // Asked in turn when the model before cannot be had and nothing was said yet.
+  // Models to try, in this order, when the one before is unavailable and nothing was said yet.
   std::vector<std::string> fallback = {};
   model::ThinkingLevel thinking = model::ThinkingLevel::off;
   std::optional<std::int64_t> max_tokens = {};
-  json::object parameters = {};  // of the backend, passed through
-  // Its scope (scope.h): what it may reach; empty: everything.
+  json::object parameters = {};  // for the backend, passed through
+  // Its scope (scope.h): whitelists; an empty one allows everything.
   std::vector<std::string> tools = {}, skills = {}, mcps = {};
-  // Agents it hands work to with the tools and skills of their own, and not only with those it has
-  // itself; stars as in a scope.
+  // Agents that it delegates to with their own tools and skills, and not only with those it has
+  // itself. Entries may contain stars, as in a scope.
   std::vector<std::string> delegate_to = {};
-  // Bounds beside its own: of those who delegated to it, the nearest last. Never configured.
+  // Bounds of the agents that delegated to it, the nearest last. They hold beside its own scope and
+  // are never configured.
   std::vector<Scope> within = {};
-  // MCP servers it has, in the order they were declared; `mcps` has their names.
+  // Its MCP servers in the order of their declaration; `mcps` has their names.
   std::vector<mcp::Spec> servers = {};
-  // As its file has it, secrets masked; nothing for the built-in agent without a file.
+  // The contents of its file, secrets masked; nothing when it has no file (the built-in agent).
   std::optional<json::object> config = {};
-  // Of sessions that do not say themselves.
+  // For sessions that set no mode of their own.
   PermissionMode permission_mode = PermissionMode::ask;
-  PermissionMode remote_permission_mode = PermissionMode::safe;  // senders behind a gateway
-  bool remote_bash = false;                // whether they may use bash, and see all files
-  std::vector<std::string> pass_env = {};  // variables of the daemon its commands get to see
+  PermissionMode remote_permission_mode = PermissionMode::safe;  // for senders behind a gateway
+  bool remote_bash = false;                // whether those senders may use bash and see all files
+  std::vector<std::string> pass_env = {};  // variables of the daemon that its commands see
   QueueMode queue = QueueMode::followup;
   std::optional<bool> compact_on_overflow = {};  // overrides the node's
-  int compact_tool_max_len = 1024;               // CrabTalk's; kept for its clients
+  int compact_tool_max_len = 1024;               // a setting of CrabTalk, kept for its clients
   std::string id = {};                           // stays when the name changes
 
   bool operator==(const Agent&) const = default;
@@ -81,15 +82,15 @@ struct Agent {
 // How much of a conversation a compaction keeps.
 struct Compaction {
   std::int64_t keep_recent_tokens = 20'000;
-  std::int64_t reserve_tokens = 20'000;  // of the window, for what comes next
+  std::int64_t reserve_tokens = 20'000;  // kept free in the window for what comes next
   bool on_overflow = true;               // a context that is too long is compacted, once a step
 };
 
-// What a turn needs to know of the configuration. A run keeps the one it started with.
+// The part of the configuration that a turn needs. A run keeps the one it started with.
 struct Setup {
   std::map<std::string, Agent, std::less<>> agents;
   std::string default_agent = "reef";
-  // Who does what anybody wants done, where no agent of that name is configured.
+  // The built-in agent for any work, used when no configured agent has its name.
   std::optional<Agent> worker = {};
   model::Providers providers;
   std::string default_model = "local";
@@ -101,9 +102,9 @@ struct Setup {
 
   Expiry expiry_for(const Agent& agent, std::string_view key) const;
 
-  // By its name, or else its id. An empty name means the default agent, `worker` the built-in one.
-  // So does `crab`, CrabTalk's default, unless there is an agent of that name: its clients ask for
-  // it without being told to.
+  // Finds an agent by its name, or else by its id. An empty name means the default agent, `worker`
+  // the built-in one. `crab` also means the default agent unless an agent has that name, because
+  // CrabTalk's clients ask for `crab` by default.
   Result<Agent> find(std::string_view name) const;
 };
 

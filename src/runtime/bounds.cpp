@@ -5,7 +5,7 @@
 namespace reef::runtime {
 namespace {
 
-// No tool and no skill is called so.
+// No tool and no skill has this name.
 constexpr std::string_view kNothing = "/";
 
 json::array array_of(const std::vector<std::string>& names) {

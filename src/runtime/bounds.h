@@ -1,5 +1,5 @@
-// What delegated work may reach, kept with its session: whoever speaks there later, it stays
-// within. Pure functions.
+// The limits of delegated work, kept with its session: they hold for whoever speaks there later.
+// Pure functions.
 #pragma once
 
 #include "base/json.h"
@@ -7,12 +7,12 @@
 
 namespace reef::runtime {
 
-// Of a session's metadata.
+// A field of a session's metadata.
 inline constexpr std::string_view kBoundsField = "bounds";
 
 // The bounds of an agent that was narrowed (scope.h).
 json::object bounds_of(const Agent& agent);
-// As configured, within these bounds. What cannot be read of them lets nothing through.
+// Puts a configured agent within these bounds. Bounds that cannot be read let nothing through.
 Agent within(Agent agent, const json::object& bounds);
 
 }  // namespace reef::runtime

@@ -6,9 +6,9 @@
 namespace reef::runtime {
 namespace {
 
-// Of text pieces joined into one event.
+// Limits the text that is joined into one event.
 constexpr std::size_t kJoinedBytesMax = 16U << 10;
-constexpr std::size_t kEventBytes = 256;  // about what one costs beside its text
+constexpr std::size_t kEventBytes = 256;  // about what an event costs beside its text
 
 std::size_t bytes_of(const Event& event) {
   return kEventBytes + std::visit(Overload{
@@ -28,8 +28,8 @@ std::size_t bytes_of(const Event& event) {
                                   event);
 }
 
-// A copy for one queue; a tool's output is cut to one byte more than is shown, so that the cut can
-// be told.
+// Copies an event for one queue. A tool's output is cut to one byte more than is shown, so that the
+// reader can tell it was cut.
 Event copied(const Event& event) {
   const auto* result = std::get_if<ToolResult>(&event);
   if (!result) return event;
@@ -65,7 +65,7 @@ void Subscription::take(const Scene& scene, const Event& event, TimePoint time) 
   queued.bytes = bytes_of(queued.happening.event);
   bytes_ += queued.bytes;
   queue_.push_back(std::move(queued));
-  // The oldest go, so that the next one read tells how many; the last always stays.
+  // Drop the oldest: the next event that is read says how many. The newest always stays.
   while (queue_.size() > 1 && (queue_.size() > kEventsMax || bytes_ > kBytesMax)) {
     bytes_ -= queue_.front().bytes;
     queue_.pop_front();

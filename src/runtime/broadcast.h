@@ -1,6 +1,6 @@
-// The events of all turns, for whoever subscribes. A turn never waits for a subscriber: each has a
-// bounded queue of its own, and what it was too slow for is counted and told with the next event it
-// gets. Loop thread only.
+// Sends the events of all turns to subscribers. A turn never waits for a subscriber: each has a
+// bounded queue of its own, and the next event it gets says how many it was too slow for. Loop
+// thread only.
 #pragma once
 
 #include <deque>
@@ -15,10 +15,10 @@
 
 namespace reef::runtime {
 
-// What led to a turn beside a user's words.
+// The events and delegations that led to a turn.
 struct Lineage {
-  int events = 0;           // one after the other
-  int delegations = 0;      // one within the other
+  int events = 0;           // length of the chain of events
+  int delegations = 0;      // depth of the delegation
   std::string parent = {};  // the key of the conversation that delegated it
 };
 
@@ -44,15 +44,15 @@ class Subscription {
  public:
   static constexpr std::size_t kEventsMax = 1024;
   static constexpr std::size_t kBytesMax = 1U << 20;
-  // Longer outputs of tools are cut.
+  // Longer tool outputs are cut.
   static constexpr std::size_t kOutputBytesMax = 2048;
 
-  // Empty: every event.
+  // An empty filter passes every event.
   using Filter = std::function<bool(const Scene&, const Event&)>;
 
   Subscription(Executor loop, Filter filter) : filter_(std::move(filter)), changed_(loop) {}
 
-  // Waits for the next event. Pieces of text that follow each other may come as one.
+  // Waits for the next event. Consecutive pieces of text may be joined into one event.
   Task<Happening> next();
 
  private:
@@ -74,7 +74,7 @@ class Broadcast {
  public:
   explicit Broadcast(Executor loop) : loop_(std::move(loop)) {}
 
-  // Ends when the last reference is gone.
+  // The subscription ends when the last reference is gone.
   std::shared_ptr<Subscription> subscribe(Subscription::Filter filter);
   void publish(const Scene& scene, const Event& event, TimePoint time);
   std::size_t subscribers() const { return subscriptions_.size(); }

@@ -21,16 +21,16 @@ namespace {
 using session::Entry;
 using session::MessagePtr;
 
-// Of models whose window nobody knows.
+// Assumed for models whose window is not known.
 constexpr std::int64_t kWindowDefault = 128'000;
-// What one call of a summariser is given, as a share of its window, and how many bytes a token is.
+// The input of one call of a summariser as a share of its window, and the bytes of a token.
 constexpr double kPieceShare = 0.4;
 constexpr std::int64_t kTokenBytes = 3;
 constexpr std::size_t kPieceBytesMin = 2000;
-// Of a summary without a model, and of the facts a summary left out.
+// Limit a summary made without a model, and the list of facts that a summary left out.
 constexpr std::int64_t kExtractBytesMax = 8 << 10;
 constexpr std::int64_t kFactsBytesMax = 8 << 10;
-// A summary somebody asked for may have so many, whatever it replaces.
+// A summary that somebody asked for may have this many tokens, whatever it replaces.
 constexpr std::int64_t kSummaryTokensFree = 2'000;
 
 // How much of the window each part may have. A small window cannot hold back the usual reserve.
@@ -71,7 +71,7 @@ const Entry* last_compaction(std::span<const Entry* const> branch) {
   return nullptr;
 }
 
-// Of the context once the summary stands for what is before the entry.
+// Tokens of the context once the summary replaces what is before entry `first_kept`.
 std::int64_t tokens_left(std::span<const Entry* const> branch, std::size_t first_kept,
                          const std::string& summary) {
   session::SummaryMessage message;
@@ -100,7 +100,7 @@ std::string without_facts(std::string_view summary) {
   return std::string(summary.substr(0, end));
 }
 
-// The newest lines of the old summary that fit, then what was said since.
+// Returns the newest lines of the old summary that fit, then what was said since.
 std::string extractive(std::string_view previous, const std::vector<MessagePtr>& messages,
                        std::size_t bytes_max) {
   const auto since = model::summarise(messages, previous.empty() ? bytes_max : bytes_max / 2);
@@ -113,7 +113,7 @@ std::string extractive(std::string_view previous, const std::vector<MessagePtr>&
   return kept.empty() ? since : fmt::format("{}\n{}", kept, since);
 }
 
-// One call of the model; the error says what it said.
+// Calls the model once; the error says how the model failed.
 Task<Result<std::string>> ask(const Candidate& candidate, context::SummaryRequest words,
                               std::int64_t tokens_max, session::Usage& spent) {
   model::Request request;
@@ -138,7 +138,7 @@ Task<Result<std::string>> ask(const Candidate& candidate, context::SummaryReques
   co_return session::text_of(reply.content);
 }
 
-// Piece by piece, each time bringing the summary so far up to date.
+// Summarises piece by piece; each call brings the summary so far up to date.
 Task<Result<std::string>> summarise(const Candidate& candidate, const Compactions::Request& request,
                                     const Budget& budget, std::vector<MessagePtr> messages,
                                     std::string previous, bool part_of_turn,
@@ -163,7 +163,7 @@ Task<Result<std::string>> summarise(const Candidate& candidate, const Compaction
       summary = co_await ask(candidate, words, tokens_max, spent);
       if (!summary) break;
     }
-    // A window smaller than was thought: smaller pieces fit.
+    // The window is smaller than assumed: try smaller pieces.
     const bool too_long = !summary && summary.error().code == Errc::too_large;
     if (!too_long || bytes / 2 < kPieceBytesMin) co_return summary;
   }
@@ -337,20 +337,21 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
   session::SummaryMessage old;
   old.summary = previous;
   const auto replaced = tokens_of(replaced_messages) + context::estimate(session::Message(old));
-  // The list may cost half of what is won, never more.
+  // The list may cost at most half of what the summary saves.
   session::SummaryMessage bare;
   bare.summary = out.summary;
   const auto won = replaced - context::estimate(session::Message(bare));
   out.summary = context::with_missing(
       std::move(out.summary), facts,
       static_cast<std::size_t>(std::clamp<std::int64_t>(won * 2, 0, kFactsBytesMax)));
-  // Who asks for it gets it, also where a few words become a few more.
+  // A summary that somebody asked for may be longer than the few words it replaces.
   const auto limit = request.automatic ? replaced : std::max(replaced, kSummaryTokensFree);
   if (const auto good = context::check_summary(out.summary, limit); !good)
     co_return Error(good.error());
 
-  // A rewind meanwhile may have left what was to be kept: then this summary is not for that branch.
-  // With nothing kept it is the last thing said; notes on the session may stand behind it.
+  // A rewind meanwhile may have left the entries that were to be kept; then this summary does not
+  // belong to the branch. When nothing is kept, look for the last thing said instead: it may have
+  // notes on the session behind it.
   const auto& items = session->context().items;
   const auto kept_message =
       std::find_if(branch.begin() + static_cast<std::ptrdiff_t>(cut->first_kept), branch.end(),
@@ -375,7 +376,7 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
                         {"tokensBefore", out.tokens_before},
                         {"tokensAfter", tokens_left(branch, cut->first_kept, out.summary)},
                         {"details", std::move(details)}}};
-  // Without it nothing is kept, here and in pi.
+  // The field is absent when nothing is kept; pi reads it the same way.
   if (cut->first_kept < branch.size())
     draft.fields["firstKeptEntryId"] = branch[cut->first_kept]->id.text;
   if (!out.archive.empty()) draft.fields["archive"] = out.archive;
@@ -391,7 +392,7 @@ Task<Result<Compacted>> Compactions::do_compact(const Request& request) {
 
 Task<Status> Compactions::archive(std::string agent, std::string name, std::string summary) {
   REEF_CO_TRY(const auto memory, memories_.of(agent));
-  // One of an attempt that a crash cut off before the transcript had it is written over.
+  // Overwrite the archive of an attempt that crashed before the transcript had it.
   auto done = co_await memory->apply(memory::Add{name, summary, {}, memory::Kind::archive, 0});
   if (!done && done.error().code == Errc::conflict)
     done = co_await memory->apply(memory::Write{name, summary, std::nullopt});

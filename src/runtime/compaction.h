@@ -1,6 +1,5 @@
-// Makes room in a session's context: what is old becomes a summary, what is recent stays word for
-// word. Nothing happens by itself; somebody asks for it. The transcript keeps everything. Loop
-// thread.
+// Makes room in a session's context: old messages become a summary, recent ones stay word for word.
+// It happens only on request. The transcript keeps everything. Loop thread.
 #pragma once
 
 #include <functional>
@@ -21,18 +20,18 @@ struct Compacted {
   std::string summary;
   std::int64_t tokens_before = 0;
   std::int64_t tokens_after = 0;  // estimated
-  std::size_t messages = 0;       // that the summary stands for
+  std::size_t messages = 0;       // replaced by the summary
   bool automatic = false;         // nobody asked for it
-  std::string archive;  // its name in the agent's memory; empty: it could not be kept there
+  std::string archive;  // name in the agent's memory; empty when it could not be kept there
 };
 
 class Compactions {
  public:
-  // Outlive it.
+  // The arguments outlive it.
   Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories);
-  // Where they are listed while they run; outlives it.
+  // Compactions are listed there while they run; `tasks` outlives this.
   void use_tasks(Tasks& tasks) { listed_ = &tasks; }
-  // Told of each that went well.
+  // Called after each compaction that succeeded.
   using Told = std::function<void(const session::SessionId&, const Agent&, const Compacted&)>;
   void on_compacted(Told told) { told_ = std::move(told); }
 
@@ -40,24 +39,24 @@ class Compactions {
     session::SessionId session;
     Agent agent;
     std::shared_ptr<const Setup> setup;
-    std::string instructions = {};  // what the summary should mind in particular
-    std::int64_t window_max = 0;    // the model's window is no larger; 0: nothing is known of it
-    std::optional<std::int64_t> keep = {};  // tokens word for word; not given: the setting
-    // Nobody asked: it is refused where it would win little. Else what is too short for the setting
-    // keeps its last turn.
+    std::string instructions = {};          // what the summary should mind in particular
+    std::int64_t window_max = 0;            // upper bound for the model's window; 0: not known
+    std::optional<std::int64_t> keep = {};  // tokens to keep word for word; none: the setting
+    // Set when nobody asked for it: a context too short for the setting is then refused. On request
+    // such a context keeps its last turn.
     bool automatic = false;
   };
-  // All or nothing: on an error the session is as it was, and it can be talked to meanwhile. Two at
-  // once for one session are one. The error says why: nothing to compact, a model that fails, a
-  // summary that would not be shorter.
+  // All or nothing: on an error the session is unchanged. The session can be used meanwhile. Two
+  // requests at once for one session share one compaction. The error says why: nothing to compact,
+  // a model that fails, a summary that would not be shorter.
   Task<Result<Compacted>> compact(Request request);
-  // Goes back to `entry`, and tells what is left behind there in a branch_summary, which it
-  // returns; empty when nothing is. All or nothing, as above: one entry is both. `conflict` when
-  // the conversation went on meanwhile. Ends with the task that asks.
+  // Goes back to `entry` and keeps a summary of what is left behind as a branch_summary, which it
+  // returns; empty when nothing is left behind. All or nothing: one entry does both. `conflict`
+  // when the conversation went on meanwhile. Cancelled with the task that calls it.
   Task<Result<std::string>> rewind(Request request, session::EntryId entry);
-  // Gives up what is under way for the session.
+  // Cancels what is under way for the session.
   void cancel(const session::SessionId& session);
-  // Gives up what is under way; returns when all of it has ended.
+  // Cancels what is under way; returns when all of it has ended.
   Task<void> stop();
 
  private:
@@ -69,7 +68,7 @@ class Compactions {
     TaskGroup::Id task = 0;
   };
 
-  // A task of its own: whoever asked may go away, and others may be waiting for the same.
+  // A task of its own: the caller may go away while others wait for the same result.
   Task<void> work_on(std::shared_ptr<Work> work);
   Task<Result<Compacted>> do_compact(const Request& request);
   Task<Status> archive(std::string agent, std::string name, std::string summary);

@@ -24,7 +24,7 @@ struct Chunk {
 };
 struct TextEnd {
   std::string agent;
-  bool aside = false;  // said on the way to the answer, and told only now that there is one
+  bool aside = false;  // words before the answer, held back until there was one
 };
 struct ThinkingStart {
   std::string agent;
@@ -47,11 +47,11 @@ struct ToolResult {
   bool is_error = false;
 };
 struct ToolsComplete {};
-// What a tool says while it works. Shown, not kept.
+// Progress that a tool reports while it works. Shown, not kept.
 struct ToolProgress {
   std::string call_id, text;
 };
-// Taken back once it is no longer pending: whoever reads later does not see it.
+// Withdrawn once it is no longer pending: later readers do not see it.
 struct AskUser {
   std::string id, call_id;
   Ask ask;
@@ -59,21 +59,21 @@ struct AskUser {
 // The client that brought this tool is asked to run it. Nobody else is told.
 struct ToolForward {
   std::string call_id, name, arguments;  // as JSON text
-  std::uint64_t run = 0;                 // whose client is meant
+  std::uint64_t run = 0;                 // the run whose client is meant
 };
 struct UserSteered {
   std::string content;
 };
-// How full the window is; after every step.
+// How full the window is; sent after every step.
 struct ContextUsage {
   session::Usage usage;      // of the step
-  std::int64_t tokens = 0;   // that the context has now
+  std::int64_t tokens = 0;   // in the context now
   std::int64_t window = 0;   // 0: not known
-  std::int64_t reserve = 0;  // of the window, for what comes next
-  double share = 0;          // tokens of window less reserve; 0: not known
-  bool estimated = false;    // not all of it was counted by the provider
+  std::int64_t reserve = 0;  // kept free in the window for what comes next
+  double share = 0;          // tokens / (window - reserve); 0: not known
+  bool estimated = false;    // the provider did not count all of it
 };
-// A session's context became shorter; whoever asked for it. Not part of a turn.
+// A session's context became shorter, whoever asked for it. Not part of a turn.
 struct ContextCompacted {
   std::int64_t tokens_before = 0, tokens_after = 0;  // estimated
   std::size_t messages = 0;
@@ -89,7 +89,7 @@ struct End {
   bool silent = false;     // the reply was NO_REPLY: there is nothing to deliver
   bool compacted = false;  // the context overflowed; it was compacted and the model asked again
   bool hidden = false;     // the words came from a program
-  std::optional<ContextUsage> context = {};  // none: no step went well
+  std::optional<ContextUsage> context = {};  // none when no step succeeded
 };
 
 using Event = std::variant<Start, TextStart, Chunk, TextEnd, ThinkingStart, Thinking, ThinkingEnd,

@@ -10,7 +10,7 @@ namespace {
 
 // The most text a reader is given at once.
 constexpr std::size_t kPieceBytesMax = 64U << 10;
-// Of what tools say while they work, all tools of a turn together.
+// Limits for the progress of all tools of a turn together.
 constexpr std::size_t kProgressBytesMax = 64U << 10;
 constexpr std::size_t kProgressPiecesMax = 256;
 
@@ -44,7 +44,7 @@ bool continues_a_character(char byte) {
 
 }  // namespace
 
-// What was taken back behind an event has let readers pass it.
+// Readers have passed the last event when a question behind it was withdrawn.
 Event* EventLog::growing() {
   if (events_.empty() || events_.back().number + 1 != next_number_) return nullptr;
   return &events_.back().event;
@@ -172,7 +172,7 @@ std::optional<Event> EventLog::take(Place& place) const {
       place.byte += part.size();
       return with_text(entry->event, std::string(part));
     }
-    // All of it is read; the last one may still grow.
+    // All of this event is read; the last one may still grow.
     if (entry->number + 1 == next_number_) return std::nullopt;
     ++place.event;
     place.byte = 0;

@@ -11,7 +11,7 @@
 namespace reef::runtime {
 namespace {
 
-// What a question is put with: ours reaches the same client, and everybody else.
+// The agent's own tool for questions stays: it reaches the same client, and everybody else.
 constexpr std::string_view kAskTool = "ask_user";
 constexpr std::size_t kForwardedBytesMax = 1U << 20;
 constexpr std::size_t kShownArgumentsMax = 2000;
@@ -23,8 +23,8 @@ class ClientTools final : public Hook {
 
   Intent intent(const std::string& tool, const json::object& arguments,
                 const Caller& caller) const override {
-    // Whether its sender may use the daemon's machine is no question: it is the client's that is
-    // used, and what is done there is judged for everybody.
+    // The sender's right to use the daemon's machine does not matter here: the client's machine is
+    // used, and what is done there is judged alike for everybody.
     auto there = caller;
     there.agent.remote_bash = true;
     if (auto known =

@@ -1,4 +1,4 @@
-// Calls of tools that the client of a turn runs: each waits here for its outcome. Loop thread.
+// Calls of tools that the client of a turn runs; each waits here for its outcome. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ class Forwards {
 
   explicit Forwards(Executor loop) : changed_(std::move(loop)) {}
 
-  // Ends with the outcome, or with the task that waits. Refused when one of these names waits
-  // already, or when nobody is there to run it.
+  // Waits for the outcome of a call; cancelled with its task. A second call of the same names
+  // fails.
   Task<ToolAnswer> wait(std::uint64_t conversation, std::string call_id);
   // not_found when nothing waits under these names.
   Status answer(std::uint64_t conversation, const std::string& call_id, std::string_view output,
                 bool is_error);
-  // The client has left: what waits for it fails.
+  // The client has left: the calls that wait for it fail.
   void give_up(std::uint64_t conversation);
 
  private:
@@ -37,8 +37,8 @@ class Forwards {
   Notify changed_;
 };
 
-// The tools a client brought along for one turn. Where one has the name of a tool the agent has, it
-// takes its place; whether it may be called is judged as before.
+// Adds the tools a client brought for one turn. They replace the agent's tools of the same names,
+// except ask_user; whether they may be called is judged as for any tool.
 std::shared_ptr<const Toolbox> with_client_tools(std::shared_ptr<const Toolbox> toolbox,
                                                  const Agent& agent, std::vector<model::Tool> tools,
                                                  std::shared_ptr<Run> run, Forwards& forwards);

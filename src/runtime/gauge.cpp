@@ -10,7 +10,7 @@ namespace {
 using session::AssistantMessage;
 using session::StopReason;
 
-// Null when it says nothing of the size of this context.
+// Null when the message says nothing about the size of this context.
 const AssistantMessage* report_in(const session::Message& message, TimePoint since) {
   const auto* reply = std::get_if<AssistantMessage>(&message);
   if (!reply || reply->usage.total() <= 0 || !reply->agent.empty()) return nullptr;
@@ -19,7 +19,7 @@ const AssistantMessage* report_in(const session::Message& message, TimePoint sin
   return good && reply->time > since ? reply : nullptr;
 }
 
-// The beginning of time when there was none.
+// The time of the last compaction; the beginning of time when there was none.
 TimePoint compacted_at(const session::Context& context) {
   if (context.items.empty()) return TimePoint();
   const auto* first = std::get_if<session::SummaryMessage>(context.items.front().message.get());
@@ -55,7 +55,7 @@ ContextUsage Gauge::measure(const std::string& model, const session::Context& co
   ContextUsage out;
   const auto since = compacted_at(context);
   const AssistantMessage* report = nullptr;
-  double weight = 0;  // of what came after the report
+  double weight = 0;  // of the messages after the report
   for (auto i = context.items.size(); i > 0 && !report; --i) {
     const auto& message = *context.items[i - 1].message;
     report = report_in(message, since);
@@ -63,7 +63,7 @@ ContextUsage Gauge::measure(const std::string& model, const session::Context& co
   }
   out.tokens =
       report ? report->usage.total() + estimate(model, weight) : estimate(model, weight + standing);
-  // What older versions wrote of the local model does not say so.
+  // Older versions wrote replies of the local model without saying that they were estimated.
   out.estimated =
       !report || weight > 0 || report->usage.estimated || report->api == model::LocalProvider::kApi;
   out.window = window.window;

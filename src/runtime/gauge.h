@@ -1,5 +1,6 @@
-// How full a model's window is. What providers report is the truth; what came since the last report
-// is estimated, by an estimator of each model's own that learns from those reports. Loop thread.
+// How full a model's window is. The counts that providers report are the truth; what came after the
+// last report is estimated, by an estimator for each model that learns from the reports. Loop
+// thread.
 #pragma once
 
 #include <map>
@@ -14,14 +15,14 @@
 
 namespace reef::runtime {
 
-// Of the window, kept free for what comes next; a small window cannot hold back the usual reserve.
+// Tokens of the window to keep free for what comes next, at most half of it.
 std::int64_t reserve_of(const Compaction& settings, std::int64_t window);
 
 double weigh(const std::vector<model::Tool>& tools);
 
 class Gauge {
  public:
-  // What a provider counted of a request; `standing`: what its prompt and its tools weigh.
+  // Learns what a provider counted for a request; `standing` is the weight of its prompt and tools.
   void learn(const std::string& model, double standing,
              const std::vector<session::MessagePtr>& messages, const session::Usage& usage);
 
@@ -29,13 +30,13 @@ class Gauge {
     std::int64_t window = 0;  // 0: not known
     std::int64_t reserve = 0;
   };
-  // Of the context as it is now. Reports from before a compaction count a context that is gone,
-  // those of guests another one.
+  // Measures the context as it is now. Reports from before a compaction and those of guests are
+  // ignored: they counted other contexts.
   ContextUsage measure(const std::string& model, const session::Context& context, double standing,
                        Window window) const;
 
   std::int64_t estimate(const std::string& model, double weight) const;
-  // Share the estimates of a model were off by, in the mean; nothing before its first report.
+  // Mean share by which the estimates for a model were wrong; nothing before its first report.
   std::optional<double> error(const std::string& model) const;
 
  private:

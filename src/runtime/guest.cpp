@@ -55,7 +55,7 @@ std::string host_framing(const session::Context& context) {
 }
 
 bool keep_guest_words(AssistantMessage& reply, const std::string& guest, End& end) {
-  // Half an answer of somebody who only visits is nobody's.
+  // An interrupted answer of a guest is not kept.
   if (reply.stop_reason == StopReason::aborted) return false;
   reply.agent = guest;
   const auto calls = std::erase_if(reply.content, [](const session::Block& block) {
@@ -122,14 +122,14 @@ std::string Runtime::directory_of(const session::SessionId& id, const std::strin
 std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Agent& agent,
                                                          const std::shared_ptr<const Setup>& setup,
                                                          bool guest) {
-  // What hooks say of tools would be lost on somebody who has none.
+  // A guest has no tools, so what hooks say about tools is left out.
   if (guest) return std::make_shared<Offer>(Offer{{}, agent.prompt});
   const auto make = [&] {
     auto toolbox = hooks_.toolbox(agent);
     const auto weight = weigh(toolbox.tools());
     return std::make_shared<const Offer>(Offer{std::move(toolbox), hooks_.prompt(agent), weight});
   };
-  // Who is not the one of that name in the configuration has an offer of its own.
+  // An agent that differs from the configured one of its name gets an offer of its own.
   const auto known = setup->agents.find(agent.name);
   if (setup != setup_ || known == setup->agents.end() || known->second != agent) return make();
   auto& offer = offers_[agent.name];
@@ -140,13 +140,13 @@ std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Agent& agent,
 void Runtime::observe(const session::Key& key, Run& run, const std::string& session_id) {
   Scene scene{run.agent_.name, run.message_.sender,    key.text(),          session_id,
               run.guest(),     run.message_.ephemeral, run.message_.lineage};
-  // As CrabTalk's observers know it.
+  // CrabTalk's observers know the turn by this id.
   if (scene.ephemeral) scene.sender = std::to_string(run.message_.correlation_id);
   const bool hidden = run.message_.hidden;
   if (!run.message_.ephemeral) run.session_id_ = session_id;
   run.events_.observe([this, hidden, scene = std::move(scene)](const Event& event) {
     hooks_.on_event(scene, event);
-    // What a program's turn does on its way to an answer is told to nobody.
+    // The tool calls of a program's turn are not published.
     const bool work = std::holds_alternative<ToolStart>(event) ||
                       std::holds_alternative<ToolResult>(event) ||
                       std::holds_alternative<ToolsComplete>(event);

@@ -16,13 +16,13 @@ namespace reef::runtime {
 Result<std::optional<Agent>> find_guest(const Setup& setup, const std::string& name,
                                         const Agent& host);
 
-// What is said to whoever speaks about the others in the conversation; made anew for every turn,
-// never kept. Empty when there are none.
+// What the speaker is told about the others in the conversation; made for every turn, never kept.
+// Empty for a host without guests.
 std::string guest_framing(std::string_view host);
 std::string host_framing(const session::Context& context);
 
-// Makes a reply a guest's: its name on it, no tool calls. False when nothing of it is kept: it was
-// cut short, or wanted tools only, which `end` then says.
+// Makes a reply a guest's: puts its name on it and removes tool calls. False when nothing of it is
+// kept because it was cut short, or held only tool calls, which `end` then says.
 bool keep_guest_words(session::AssistantMessage& reply, const std::string& guest, End& end);
 
 }  // namespace reef::runtime

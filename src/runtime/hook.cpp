@@ -151,7 +151,7 @@ std::optional<Violation> Toolbox::violation(const session::ToolCallBlock& call,
                                             const Caller& caller) const {
   if (outside_.contains(call.name))
     return Violation{"tool", call.name, fmt::format("tool not available: {}", call.name)};
-  // What nobody has is no violation.
+  // Calling an unknown tool is no violation.
   if (!owners_.contains(call.name)) return std::nullopt;
   if (auto outside = find_violation(caller.agent, call)) return outside;
   for (const auto& hook : hooks_)

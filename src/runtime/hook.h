@@ -1,5 +1,5 @@
-// What a subsystem gives to agents: tools, and words for the prompt that say when to use them; and
-// what it hears of them. docs/hooks.md tells when each is called. Loop thread.
+// What a subsystem gives to agents: tools, prompt text that says when to use them, and reactions to
+// events. docs/hooks.md tells when each method is called. Loop thread.
 #pragma once
 
 #include <functional>
@@ -22,17 +22,17 @@
 
 namespace reef::runtime {
 
-// Who calls, and where.
+// Who calls a tool, and where.
 struct Caller {
   Agent agent;
   std::string sender;
   session::SessionId session;
   std::string cwd;
   std::string call_id = {};
-  // Shown to whoever reads along, never kept. Set in every turn.
+  // Shows progress to readers of the turn; never kept. Set in every turn.
   std::function<void(std::string)> progress = {};
   // Puts questions to the user and waits: one answer each, or why there is none (timeout,
-  // cancelled, unsupported where nobody can answer). Set in every turn.
+  // cancelled, unsupported when nobody can answer). Set in every turn.
   std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
   PermissionMode mode = PermissionMode::ask;  // of the session when the call was let through
   bool local = true;                          // not behind a gateway
@@ -40,18 +40,18 @@ struct Caller {
   Lineage lineage = {};
 };
 
-// Where a turn works: the folder it was given or its session's (empty: none of its own), and
-// whether its sender is at this machine.
+// The folder a turn works in (its message's or its session's; may be empty), and whether its sender
+// is at this machine.
 struct Place {
   std::string cwd;
   bool local = true;
 };
 
-// What a user said, and what belongs to it.
+// A user's words, and what belongs to them.
 struct Words {
   std::string text;
-  bool hidden = false;  // words of a program
-  // Kept behind the text, for the model: the user's own words stay as they are.
+  bool hidden = false;  // the words of a program
+  // Kept behind the text, for the model: the user's own words stay unchanged.
   std::vector<session::Draft> beside = {};
 };
 
@@ -62,99 +62,98 @@ struct ToolAnswer {
   json::object details = {};  // kept with the result for viewers, not for the model
 };
 
-// What a call would do, as far as it can be told without doing it.
+// What a call would do, as far as that is known without doing it.
 struct Intent {
   enum class Effect : std::uint8_t {
     reads,      // proven to change nothing
     changes,    // may change something
-    dangerous,  // may destroy what cannot be had back: always asked about
+    dangerous,  // may destroy something for good: the user is always asked
   };
   Effect effect = Effect::changes;
   std::string shown = {};   // what the user is asked about: a command, a path
   std::string rule = {};    // what "always" would cover; empty: cannot be allowed for good
   std::string reason = {};  // why it is more than looking: "'tee' writes files"
-  std::string covers = {};  // the rule in words; empty: it says it itself
+  std::string covers = {};  // the rule in words; empty when it speaks for itself
 };
 
-// Every method has a default that does nothing, so that `Hook` itself is one for embedded use.
+// Every method has a default that does nothing, so a plain `Hook` can be used in embedded programs.
 class Hook {
  public:
   virtual ~Hook() = default;
 
-  // A turn of this agent is about to begin: what tools() needs to be found out may be, for a
-  // moment.
+  // Called before a turn of this agent; may take a moment to find out what tools() needs.
   virtual Task<void> ready(const Agent& agent) const;
-  // What this agent may call. The same answer for the same agent, unless Runtime::forget_offer()
-  // was told.
+  // The tools this agent may call. The answer for an agent stays the same unless
+  // Runtime::forget_offer() is called.
   virtual std::vector<model::Tool> tools(const Agent& agent) const {
     (void)agent;
     return {};
   }
-  // Which of tools() the agent's configuration grants, and a line for its <scope>. All, and none,
-  // unless said otherwise.
+  // The tools() that the agent's configuration grants, and a line for its <scope>. By default all
+  // tools and no line.
   struct Scoped {
     std::vector<std::string> names;
     std::string line;
   };
   virtual Scoped scoped_tools(const Agent& agent) const;
-  // For the system prompt; may be empty. The same until the configuration changes.
+  // Text for the system prompt; may be empty. Stays the same until the configuration changes.
   virtual std::string prompt(const Agent& agent) const {
     (void)agent;
     return {};
   }
-  // For the system prompt of one turn; never kept. Guests are told too. Both arguments outlive the
-  // task.
+  // Text for the system prompt of one turn, also of a guest's; never kept. Both arguments outlive
+  // the task.
   virtual Task<std::string> instructions(const Agent& agent, const Place& place) const;
 
-  // An agent as it was configured becomes the one that runs.
+  // Makes the agent that runs from the one that is configured.
   virtual Agent on_build_agent(Agent agent) const { return agent; }
-  // It can be talked to from now on. An agent that changed goes and comes again.
+  // The agent can be talked to from now on. A changed agent is unregistered and registered again.
   virtual void on_register_agent(const Agent& agent) { (void)agent; }
   virtual void on_unregister_agent(const std::string& name) { (void)name; }
 
-  // What a user says to an agent in the conversation `key`, before it is kept. The arguments
-  // outlive the task.
+  // May change what a user says to an agent in the conversation `key` before it is kept. The
+  // arguments outlive the task.
   virtual Task<void> preprocess(const Agent& agent, const std::string& key, Words& words);
-  // Everything that happens in turns. Must return at once.
+  // Called for everything that happens in turns. Must return at once.
   virtual void on_event(const Scene& scene, const Event& event) { (void)scene, (void)event; }
 
-  // Why no hook's tool may be called this way now; nullopt: nothing against it. Every hook is asked
-  // about every call before it is dispatched.
+  // Says why this call must not be made now, whichever hook has the tool; nullopt: no objection.
+  // Every hook is asked about every call before it is dispatched.
   virtual std::optional<std::string> objection(const std::string& tool,
                                                const json::object& arguments,
                                                const Caller& caller) const {
     (void)tool, (void)arguments, (void)caller;
     return std::nullopt;
   }
-  // Asked before every call; what a hook says nothing about is taken for a change.
+  // Asked before every call. By default a call is taken for a change.
   virtual Intent intent(const std::string& tool, const json::object& arguments,
                         const Caller& caller) const {
     (void)arguments, (void)caller;
     return Intent{Intent::Effect::changes, tool, tool, {}};
   }
   // Whether a call of this tool leaves something behind in the home: a note, a plan, a
-  // conversation. Turns of which nothing is kept do without it.
+  // conversation. Ephemeral turns do not get such tools.
   virtual bool keeps(const std::string& tool) const {
     (void)tool;
     return false;
   }
-  // Never fails otherwise: what is wrong is text for the model. `arguments` is an object.
-  // Cancelling the task stops the work.
+  // Reports failures as text for the model and throws only when it is cancelled. `arguments` is an
+  // object. Cancelling the task stops the work.
   virtual Task<ToolAnswer> call(std::string tool, json::object arguments, Caller caller);
 };
 
-// What one agent is offered for a turn. It can call nothing else: what is outside its scope is
-// refused before any hook hears of it, and logged as a security event.
+// What one agent is offered for a turn. A call of anything else is refused before a hook hears of
+// it; a call outside the agent's scope is also logged as a security event.
 class Toolbox {
  public:
   const std::vector<model::Tool>& tools() const { return tools_; }
   bool has(std::string_view tool) const { return owners_.contains(tool); }
   Task<ToolAnswer> call(session::ToolCallBlock call, Caller caller) const;
-  // A hook's tools, in place of those that have their names.
+  // Adds tools of a hook; they replace those of the same names.
   void add(std::shared_ptr<Hook> hook, std::vector<model::Tool> tools);
-  // For a turn of which nothing is kept.
+  // Removes the tools that leave something behind, for a turn of which nothing is kept.
   void leave_out_what_keeps();
-  // Nothing for a tool that is not there or outside the scope: calling it says so.
+  // Nothing for a tool that is unknown or outside the scope: calling it says so.
   std::optional<Intent> intent(const session::ToolCallBlock& call, const Caller& caller) const;
 
  private:
@@ -163,19 +162,19 @@ class Toolbox {
                                      const Caller& caller) const;
 
   std::vector<model::Tool> tools_;              // by name
-  std::set<std::string, std::less<>> outside_;  // there, and not for this agent
+  std::set<std::string, std::less<>> outside_;  // tools that exist, but not for this agent
   std::map<std::string, std::shared_ptr<Hook>, std::less<>> owners_;
-  std::vector<std::shared_ptr<Hook>> hooks_;  // all, for their objections
+  std::vector<std::shared_ptr<Hook>> hooks_;  // all hooks, asked for objections
 };
 
-// All hooks of a daemon, as one.
+// All hooks of a daemon together.
 class Hooks {
  public:
   void add(std::shared_ptr<Hook> hook);
 
-  // Of two tools with one name the first hook's counts.
+  // When two hooks have a tool of the same name, the first hook's counts.
   Toolbox toolbox(const Agent& agent) const;
-  // Every tool there is for it, inside its scope or not.
+  // Every tool there is for the agent, inside its scope or not.
   std::vector<std::string> known_tools(const Agent& agent) const;
   // The agent's own prompt, what the hooks add, and its scope.
   std::string prompt(const Agent& agent) const;
@@ -183,10 +182,10 @@ class Hooks {
   Task<void> ready(const Agent& agent) const;
 
   Agent build(Agent agent) const;
-  // Tells every hook who came, changed and went.
+  // Tells every hook which agents came, changed and went.
   using Agents = std::map<std::string, Agent, std::less<>>;
   void announce(const Agents& before, const Agents& after) const;
-  // Every hook in turn is given what the one before made of it.
+  // Each hook gets the words as the hook before left them.
   Task<Words> preprocess(const Agent& agent, const std::string& key, Words words) const;
   void on_event(const Scene& scene, const Event& event) const;
 

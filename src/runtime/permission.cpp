@@ -18,7 +18,7 @@ constexpr std::string_view kField = "permissions";
 constexpr std::string_view kOnce = "Allow once";
 constexpr std::string_view kAlways = "Always allow";
 constexpr std::string_view kDeny = "Deny";
-// What a person is asked about is shown whole, so it has an end.
+// A person is shown the whole call, so its size has a limit.
 constexpr std::size_t kShownBytesMax = 128U << 10;
 constexpr std::size_t kLongLineBytes = 400;
 constexpr std::size_t kRuleBytesMax = 1024;
@@ -52,9 +52,9 @@ ToolAnswer refused_in_safe_mode(const std::string& tool, const Intent& intent) {
       intent.reason.empty() ? fmt::format("{} may change something", tool) : intent.reason));
 }
 
-// All of it, with everything in it to be seen. Of several lines each has its number before it and
-// their count stands above, so that none can pass for the question's own words or scroll away
-// unnoticed; a long one says how long it is.
+// Shows the whole text with every character visible. Several lines are counted and numbered, so
+// that none can pass for the question's own words or scroll away unnoticed; a long line is shown
+// with its length.
 std::string shown_to_user(const std::string& head, std::string_view text) {
   const auto clean = utf8::visible(text);
   const auto whole = std::string_view(clean).substr(0, clean.find_last_not_of('\n') + 1);
@@ -129,7 +129,7 @@ std::optional<PermissionMode> mode_from(std::string_view name) {
 }
 
 bool is_local(std::string_view sender, std::string_view key) {
-  // agent:<agent>:<rest> is about its rest.
+  // For agent:<agent>:<rest> only the rest counts.
   if (key.starts_with("agent:")) {
     key.remove_prefix(6);
     const auto colon = key.find(':');
@@ -186,7 +186,7 @@ Task<std::optional<ToolAnswer>> Permissions::refusal(const Toolbox& toolbox,
   if (!intent || intent->effect == Effect::reads) co_return std::nullopt;
   const auto about = caller.session.text() + '\0' + call.name + '\0' + intent->rule;
   for (;;) {
-    // What is in force now: it may have changed while another call waited for an answer.
+    // Look again: the mode may have changed while another call waited for an answer.
     auto now = caller;
     look_up(now);
     if (now.mode == PermissionMode::safe) co_return refused_in_safe_mode(call.name, *intent);
@@ -233,7 +233,7 @@ Task<std::optional<ToolAnswer>> Permissions::ask(const std::string& tool, const 
   json::object facts{
       {kField, json::object{{tool, json::object{{intent.rule, format_iso(clock_.now())}}}}}};
   const auto kept = co_await shielded(sessions_.set_facts(caller.session, std::move(facts)));
-  // The user said yes; that it must be asked again next time is the lesser harm.
+  // The user said yes, so the call is made; asking again next time is the lesser harm.
   if (!kept)
     log::error("session {}: the permission could not be kept: {}", caller.session.text(),
                kept.error().what);

@@ -1,5 +1,5 @@
-// Whether a tool may be called: the session's mode, what was allowed for good in it, and what the
-// user says when asked (docs/permissions.md). Loop thread only.
+// Decides whether a tool may be called: from the session's mode, what was allowed for good in it,
+// and what the user says when asked (docs/permissions.md). Loop thread only.
 #pragma once
 
 #include <optional>
@@ -18,18 +18,18 @@ namespace reef::runtime {
 std::string_view name_of(PermissionMode mode);
 std::optional<PermissionMode> mode_from(std::string_view name);
 
-// Whoever comes through a gateway is named by it: telegram:7. So are conversations:
+// False for senders and conversations of a gateway, whose names carry its prefix: telegram:7,
 // agent:reef:telegram:group:7, cron:daily.
 bool is_local(std::string_view sender, std::string_view key);
-// Of keys that are handles clients chose (server/crabtalk.cpp).
+// Prefix of keys that are handles chosen by clients (server/crabtalk.cpp).
 inline constexpr std::string_view kHandlePrefix = "handle:";
-// Of turns of which nothing is kept.
+// Prefix of the keys of turns of which nothing is kept.
 inline constexpr std::string_view kEphemeralPrefix = "ephemeral:";
 
 bool is_elevated(const session::Row& row);
 PermissionMode mode_of(const Agent& agent, bool local, const session::Row& row);
 
-// What the user allowed for good in a session.
+// Something the user allowed for good in a session.
 struct Grant {
   std::string tool, rule;
   std::string at;  // ISO 8601
@@ -45,12 +45,12 @@ class Permissions {
   // Fills in the caller's mode and whether it is local.
   void look_up(Caller& caller) const;
 
-  // What the model is told instead of the call's result; nothing: the call may be made.
+  // Returns what the model is told instead of the call's result; nothing: the call may be made.
   Task<std::optional<ToolAnswer>> refusal(const Toolbox& toolbox,
                                           const session::ToolCallBlock& call, const Caller& caller);
 
-  // Takes one grant back, all of a tool when `rule` is empty, all of the session when `tool` is.
-  // not_found when there is none.
+  // Takes one grant back; all of a tool when `rule` is empty, all of the session when `tool` is
+  // empty. not_found when there is none.
   Task<Status> revoke(session::SessionId id, std::string tool, std::string rule);
 
  private:
@@ -59,7 +59,7 @@ class Permissions {
 
   session::Sessions& sessions_;
   Clock& clock_;
-  // Questions that stand: the same is not asked twice at once.
+  // Questions that wait for an answer: the same is not asked twice at once.
   std::set<std::string> asking_;
   Notify answered_;
 };

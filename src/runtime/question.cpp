@@ -27,7 +27,7 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& wor
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// The option somebody means who was asked for a permission and answers in his own way.
+// The option meant by somebody who answers a permission in words of their own.
 const Question::Option* meant(const std::vector<Question::Option>& options, std::string_view word) {
   constexpr std::array<std::string_view, 6> kYes = {"yes", "y", "allow", "ok", "okay", "once"};
   constexpr std::array<std::string_view, 5> kNo = {"no", "n", "deny", "reject", "never"};
@@ -39,7 +39,7 @@ const Question::Option* meant(const std::vector<Question::Option>& options, std:
   return nullptr;
 }
 
-// The label of the option these words name.
+// Returns the label of the option that these words name.
 std::optional<std::string> label_for(const Question& question, Ask::Kind kind,
                                      std::string_view words) {
   const auto& options = question.options;
@@ -88,7 +88,7 @@ Answer answer_in_json(const Question& question, Ask::Kind kind, const json::valu
   return out;
 }
 
-// nullopt when it is not of the form, and then just words that begin with a brace.
+// nullopt when it does not have this form: then it is plain words that begin with a brace.
 std::optional<std::vector<Answer>> from_object(const Ask& ask, const json::object& in) {
   std::vector<Answer> out(ask.questions.size());
   for (const auto& member : in) {
@@ -105,7 +105,7 @@ std::optional<std::vector<Answer>> from_object(const Ask& ask, const json::objec
 
 std::optional<std::vector<Answer>> from_array(const Ask& ask, const json::array& in) {
   if (!std::all_of(in.begin(), in.end(), is_answer)) return std::nullopt;
-  // Of one question a flat list is what was chosen.
+  // For a single question, a flat list holds the chosen options.
   if (ask.questions.size() == 1 &&
       std::all_of(in.begin(), in.end(), [](const auto& item) { return item.is_string(); }))
     return std::vector<Answer>{answer_in_json(ask.questions[0], ask.kind, in)};

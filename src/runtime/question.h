@@ -1,5 +1,4 @@
-// What an agent, or the daemon on its behalf, wants to know from the user in the middle of a turn.
-// Plain values.
+// What an agent, or the daemon on its behalf, asks the user in the middle of a turn. Plain values.
 #pragma once
 
 #include <chrono>
@@ -20,7 +19,7 @@ struct Question {
   bool multi_select = false;
 };
 
-// Questions that are put at once and answered at once.
+// Questions that are asked together and answered together.
 struct Ask {
   // A permission has one question, whose first option allows once and whose last one denies.
   enum class Kind : std::uint8_t { question, permission };
@@ -30,15 +29,15 @@ struct Ask {
 };
 std::string_view name_of(Ask::Kind kind);
 
-// Of one question: the labels chosen, or words of the user's own.
+// The answer to one question: the labels chosen, or words of the user's own.
 using Answer = std::vector<std::string>;
 
-// One answer for each question, from what a client wrote:
+// Reads one answer for each question from what a client wrote:
 //   {"question or header": "answer", "another": ["several", "answers"]}
 //   ["answer", ["several", "answers"]]   in the order of the questions
-//   plain words: of one question; of several, a line each, else all of it for the first
+//   plain words: the answer to one question; to several, a line each, else all to the first
 // Words that name an option (its label, its number, for a permission also yes, no and always)
-// become its label; all others stay as they are. What was not answered is empty.
+// become its label; all others stay as they are. A question without an answer gets an empty one.
 std::vector<Answer> answers_from(const Ask& ask, std::string_view content);
 
 }  // namespace reef::runtime

@@ -1,5 +1,5 @@
-// Questions that wait for somebody to answer them, of all conversations. They outlive the client
-// that was shown them: whoever connects next can list and answer them. Loop thread only.
+// The questions of all conversations that wait for an answer. They outlive the client that was
+// shown them: whoever connects next can list and answer them. Loop thread only.
 #pragma once
 
 #include <cstdint>
@@ -38,18 +38,19 @@ class Questions {
   };
 
   // Shows the question and waits for its answer, at most for `patience` (0: no limit): timeout when
-  // nobody answered in time, busy when too many wait. It is pending until this returns or is
-  // cancelled, and no longer.
+  // nobody answered in time, busy when too many wait. The question is pending only until this
+  // returns or is cancelled.
   using Show = std::function<void(const Pending&)>;
   Task<Result<std::vector<Answer>>> put(Origin origin, Ask ask, std::chrono::milliseconds patience,
                                         Show show);
 
   // Oldest first; valid until the next suspension.
   std::vector<const Pending*> list() const;
-  // not_found when there is no such one, or none of the conversation; invalid when it is empty.
+  // not_found when the conversation has no such question, or there is none; invalid when the answer
+  // is empty.
   Status answer(const std::string& id, std::string_view content);
   Status answer_oldest(const session::Key& key, std::string_view content);
-  // Who was to show it cannot; who asked is told why. not_found as above.
+  // The client that was to show the question cannot; the asker is told why. not_found as above.
   Status decline(const std::string& id, std::string_view why);
 
  private:
@@ -58,7 +59,7 @@ class Questions {
 
   Executor loop_;
   Clock& clock_;
-  std::string boot_;  // so that an id of an earlier daemon means nothing to this one
+  std::string boot_;  // part of every id: ids of an earlier daemon mean nothing here
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Entry>> entries_;  // in the order asked
 };

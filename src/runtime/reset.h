@@ -14,7 +14,7 @@ struct Expiry {
   std::optional<int> daily_minutes;  // after midnight, local time; none: never
 };
 
-// Whether a message at `now` finds a session last used at `used` too old.
+// Whether a session last used at `used` has expired for a message that comes at `now`.
 bool is_expired(const Expiry& rule, TimePoint used, TimePoint now);
 
 // "/new" or "/reset", alone or before other words: the words that follow, else nullopt.

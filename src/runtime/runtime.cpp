@@ -16,10 +16,10 @@ namespace reef::runtime {
 namespace {
 
 constexpr std::size_t kQueuedTurnsMax = 64;
-// Over all conversations: turns running or waiting, and the messages they were asked with.
+// Limits over all conversations: turns that run or wait, and the bytes of their messages.
 constexpr std::size_t kConversationsMax = 16'384;
 constexpr std::size_t kWaitingBytesMax = 128U << 20;
-// How long the end waits for what was left.
+// How long a drain waits for errands that were left behind.
 constexpr std::chrono::milliseconds kErrandsGrace{200};
 // How long a cancelled turn may take to write down what it said before its readers are told that it
 // is over.
@@ -87,7 +87,7 @@ void Runtime::configure(std::shared_ptr<const Setup> setup) {
 Status Runtime::hold(const std::string& agent) {
   std::size_t running = 0;
   for (const auto& [key, conversation] : conversations_) {
-    // What was delegated from its conversations comes back there, under the old name.
+    // Work delegated from its conversations reports back there, under the old name.
     const auto is_its = [&](const auto& run) {
       return run && (run->host().name == agent ||
                      run->message_.lineage.parent.starts_with("agent:" + agent + ":"));
@@ -114,7 +114,7 @@ Result<Runtime::Address> Runtime::resolve(std::string_view agent_name, std::stri
     return Address{std::move(key), std::move(agent), who};
   }
   REEF_TRY(auto key, session::Key::parse(*key_text));
-  // agent:<agent>:<sender> names both, unless the caller does; another key speaks for itself.
+  // agent:<agent>:<sender> names both, unless the caller does; any other key is its own sender.
   const auto pair = key.pair();
   REEF_TRY(auto agent, setup_->find(agent_name.empty() && pair ? pair->first : agent_name));
   std::string who(sender);
@@ -124,7 +124,7 @@ Result<Runtime::Address> Runtime::resolve(std::string_view agent_name, std::stri
 
 Result<Runtime::Address> Runtime::address_of(const Message& message) const {
   if (message.as) {
-    // Who is in no configuration cannot be looked up.
+    // An agent that is in no configuration cannot be looked up.
     REEF_TRY(auto key, session::Key::parse(message.key.value_or("")));
     return Address{std::move(key), *message.as, message.sender};
   }
@@ -262,9 +262,9 @@ void Runtime::cancel(Conversation& conversation, bool all) {
   if (begun) conversation.current->cancel();
 }
 
-// Delegation is not endless, so neither is this.
+// The depth of delegation is limited, and so is this recursion.
 void Runtime::cancel_children(const std::string& key) {
-  const auto all = conversations_;  // one that ends leaves it
+  const auto all = conversations_;  // a copy: conversations that end are erased
   for (const auto& [child, conversation] : all) {
     const auto is_child = [&](const auto& run) {
       return run && run->message_.lineage.parent == key && child.text() != key;
@@ -322,7 +322,7 @@ Task<void> Runtime::work(std::shared_ptr<Conversation> conversation) {
       co_await take_turn(*conversation, *run);
       REEF_ASSERT(run->events().closed());
     } catch (const std::exception& error) {
-      // A bug or no memory: this turn is lost, the conversation and its queue are not.
+      // A bug or exhausted memory loses this turn, but not the conversation and its queue.
       log::error("conversation {}: turn ended by an exception: {}", conversation->key.text(),
                  error.what());
       if (!run->events().closed())
@@ -334,7 +334,7 @@ Task<void> Runtime::work(std::shared_ptr<Conversation> conversation) {
     // would keep the other.
     run->joined_.clear();
     conversation->current.reset();
-    // What came too late to steer is the next turn.
+    // Messages that came too late to steer are the next turn.
     while (!conversation->steers.empty()) {
       conversation->steers.back()->queue_ = QueueMode::collect;
       conversation->queue.push_front(std::move(conversation->steers.back()));

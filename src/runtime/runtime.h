@@ -1,5 +1,5 @@
-// Table of contents of runtime/, and its face: messages go in, turns happen, events come out. Opens
-// no sockets and no files of its own. Loop thread only.
+// Table of contents of runtime/, and its public face: messages go in, turns happen, events come
+// out. It opens no sockets and no files of its own. Loop thread only.
 //
 //   agent.h       Agent, Setup       who answers
 //   reset.h       Expiry             when a conversation gets a new session
@@ -7,8 +7,8 @@
 //   scope.h       find_violation     what an agent may reach; bounds.h: kept with a session
 //   guest.h                          turns of an agent in another's conversation
 //   permission.h  Permissions        whether a tool may be called
-//   question.h    Ask, Answer        what is asked of the user, and how answers are read
-//   questions.h   Questions          those that wait for an answer
+//   question.h    Ask, Answer        questions to the user, and how answers are read
+//   questions.h   Questions          the questions that wait for an answer
 //   forwards.h    Forwards           calls of tools that clients run
 //   event.h       Event              what happens in a turn
 //   broadcast.h   Broadcast          the events of all turns, for subscribers
@@ -16,9 +16,9 @@
 //   segments.h    Segments           what a model says, as events
 //   tasks.h       Tasks              everything that runs, for lists
 //   gauge.h       Gauge              how full a model's window is
-//   window.h      WindowReport       what fills it
-//   compaction.h  Compactions        what is old becomes a summary
-//   title.h       make_title         a name for what is talked about
+//   window.h      WindowReport       what fills a model's window
+//   compaction.h  Compactions        turns old messages into a summary
+//   title.h       make_title         names a conversation
 //   runtime.h     Runtime, Run       this file
 //   turn.cpp                         one turn, from the user's words to `end`
 //   step.cpp                         one model call and the tool calls it asked for
@@ -60,23 +60,23 @@ struct Message {
   std::string content;
   std::string cwd;
   std::optional<std::string> key = {};  // the conversation, instead of the pair
-  std::string guest = {};               // who speaks in this turn; empty: the conversation's agent
+  std::string guest = {};  // the agent that speaks in this turn; empty: the conversation's
   std::optional<QueueMode> queue = {};  // none: the session's, else the agent's
-  // Of the first step; what is required once is not required again.
+  // For the first step; a tool that must be called once need not be called again.
   model::ToolChoice tool_choice = {};
-  bool hidden = false;  // words of a program: kept, and shown to nobody but the model
+  bool hidden = false;  // words of a program: kept, but shown to the model only
   Lineage lineage = {};
-  // Who answers in the conversation `key`: an agent that is in no configuration.
+  // The agent that answers in the conversation `key`; it is in no configuration.
   std::optional<Agent> as = {};
-  // Who is asked instead of the user.
+  // Is asked instead of the user.
   std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
   std::string context = {};  // told to the model in this turn only, never kept
-  // That whoever sent it runs (forwards.h).
+  // Tools that the sender's client runs (forwards.h).
   std::vector<model::Tool> client_tools = {};
-  // A turn of its own, of which nothing is kept: no session is opened or made. Tools look only.
+  // A turn of its own of which nothing is kept: no session is opened or made. Tools may only look.
   bool ephemeral = false;
-  std::uint64_t correlation_id = 0;          // what observers of an ephemeral turn know it by
-  std::vector<std::string> only_tools = {};  // of those the agent has; empty: all of them
+  std::uint64_t correlation_id = 0;          // names an ephemeral turn to its observers
+  std::vector<std::string> only_tools = {};  // a choice of the agent's tools; empty: all of them
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -95,26 +95,26 @@ class Run : public std::enable_shared_from_this<Run> {
         events_(std::move(loop)) {}
 
   EventLog& events() { return events_; }
-  // The same, for who outlives the run.
+  // The same, holding the run in memory.
   std::shared_ptr<EventLog> shared_events() { return {shared_from_this(), &events_}; }
   void cancel();
-  // In this daemon; 0 before it was submitted.
+  // Counts the runs of this daemon; 0 before it was submitted.
   std::uint64_t number() const { return number_; }
   // Whether other messages are answered in this turn too.
   bool shared() const { return !joined_.empty(); }
-  // One of its tool calls is interrupted, the turn goes on; false when it does not run.
+  // Interrupts one of its tool calls, and the turn goes on; false when the call does not run.
   bool cancel_call(const std::string& call_id);
 
  private:
   friend class Runtime;
 
-  // What follows when its words are /new or /reset: a command of users, not of what agents and
-  // events say.
+  // The words behind /new or /reset; nothing without such a command. Only users can give it: agents
+  // and events cannot.
   std::optional<std::string> rest_after_reset() const;
-  // Whether the one who speaks is not the conversation's agent.
+  // Whether the speaker is not the conversation's agent.
   bool guest() const { return host_.has_value(); }
   const Agent& host() const { return host_ ? *host_ : agent_; }
-  // Whoever reads along need not wait for what holds the cancelled turn up: a disk, mostly.
+  // Lets readers go while something, mostly a disk, holds the cancelled turn up.
   void end_early();
 
   const Message message_;
@@ -122,75 +122,75 @@ class Run : public std::enable_shared_from_this<Run> {
   const std::optional<Agent> host_;
   const std::shared_ptr<const Setup> setup_;
   const std::shared_ptr<StopSign> stop_;  // set once it is cancelled
-  boost::asio::steady_timer patience_;    // with what holds a cancelled turn up
+  boost::asio::steady_timer patience_;    // until a cancelled turn ends early
   EventLog events_;
   QueueMode queue_ = QueueMode::followup;
   std::uint64_t number_ = 0;
-  std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, in the order they came
+  std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, the oldest first
   bool cancelled_ = false;
   std::string session_id_;                      // once it is known
-  TaskGroup* tools_ = nullptr;                  // those running now
+  TaskGroup* tools_ = nullptr;                  // the tool calls that run now
   std::map<std::string, TaskGroup::Id> calls_;  // the same, by the id of the call
 };
 
-// The session's own choice, else its agent's.
+// Returns the session's own choice, else its agent's.
 std::string model_for(const session::Row* row, const Agent& agent);
 
 class Runtime {
  public:
   Runtime(Executor loop, session::Sessions& sessions, Clock& clock);
 
-  // What agents can do beside talking. Before the first message.
+  // What agents can do beside talking. Hooks are added before the first message.
   Hooks& hooks() { return hooks_; }
 
-  // What agents have asked and nobody has answered yet.
+  // Questions that nobody has answered yet.
   Questions& questions() { return questions_; }
-  // What they may do without asking.
+  // What agents may do without asking.
   Permissions& permissions() { return permissions_; }
 
-  // Who makes room when a context turns out to be too long; outlives the turns. Without one, such a
-  // turn fails.
+  // Makes room when a context turns out to be too long; outlives the turns. Without it such a turn
+  // fails.
   void use_compactions(Compactions& compactions);
   const Gauge& gauge() const { return gauge_; }
   // What fills the window of a session's next call.
   Task<Result<WindowReport>> window_of(session::SessionId id);
 
-  // At start and after a reload; runs in flight keep what they have.
+  // Called at start and after a reload; runs in flight keep what they have.
   void configure(std::shared_ptr<const Setup> setup);
   const Setup& setup() const { return *setup_; }
   std::shared_ptr<const Setup> shared_setup() const { return setup_; }
 
-  // An agent's tools are others than they were; turns in flight keep what they have.
+  // The agent's tools have changed; turns in flight keep what they have.
   void forget_offer(const std::string& agent) { offers_.erase(agent); }
 
-  // Calls that clients run.
+  // Tool calls that clients run.
   Forwards& forwards() { return forwards_; }
 
-  // Told of a user's words once they are durable; must return at once.
+  // Called with a user's words once they are durable; must return at once.
   using OnWords = std::function<void(const session::SessionId&, const std::string&)>;
   void on_words(OnWords told) { on_words_ = std::move(told); }
 
-  // Everything that happens in turns, for whoever subscribes; outlives reloads.
+  // Sends everything that happens in turns to subscribers; outlives reloads.
   Broadcast& broadcast() { return broadcast_; }
 
   // Keeps an agent's conversations still while its name changes: messages get `busy` until
-  // release(). `busy` when one is running.
+  // release(). Fails with `busy` when one is running.
   Status hold(const std::string& agent);
   void release(const std::string& agent) { held_.erase(agent); }
 
   // Queues a turn behind the others of its conversation, or does what its queue mode says. Fails at
   // once when it can never run.
   Result<std::shared_ptr<Run>> submit(Message message);
-  // Words for the turn that runs, before its next step; when there is none left they are the next
-  // turn. not_found when nothing runs.
+  // Gives words to the running turn before its next step; when it has no more steps they become the
+  // next turn. not_found when nothing runs.
   Status steer(Message message);
 
-  // Cancels what runs in the conversation, and what was delegated from it; the messages that wait
-  // there come next. With `all` they are cancelled too: they are kept, unanswered. not_found when
+  // Cancels the running turn of the conversation and what was delegated from it; the messages that
+  // wait there come next. With `all` they are cancelled too, and kept unanswered. not_found when
   // there is no such conversation.
   Status kill(std::string_view agent, std::string_view sender,
               const std::optional<std::string>& key = std::nullopt, bool all = false);
-  // What runs in the conversation, to read along with from its beginning. not_found when nothing.
+  // Returns the running turn, to read along from its beginning. not_found when nothing runs.
   Result<std::shared_ptr<Run>> running(std::string_view agent, std::string_view sender,
                                        const std::optional<std::string>& key) const;
 
@@ -199,7 +199,7 @@ class Runtime {
     Agent agent;
     std::string sender;
   };
-  // The conversation of a pair, or of a key when one is given; defaults filled in.
+  // Finds the conversation of a pair, or of a key when one is given, and fills in the defaults.
   Result<Address> resolve(std::string_view agent, std::string_view sender,
                           const std::optional<std::string>& key) const;
 
@@ -208,7 +208,7 @@ class Runtime {
     std::size_t waiting = 0;  // messages
   };
   Activity activity(const session::Key& key) const;
-  // What becomes of a message that comes now, when it does not say.
+  // The queue mode of a message that comes now and names none.
   QueueMode queue_of(const session::Key& key, const Agent& host) const;
 
   // Conversations with a turn running or waiting.
@@ -218,7 +218,7 @@ class Runtime {
   // Takes no more messages, lets turns finish for `grace`, then cancels them; returns when all have
   // ended and what they said is durable.
   Task<void> drain(std::chrono::milliseconds grace);
-  // Ends the patience of a drain that is under way.
+  // Ends the grace of a drain that is under way.
   void hurry();
 
  private:
@@ -226,18 +226,18 @@ class Runtime {
     session::Key key;
     std::deque<std::shared_ptr<Run>> queue;
     std::shared_ptr<Run> current;
-    std::deque<std::shared_ptr<Run>> steers;  // for the turn that runs
+    std::deque<std::shared_ptr<Run>> steers;  // for the running turn
   };
 
-  // What runs there, or is just about to; with `all` what waits, too.
+  // Cancels the turn that runs there or is about to; with `all` the waiting ones, too.
   static void cancel(Conversation& conversation, bool all);
   void cancel_children(const std::string& key);
   Result<Address> address_of(const Message& message) const;
-  // Also for an agent that a reload took away.
+  // Also finds the key for an agent that a reload took away.
   Result<session::Key> key_of(std::string_view agent, std::string_view sender,
                               const std::optional<std::string>& key) const;
   static void enqueue(Conversation& conversation, std::shared_ptr<Run> run);
-  // What waits to be collected joins the turn that is about to begin.
+  // Messages that wait to be collected join the turn that is about to begin.
   static void join_waiting(Conversation& conversation, Run& run);
   void forget(const Run& run);
   Task<void> work(std::shared_ptr<Conversation> conversation);
@@ -245,28 +245,28 @@ class Runtime {
   // Makes the user's words durable, in a new session when `fresh` or when the old one has expired.
   Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run,
                                                               std::vector<Words> words, bool fresh);
-  // The words of a message that was cancelled before its turn came.
+  // Records the words of a message that was cancelled before its turn came.
   Task<void> keep_unanswered(session::Key key, const Run& run);
   Task<void> start_over(session::Key key, Run& run);
   struct Turn;
-  // What an agent can call and is told: the same in all its turns until the configuration changes.
+  // What an agent can call and is told; the same in all its turns until the configuration changes.
   struct Offer {
     Toolbox toolbox;
     std::string prompt;
     double tools_weight = 0;
   };
-  // `setup`: that the turn runs with. A guest has no tools.
+  // `setup` is the one the turn runs with. A guest has no tools.
   std::shared_ptr<const Offer> offer_for(const Agent& agent,
                                          const std::shared_ptr<const Setup>& setup, bool guest);
-  // The session's directory, where the message names none.
+  // The directory that the message names, else the session's.
   std::string directory_of(const session::SessionId& id, const std::string& wanted) const;
-  // What the one who speaks can do and is told: its tools, its prompt, its framing.
+  // Gives the speaker its tools, its prompt and its framing.
   Task<void> prepare(Turn& turn);
-  // Errands of a turn: each has the run in its hands, which may be over before it.
+  // Errands of a turn: each holds the run, which may be over before the errand.
   Task<Words> preprocess(std::shared_ptr<Run> run, std::string key, Words words) const;
   Task<bool> make_ready(std::shared_ptr<Run> run) const;
   Task<std::string> instructions_for(std::shared_ptr<Run> run, Place place) const;
-  // The words as hooks make them; as they are when the run is cancelled meanwhile.
+  // The words as hooks change them; unchanged when the run is cancelled meanwhile.
   Task<Words> preprocessed(Run& run, const session::Key& key, Words words);
   // From here on hooks and subscribers hear of the run.
   void observe(const session::Key& key, Run& run, const std::string& session_id);
@@ -280,13 +280,13 @@ class Runtime {
   Task<void> take_steps(Turn& turn);
   // The messages of the next request, old tool results pruned for the model that is asked.
   std::vector<session::MessagePtr> messages_for(Turn& turn);
-  // The candidates in turn, until one answers or fails for good.
+  // Asks the candidates in turn until one answers or fails for good.
   Task<model::Outcome> ask_chain(Turn& turn, std::shared_ptr<Segments> segments);
-  // Whether there is room now and the model is worth asking again. On a failure the reason is
+  // Compacts the context. True when the model is worth asking again. On a failure the reason is
   // logged, and the overflow itself is the turn's error.
   Task<bool> make_room(Turn& turn);
   void tell_usage(Turn& turn, const session::Usage& usage);
-  // What was said to the running turn becomes part of it.
+  // Makes messages that steer the running turn part of it.
   Task<void> take_steers(Turn& turn);
   // Asks the model once and makes its reply durable. On a failure the turn's end says why.
   Task<Step> ask_model(Turn& turn);
@@ -298,7 +298,7 @@ class Runtime {
   Caller caller_for(Turn& turn, const session::ToolCallBlock& call);
   Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run, Questions::Origin origin,
                                              Ask ask);
-  // Durable when it returns true, all drafts or none; else the turn's end says why.
+  // True when all drafts are durable; else none is, and the turn's end says why.
   Task<bool> save(Turn& turn, const session::Message& message, std::string_view what);
   Task<bool> save_all(Turn& turn, std::vector<session::Draft> drafts, std::string_view what);
 
@@ -311,7 +311,7 @@ class Runtime {
   Permissions permissions_;
   Forwards forwards_;
   OnWords on_words_;
-  // Sessions that were compacted by themselves since their last answer.
+  // Sessions that were compacted automatically since their last answer.
   static constexpr std::size_t kUntoldMax = 10'000;
   std::set<std::string> untold_compactions_;
   Broadcast broadcast_;
@@ -320,11 +320,11 @@ class Runtime {
   Prunings prunings_;
   Errands errands_;
   std::set<std::string, std::less<>> held_;
-  std::map<std::string, std::shared_ptr<const Offer>, std::less<>> offers_;  // of setup_
+  std::map<std::string, std::shared_ptr<const Offer>, std::less<>> offers_;  // made for setup_
   std::unordered_map<session::Key, std::shared_ptr<Conversation>> conversations_;
   TaskGroup tasks_;
   Notify idle_;
-  std::size_t waiting_bytes_ = 0;  // of the messages whose turn is not over
+  std::size_t waiting_bytes_ = 0;  // of messages whose turn is not over
   bool draining_ = false;
   bool hurried_ = false;
   std::uint64_t runs_ = 0;  // submitted so far

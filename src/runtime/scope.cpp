@@ -10,7 +10,7 @@
 namespace reef::runtime {
 namespace {
 
-// The tools of one group are named by it.
+// Tools that are granted as a group.
 constexpr std::string_view kMemoryTools[] = {"recall", "remember", "forget"};
 constexpr std::string_view kServerTools[] = {"mcp_list", "mcp_read", "mcp_prompt"};
 
@@ -20,7 +20,7 @@ bool allows(const std::vector<std::string>& list, std::string_view name) {
          });
 }
 
-// What all the lists have in common; nothing when none of them bounds anything.
+// Returns the names that all lists allow; nothing when no list restricts anything.
 std::optional<std::vector<std::string>> common(
     const std::vector<const std::vector<std::string>*>& lists) {
   const auto first =
@@ -36,7 +36,7 @@ std::optional<std::vector<std::string>> common(
 }  // namespace
 
 bool fits(std::string_view pattern, std::string_view name) {
-  // Where the last star was, and how much of the name it has taken.
+  // The place of the last star, and how much of the name it has taken.
   std::size_t at = 0, in = 0, star = std::string_view::npos, taken = 0;
   while (in < name.size()) {
     if (at < pattern.size() && pattern[at] == '*') {
@@ -99,7 +99,7 @@ std::vector<std::string> tools_that_mean_nothing(const Agent& agent,
   std::vector<std::string> out;
   for (const auto& pattern : agent.tools) {
     const auto means = [&](const std::string& tool) { return fits(pattern, tool); };
-    // A server's name and what follows from it: whatever it will have.
+    // An entry with a server's name counts, whatever tools the server will have.
     const auto is_servers = [&](const auto& server) {
       const auto begin = server_tools(server.name);
       return pattern.starts_with(std::string_view(begin).substr(0, begin.size() - 1));
@@ -115,7 +115,7 @@ std::vector<std::string> tools_that_mean_nothing(const Agent& agent,
 Agent narrowed(Agent agent, const Agent& by) {
   agent.within = by.within;
   const bool handed_over = !by.delegate_to.empty() && allows(by.delegate_to, agent.name);
-  // Whoever configured the one wanted the other's tools to be used; what bounds both still does.
+  // delegate_to lets the other agent use its own tools; the bounds of both still hold.
   if (!handed_over) agent.within.push_back({granted_tools(by), by.skills});
   agent.sight = std::min(agent.sight, by.sight);
   agent.remote_bash = agent.remote_bash && by.remote_bash;
@@ -131,7 +131,7 @@ std::optional<Violation> find_violation(const Agent& agent, const session::ToolC
                      fmt::format("tool not available: {}", utf8::excerpt(call.name))};
   if (call.name != kSkillTool) return std::nullopt;
   const auto skill = json::find_string(call.arguments, "name").value_or("");
-  // Nothing, or words that cannot be a name: one is looked for, among those it may use.
+  // Without something that can be a name, the tool searches among the skills the agent may use.
   if (skill.empty() || skill.find(' ') != std::string_view::npos || may_use_skill(agent, skill))
     return std::nullopt;
   return Violation{"skill", std::string(skill),

@@ -40,7 +40,7 @@ void Segments::show_text(std::string text) {
 
 void Segments::close() {
   if (open_ == model::Delta::Kind::text) {
-    // Whatever follows is not part of its first word.
+    // The first word ends here, so the gate can decide.
     show_text(gate_.finish());
     if (text_shown_) events_.push(TextEnd{agent_});
     text_shown_ = false;

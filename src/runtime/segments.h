@@ -1,6 +1,6 @@
-// Turns deltas into events with their segments opened and closed, and keeps what was said: a reply
-// that is cut short is still recorded. A silent reply is kept and makes no events; what could still
-// become one is held back, and nothing else.
+// Turns deltas into events whose segments it opens and closes, and keeps what was said, so that a
+// reply that is cut short is still recorded. A silent reply is kept and makes no events; only text
+// that could still become one is held back.
 #pragma once
 
 #include <optional>
@@ -14,28 +14,28 @@
 
 namespace reef::runtime {
 
-// A reply must fit into one answer frame, with room for what is around it.
+// A reply must fit into one answer frame, with room for the rest of the frame.
 inline constexpr std::size_t kReplyBytesMax = 15U << 20;
 
 class Segments {
  public:
-  // What is told while it is said.
+  // Which parts are shown while they are said.
   struct Shown {
-    bool text = true;  // else it is held, for take_held()
+    bool text = true;  // else it is held for take_held()
     bool thinking = true;
   };
-  // Both outlive it.
+  // Both references outlive it.
   Segments(EventLog& events, const std::string& agent, Shown shown)
       : events_(events), agent_(agent), shown_(shown) {}
 
   void take(model::Delta delta);
   void close();
-  // The text that was held back; once closed.
+  // Returns the text that was held back; call it after close().
   std::string take_held() { return std::exchange(held_, {}); }
 
   bool started() const { return started_; }
   bool overflown() const { return said_bytes_ > kReplyBytesMax; }
-  // Known for good once closed.
+  // Final after close().
   bool silent() const { return gate_.silent(); }
   std::vector<session::Block> take_content() { return std::move(content_); }
 
@@ -47,7 +47,7 @@ class Segments {
   const Shown shown_;
   std::string held_;
   std::optional<model::Delta::Kind> open_;
-  bool text_shown_ = false;  // of the segment that is open
+  bool text_shown_ = false;  // whether the open segment was shown
   context::SilentGate gate_;
   std::vector<session::Block> content_;
   std::size_t said_bytes_ = 0;

@@ -1,5 +1,5 @@
-// One step: the model is asked, its reply durable, its tool calls run side by side, their results
-// durable as they come.
+// One step: asks the model, makes its reply durable, runs its tool calls side by side and makes
+// their results durable as they come.
 
 #include <algorithm>
 
@@ -19,19 +19,19 @@ namespace reef::runtime {
 namespace asio = boost::asio;
 namespace {
 
-// Of one step: what is made at all, and what is made at once; the others wait.
+// Calls that one step makes at all, and those it makes at once while the others wait.
 constexpr std::size_t kCallsMax = 128;
 constexpr std::size_t kCallsAtOnce = 16;
 
-// What one call of a model says, as long as somebody listens; the call may go on after that.
+// Listens to one call of a model as long as somebody wants to hear; the call may go on after that.
 struct Ear {
-  std::shared_ptr<Run> run;  // whose events and names the segments refer to
+  std::shared_ptr<Run> run;  // the segments refer to its events and names
   std::shared_ptr<Segments> segments;
   std::shared_ptr<StopSign> stop;
   bool deaf = false;
 };
 
-// An errand: it owns all it uses.
+// Runs as an errand, so it owns all it uses.
 Task<model::Outcome> stream(std::shared_ptr<model::Provider> provider,
                             std::shared_ptr<const model::Request> request,
                             std::shared_ptr<Ear> ear) {
@@ -59,7 +59,7 @@ Task<ToolAnswer> call_offered(std::shared_ptr<const Toolbox> toolbox, session::T
   co_return co_await toolbox->call(std::move(call), std::move(caller));
 }
 
-// A model that must call a tool in every step never comes to its answer.
+// Demands a tool call in the first step only: else the model would never come to its answer.
 model::ToolChoice choice_for(int step, const model::ToolChoice& wanted,
                              const std::vector<model::Tool>& tools) {
   using Mode = model::ToolChoice::Mode;
@@ -67,7 +67,7 @@ model::ToolChoice choice_for(int step, const model::ToolChoice& wanted,
   return lasts && !tools.empty() ? wanted : model::ToolChoice{};
 }
 
-// Beyond `most` they are dropped, so that every call that is kept gets its result; how many were.
+// Drops the calls beyond `most`, so that every call that is kept gets its result. Returns how many.
 std::size_t cut_calls(std::vector<session::Block>& content, std::size_t most) {
   std::size_t calls = 0;
   return std::erase_if(content, [&](const session::Block& block) {
@@ -127,7 +127,7 @@ Task<model::Outcome> Runtime::ask_chain(Turn& turn, std::shared_ptr<Segments> se
   auto& request = *turn.request;
   const auto overflown = [segments] { return segments->overflown(); };
   model::Outcome outcome = model::Failure{model::Failure::Kind::cancelled, "cancelled", 0, {}};
-  // Who has answered once in a turn goes on answering it.
+  // The model that has answered once goes on answering in this turn.
   for (auto i = turn.asked; i < turn.chain.size() && !run.cancelled_; ++i) {
     const auto& candidate = turn.chain[turn.asked = i];
     request.model = candidate.route.model;
@@ -153,9 +153,9 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   auto& request = *turn.request;
   request.tool_choice = choice_for(turn.steps, run.message_.tool_choice, request.tools);
 
-  // What a program asks for is nobody's to see before it is known to be an answer: words before a
-  // tool call never are. Where nobody sits and waits, they are told once it is known that the turn
-  // does not end in silence. Where nothing may be sent, nothing is.
+  // Words of a program's turn are not shown before they are known to be an answer: words before a
+  // tool call never are. Where nobody sits and waits, words are shown once it is known that the
+  // turn does not end in silence. Where sending is denied, nothing is shown.
   const auto* row = sessions_.find(turn.id);
   const bool muted = row && row->text("sendPolicy") == "deny";
   const auto reasoning = row ? row->text("reasoningLevel") : std::string_view();
@@ -175,14 +175,14 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   turn.end.model = asked.model;
   segments.close();
 
-  // A provider that was done before it noticed has still said too much.
+  // The provider may have finished before it noticed that the reply was too long.
   if (segments.overflown()) outcome = model::Failure{};
   Step step;
   session::AssistantMessage reply;
   const bool whole = std::holds_alternative<model::Reply>(outcome);
   if (whole) {
     reply = std::move(std::get<model::Reply>(outcome).message);
-    // With fewer tools than usual it would teach of another context.
+    // A request with fewer tools than usual would teach the gauge a wrong weight.
     if (asked.route.provider->api() != model::LocalProvider::kApi &&
         run.message_.only_tools.empty())
       gauge_.learn(asked.model, turn.standing, request.messages, reply.usage);
@@ -237,7 +237,7 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   co_return step;
 }
 
-// The calls of one step.
+// The tool calls of one step.
 struct Runtime::Round {
   const std::vector<session::ToolCallBlock> calls;
   const std::size_t left_out;
@@ -268,7 +268,7 @@ Task<void> Runtime::call_tools(Turn& turn, Step step) {
   turn.run.calls_.clear();
   co_await round.keeping.join();
 
-  // What was cancelled has no result yet, and every call must have one.
+  // A cancelled call has no result yet, and every call must have one.
   for (std::size_t i = 0; i < count; ++i) {
     if (round.answered[i]) continue;
     events.push(ToolResult{calls[i].id, "interrupted", {}, true});
@@ -281,7 +281,7 @@ Task<void> Runtime::call_tools(Turn& turn, Step step) {
 
 Task<void> Runtime::call_tool(Turn& turn, Round& round, std::size_t number) {
   const auto& call = round.calls[number];
-  // Spawned from the middle of a step: the others start first.
+  // Spawned in the middle of a step: let the others start first.
   co_await yield_to_loop();
   while (round.running >= kCallsAtOnce) co_await round.changed.wait();
   struct Running {
@@ -309,7 +309,7 @@ Task<void> Runtime::call_tool(Turn& turn, Round& round, std::size_t number) {
         round.left_out, kCallsMax);
   round.answered[number] = true;
   turn.run.events_.push(ToolResult{call.id, answer->text, took, answer->is_error});
-  // A task of its own: a kill that came just now would end this one at its next step.
+  // Needs a task of its own: a kill that came just now would end this one where it next waits.
   auto result = result_message(call, *std::move(answer), clock_.now());
   result.hidden = turn.end.hidden;
   round.keeping.spawn(keep_result(turn, std::move(result)));

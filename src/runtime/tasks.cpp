@@ -10,7 +10,7 @@
 namespace reef::runtime {
 namespace {
 
-// "t12" to 12; 0: no id.
+// Turns "t12" into 12; 0 when it is no id.
 std::uint64_t number_of(std::string_view id) {
   std::uint64_t number = 0;
   if (!id.starts_with('t')) return 0;
@@ -98,7 +98,7 @@ Status Tasks::cancel(const std::string& id) {
   const auto found = running_.find(number_of(id));
   if (found == running_.end())
     return Error(Errc::not_found, fmt::format("no task '{}' is running", utf8::excerpt(id)));
-  const auto cancel = found->second.cancel;  // its entry may be gone before it returns
+  const auto cancel = found->second.cancel;  // a copy: the entry may be gone before it returns
   if (!cancel)
     return Error(Errc::unsupported, fmt::format("task {} ({}) cannot be cancelled; it ends by "
                                                 "itself",

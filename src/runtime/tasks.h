@@ -1,5 +1,6 @@
-// Everything that runs: turns, tools, delegated work, imports, compactions, work on the index. Who
-// does the work enters it here; others list it, watch it and ask for its end. Loop thread.
+// Everything that runs: turns, tools, delegated work, imports, compactions, work on the index. The
+// code that does the work enters it here; others list it, watch it and ask for its end. Loop
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,10 @@ struct TaskInfo {
   std::string what;  // in words
   std::string agent = {}, sender = {}, session = {};
   std::string parent = {};  // id of the task it belongs to
-  std::string id = {};      // given when it is entered, as what follows is
+  std::string id = {};      // set when the task is entered, like all below
   TimePoint started = {};
   double progress = -1;     // 0 to 1; below 0: not known
-  std::string detail = {};  // where it is, in words
+  std::string detail = {};  // how far it is, in words
   bool can_cancel = false;
   State state = State::running;
 };
@@ -38,7 +39,7 @@ struct TaskChange {
   std::uint64_t missed = 0;  // changes before this one that were dropped
 };
 
-// What one reader has not read yet: of a task that runs, the last state only.
+// The changes one reader has not read yet; for a running task only the last state.
 class TaskWatch {
  public:
   static constexpr std::size_t kChangesMax = 1024;
@@ -61,8 +62,8 @@ class Tasks {
 
   Tasks(Executor loop, Clock& clock) : loop_(std::move(loop)), clock_(clock) {}
 
-  // A task is there until its entry ends or goes away, which is as if it had failed. Must not
-  // outlive the Tasks.
+  // A task is listed until its entry ends. An entry that is destroyed before that has failed. Must
+  // not outlive the Tasks.
   class Entry {
    public:
     Entry(Tasks& tasks, std::string id) : tasks_(&tasks), id_(std::move(id)) {}
@@ -78,14 +79,14 @@ class Tasks {
     Tasks* tasks_;
     std::string id_;
   };
-  // `cancel` asks for its end and returns at once; without one it cannot be cancelled.
+  // `cancel` asks for the task's end and returns at once; without it the task cannot be cancelled.
   std::unique_ptr<Entry> begin(TaskInfo info, std::function<void()> cancel = {});
 
   // In the order they began; valid until the next suspension.
   std::vector<const TaskInfo*> list() const;
-  // not_found when it is over, unsupported when it cannot be.
+  // not_found when the task is over, unsupported when it cannot be cancelled.
   Status cancel(const std::string& id);
-  // All that run now, then every change.
+  // Reports all tasks that run now, then every change.
   std::shared_ptr<TaskWatch> watch();
 
  private:

@@ -19,14 +19,14 @@ using session::MessagePtr;
 constexpr std::ptrdiff_t kWordsMin = 3;
 constexpr std::ptrdiff_t kWordsMax = 6;
 constexpr std::size_t kBytesMax = 120;
-// Of a title without spaces: enough to say something.
+// So many are enough for a title without spaces.
 constexpr std::ptrdiff_t kWideCharsMin = 4;
 
-// What a conversation is about is said at its beginning.
+// The beginning of a conversation says what it is about.
 constexpr std::size_t kReadBytesMax = 6000;
 constexpr std::int64_t kReplyTokensMax = 1024;
 
-// Characters of more than two bytes: those of most scripts without spaces are.
+// Counts characters of three or more bytes, as most scripts without spaces have.
 std::ptrdiff_t wide_chars(std::string_view text) {
   return std::count_if(text.begin(), text.end(),
                        [](char c) { return static_cast<unsigned char>(c) >= 0xe0; });
@@ -89,7 +89,7 @@ Task<Result<std::string>> ask(const Candidate& candidate, const std::vector<Mess
 
 Result<std::string> title_from(std::string_view text) {
   auto title = utf8::single_line(utf8::printable(text));
-  // Models like to put it in quotes.
+  // Models like to put a title in quotes.
   if (title.size() > 1 && (title.front() == '"' || title.front() == '\'') &&
       title.front() == title.back())
     title = title.substr(1, title.size() - 2);
@@ -125,7 +125,7 @@ Task<Result<std::string>> make_title(session::Sessions& sessions, TitleRequest r
     if (!reply) co_return std::move(reply).error().with("no title could be made");
     if (const auto good = title_from(first_words(first_line(*reply)))) title = *good;
   }
-  // Also when a model answers with something that is no title.
+  // A model may also have answered with something that is no title.
   if (title.empty()) title = model::title_of(said);
   if (title.empty())
     co_return Error(Errc::unavailable,

@@ -1,4 +1,4 @@
-// A name for what a conversation is about. Loop thread.
+// Names a conversation after what it is about. Loop thread.
 #pragma once
 
 #include <memory>
@@ -10,19 +10,19 @@
 
 namespace reef::runtime {
 
-// One line of three to six words, as it is kept; the error tells the model what is wrong. Scripts
-// that write without spaces have no words to count: there its length decides.
+// Returns a title as it is kept: one line of three to six words. The error tells the model what is
+// wrong. Scripts without spaces have no words to count, so there the length decides.
 Result<std::string> title_from(std::string_view text);
 
 struct TitleRequest {
   session::SessionId session;
   Agent agent;
   std::shared_ptr<const Setup> setup;
-  bool replace = false;  // also a title it has
+  bool replace = false;  // also when the session has a title
 };
-// Asks the session's model, in the language of the conversation; without one the words that say
-// most are taken. What it returns is the session's title now. All or nothing: on an error, and when
-// the task is cancelled, the session is as it was. A title that somebody gave it meanwhile stays.
+// Asks the session's model, in the language of the conversation; without a model it takes the words
+// that say most. Returns the session's title. All or nothing: on an error, and when the task is
+// cancelled, the session is unchanged. A title that somebody gave it meanwhile stays.
 Task<Result<std::string>> make_title(session::Sessions& sessions, TitleRequest request);
 
 }  // namespace reef::runtime

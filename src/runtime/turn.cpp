@@ -1,4 +1,4 @@
-// One turn: the user's words durable, steps until the model wants nothing more, `end`.
+// One turn: makes the user's words durable, takes steps until the model is done, sends `end`.
 
 #include "runtime/turn.h"
 
@@ -10,7 +10,7 @@
 namespace reef::runtime {
 namespace {
 
-// The models to ask, in turn. A fallback nobody serves is left out.
+// The models to ask, in turn. A fallback that no provider serves is left out.
 Result<std::vector<Candidate>> candidates(const model::Providers& providers, const Agent& agent,
                                           const std::string& model,
                                           const std::vector<std::string>& fallback) {
@@ -29,7 +29,7 @@ Result<std::vector<Candidate>> candidates(const model::Providers& providers, con
   return out;
 }
 
-// Each message, and behind it what hooks put beside it.
+// Each message, followed by what hooks put beside it.
 std::vector<session::Draft> drafts_of(std::vector<Words> words, TimePoint now) {
   std::vector<session::Draft> drafts;
   for (auto& said : words) {
@@ -43,7 +43,7 @@ std::vector<session::Draft> drafts_of(std::vector<Words> words, TimePoint now) {
   return drafts;
 }
 
-// As the index has it (recall/document.h): messages it does not know cannot be counted there.
+// Must agree with the index (recall/document.h), which cannot count messages it does not know.
 bool is_found(const Words& said) {
   return !said.hidden && !said.text.empty();
 }
@@ -74,11 +74,12 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
   if (current && !fresh) {
     auto session = co_await sessions_.open(*current);
     if (session) {
-      // A copy: a session that is gone is made anew with the same words.
+      // A copy, because a session that is gone is made anew with the same words.
       if (const auto saved = co_await (*session)->append(drafts); !saved) session = saved.error();
     }
     if (session) co_return session;
-    // A folder somebody removed must not silence its conversation; any other failure is one.
+    // A folder that somebody removed must not silence its conversation; any other failure is
+    // reported.
     if (session.error().code != Errc::not_found) co_return session;
     sessions_.drop_missing(*current);
   }
@@ -98,7 +99,7 @@ Task<Words> Runtime::preprocessed(Run& run, const session::Key& key, Words words
 }
 
 Task<void> Runtime::keep_unanswered(session::Key key, const Run& run) {
-  // What programs say to each other is nobody's words.
+  // Words between programs are not kept.
   if (run.message_.hidden || run.message_.ephemeral || !run.message_.lineage.parent.empty())
     co_return;
   const auto rest = run.rest_after_reset();
@@ -113,7 +114,7 @@ Task<void> Runtime::keep_unanswered(session::Key key, const Run& run) {
   }
 }
 
-// `/new` alone: a new session, said in words of our own; no model is asked.
+// `/new` alone makes a new session and says so in fixed words; no model is asked.
 Task<void> Runtime::start_over(session::Key key, Run& run) {
   auto& events = run.events_;
   session::Sessions::New request{key, run.host().name, run.message_.sender, run.message_.cwd, {}};
@@ -172,7 +173,7 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
     hidden = hidden && one.hidden;
     if (on_words_ && session && !one.hidden) on_words_(id, one.text);
   }
-  // Who is spoken to is there again.
+  // A new message brings an archived session back.
   if (const auto* row = sessions_.find(id); session && row && row->flag("isArchived") && !hidden)
     sessions_.note(id, {{"isArchived", false}, {"archivedAt", nullptr}});
   observe(key, run, id.text());
@@ -186,9 +187,9 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   if (session) end.session_id = id.text();
   end.hidden = hidden;
 
-  // Chosen for the session's own agent; a guest brings its own.
+  // The session's choice is for its own agent; a guest uses the model of its own.
   const auto model = model_for(run.guest() ? nullptr : sessions_.find(id), agent);
-  // Who chose a model for a session chose that one.
+  // Fallbacks are for the agent's own model, not for one that was chosen for the session.
   const auto fallback = model == agent.model ? agent.fallback : std::vector<std::string>();
   auto chain = candidates(run.setup_->providers, agent, model, fallback);
   if (!chain) {
@@ -205,19 +206,19 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   end.silent = turn.silent && end.error.empty();
   if (!turn.silent) tell_held(turn);
   tell_compaction(turn);
-  // Nobody was there to see it.
+  // Nobody was there to see the answer.
   if (session && turn.said_something && !turn.silent && !events.has_readers())
     sessions_.note(id, {{"hasUnread", true}});
   events.push(std::move(end));
   events.close();
 }
 
-// Where a session is verbose, that its context was compacted is said behind the answer.
+// In a verbose session, says behind the answer that the context was compacted.
 void Runtime::tell_compaction(Turn& turn) {
   const auto* row = turn.session ? sessions_.find(turn.id) : nullptr;
   const auto level = row ? row->text("verboseLevel") : std::string_view();
   if (!row || turn.end.hidden || turn.end.silent) return;
-  // Its own, or one the policy asked for behind the turn before.
+  // It was compacted in this turn, or by the policy after the turn before.
   if (untold_compactions_.erase(turn.id.text()) == 0) return;
   if (level != "on" && level != "full") return;
   auto& events = turn.run.events_;
@@ -280,7 +281,7 @@ Task<void> Runtime::take_steers(Turn& turn) {
       co_return;
     }
     if (on_words_ && !hidden) on_words_(turn.id, words);
-    // Who sent it reads what happens from here on.
+    // The sender reads what happens from here on.
     const auto place = events.end();
     if (!hidden) events.push(UserSteered{words});
     steer->events_.push(Start{turn.run.agent_.name});

@@ -18,25 +18,25 @@ struct Runtime::Turn {
   Run& run;
   session::Key key;
   Conversation& conversation;
-  // None of an ephemeral turn: what is said there stands in `scratch`, and is gone with the turn.
+  // Null in an ephemeral turn: its messages stand in `scratch`, and are gone with the turn.
   std::shared_ptr<session::Session> session;
   session::SessionId id;
   session::Context scratch = {};
   std::vector<Candidate> chain = {};  // the models to ask, in turn
-  std::size_t asked = 0;              // which of them speaks
+  std::size_t asked = 0;              // the one that speaks
   std::shared_ptr<const Offer> offer = {};
-  std::shared_ptr<const Toolbox> toolbox = {};  // the offer's, and what the client brought along
-  // But for what is new in a step; shared with calls that were left, which only read it.
+  std::shared_ptr<const Toolbox> toolbox = {};  // the offer's tools and the client's
+  // Lacks only what each step adds; shared with abandoned calls, which only read it.
   std::shared_ptr<model::Request> request = std::make_shared<model::Request>();
   End end = {};
   int steps = 0;
   bool said_something = false;
-  bool silent = false;  // the last reply
-  // Words on the way to an answer, told when it is known that there is one.
+  bool silent = false;  // the last reply was
+  // Words on the way to an answer, shown once it is known that there is one.
   std::vector<std::string> held = {};
-  int replies = 0;              // that were kept and not hidden
+  int replies = 0;              // kept and not hidden
   int words = 0;                // messages of the user that it answers
-  double standing = 0;          // what its prompt and tools weigh
+  double standing = 0;          // weight of its prompt and tools
   int rooms_made = 0;           // compactions of a context that was too long
   std::string room_error = {};  // why no room could be made for a context that is too long
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kRoomsMax = 2;  // for one turn
 
-// The weights of one kind of thing in a context.
+// The weights of one kind of content.
 struct Weights {
   double weight = 0;
   std::size_t count = 0;
@@ -45,7 +45,7 @@ struct Parts {
 
  private:
   void add_blocks(const std::vector<session::Block>& blocks, Weights& mine) {
-    // One block at a time, as a message of its own: pictures and thoughts are other kinds.
+    // Blocks are weighed one by one, because images and thoughts are kinds of their own.
     ++mine.count;
     for (const auto& block : blocks) {
       session::UserMessage one;
@@ -62,9 +62,8 @@ struct Parts {
   }
 };
 
-// The parts are estimated one by one, the whole is what the provider counted where it did: makes
-// the parts sum to the whole, in the proportions they have. What rounding leaves goes to the
-// largest.
+// The parts are estimated, the whole is what the provider counted where it did. Scales the parts so
+// that they add up to the whole; the largest gets what rounding leaves.
 void add_up_to(std::int64_t whole, std::vector<WindowReport::Part>& parts) {
   std::int64_t sum = 0;
   for (const auto& part : parts) sum += part.tokens;
@@ -110,7 +109,7 @@ std::vector<session::MessagePtr> Runtime::messages_for(Turn& turn) {
   if (context.items.empty()) return messages;
   const auto& begin = context.items.front().id;
   const auto& id = turn.id;
-  // A guest asks once: nothing of what it is given is worth keeping.
+  // A guest asks only once, so its pruning is not remembered.
   const bool guest = turn.run.guest() || !turn.session;
   auto pruned = context::prune(std::move(messages), window, turn.run.setup_->pruning,
                                guest ? context::PruneState() : prunings_.find(id, begin));
@@ -156,9 +155,10 @@ Task<bool> Runtime::make_room(Turn& turn) {
   const auto& agent = run.host();
   const bool may =
       allowed.value_or(agent.compact_on_overflow.value_or(run.setup_->compaction.on_overflow));
-  // A guest's window is not what the conversation is made for.
+  // The conversation is not compacted to fit a guest's window.
   if (!compactions_ || !may || !turn.session || run.guest() || run.cancelled_) co_return false;
-  // A model whose window shrinks with every step would be asked for summaries without end.
+  // Without a limit, a model whose window shrinks with every step would ask for summaries without
+  // end.
   if (turn.rooms_made >= kRoomsMax) {
     turn.room_error = fmt::format("it was compacted {} times in this turn already", kRoomsMax);
     co_return false;
@@ -171,7 +171,7 @@ Task<bool> Runtime::make_room(Turn& turn) {
             asked.model);
   Compactions::Request request{id, agent, run.setup_};
   request.automatic = true;
-  // What was too long is longer than the window, whatever is said of it.
+  // The context was too long, so the window is smaller, whatever its size is said to be.
   request.window_max = std::max<std::int64_t>(1, before.tokens);
   if (window > 0) request.window_max = std::min(request.window_max, window);
   const auto tried = co_await errands_.run(compactions_->compact(std::move(request)), run.stop_);

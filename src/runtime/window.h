@@ -1,4 +1,4 @@
-// What fills a model's window, and which old tool results are left out of it. Plain values.
+// What fills a model's window, and how old tool results are left out of it. Plain values.
 #pragma once
 
 #include <map>
@@ -21,13 +21,13 @@ struct WindowReport {
   std::string model;  // as it is configured
   ContextUsage usage;
   std::vector<Part> parts;
-  std::int64_t prunable = 0;    // tokens of old tool results the next call leaves out
-  std::optional<double> error;  // of the estimates for this model
+  std::int64_t prunable = 0;    // of old tool results that the next call leaves out
+  std::optional<double> error;  // mean error of the estimates for this model
 };
 
-// How far the requests of each session were pruned, so that they go on to begin alike. Forgotten
-// when the session's context begins elsewhere, and all of it when there is too much: then a
-// provider's cache is missed once.
+// How far the requests of each session were pruned, so that the next ones begin alike. Forgotten
+// for a session whose context begins elsewhere, and for all when there are too many: that costs one
+// miss of a provider's cache.
 class Prunings {
  public:
   context::PruneState find(const session::SessionId& id, const session::EntryId& begin) const;

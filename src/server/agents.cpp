@@ -10,7 +10,7 @@ namespace {
 
 using protocol::ServerMessage;
 
-// A list is one message; configurations that would not fit are asked for one by one.
+// A list is one message; configurations that do not fit must be asked for one by one.
 constexpr std::size_t kListBytesMax = 12U << 20;
 
 void fill(protocol::AgentInfo& out, const runtime::Agent& agent) {
@@ -27,7 +27,7 @@ void fill(protocol::AgentInfo& out, const runtime::Agent& agent) {
   for (const auto& tool : agent.tools) out.add_tools(tool);
 }
 
-// As it is registered under exactly this name: a change is never another agent's.
+// Finds the agent under exactly this name, so that a change is never another agent's.
 ServerMessage info_of(Node& node, const std::string& name) {
   const auto& setup = node.runtime.setup();
   const auto found = setup.agents.find(name);

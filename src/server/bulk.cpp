@@ -13,7 +13,7 @@
 namespace reef::server {
 namespace {
 
-// Appended side by side, so that they share their syncs.
+// So many sessions are changed side by side, so that they share their syncs.
 constexpr std::size_t kAtOnce = 64;
 
 struct BulkRequest {
@@ -33,7 +33,7 @@ BulkRequest start_request(const Request& in) {
   return out;
 }
 
-// Each answer is the outcome of some more sessions, changed when it is asked for.
+// Each answer tells the outcome of some more sessions, which are changed when it is asked for.
 class BulkStream final : public protocol::MessageStream {
  public:
   BulkStream(Node& node, BulkRequest request) : node_(node), request_(std::move(request)) {}
@@ -50,7 +50,7 @@ class BulkStream final : public protocol::MessageStream {
     }
     protocol::ServerMessage message;
     auto& report = *message.mutable_bulk_report();
-    // To their end even when the client leaves: they write into this report.
+    // The changes go on to their end when the client leaves, because they write into this report.
     if (!request_.dry_run) static_cast<void>(co_await shielded(change_some(report)));
     done_ = request_.dry_run || at_ == ids_.size();
     report.set_matched(ids_.size());

@@ -1,4 +1,4 @@
-// compact: what is old in a session becomes a summary.
+// compact: makes a summary of what is old in a session.
 
 #include <fmt/format.h>
 

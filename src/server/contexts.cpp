@@ -1,5 +1,4 @@
-// What a person wants to know of a session: what fills its window, how it stands, what it is
-// called.
+// Describes a session to a person: what fills its window, how it stands, what it is called.
 
 #include <fmt/format.h>
 
@@ -42,7 +41,7 @@ Task<protocol::ServerMessage> describe_context(Node& node, session::SessionId id
   co_return message;
 }
 
-// Of the newest reply, when it failed.
+// The error of the newest reply; empty when that did not fail.
 std::string last_error(const session::Context& context) {
   for (auto item = context.items.rbegin(); item != context.items.rend(); ++item)
     if (const auto* reply = std::get_if<session::AssistantMessage>(item->message.get()))
@@ -66,7 +65,7 @@ Result<session::SessionId> wanted_session(const Node& node,
 Task<protocol::ServerMessage> describe_session(Node& node, session::SessionId id) {
   const auto opened = co_await node.sessions.open(id);
   if (!opened) co_return protocol::make_error(opened.error());
-  // Its agent, or its model, may be gone: what else is known is still told.
+  // The session's agent, or its model, may be gone: all else that is known is still told.
   const auto window = co_await node.runtime.window_of(id);
   const auto* row = node.sessions.find(id);
   if (!row) co_return protocol::make_error(session::no_session(id));
@@ -89,7 +88,7 @@ Task<protocol::ServerMessage> describe_session(Node& node, session::SessionId id
   out.set_store_path(node.store.path_of(id));
   if (const auto key = session::Key::parse(row->key())) {
     out.set_queue(std::string(name_of(node.runtime.queue_of(*key, agent))));
-    // What runs is said by its conversation, which may be in another session by now.
+    // Its conversation may be in another session by now, and then nothing runs here.
     if (node.sessions.current(*key) == id) {
       const auto activity = node.runtime.activity(*key);
       out.set_running(activity.running);

@@ -18,7 +18,7 @@ std::string local_day(std::time_t time) {
   return fmt::format("{:04}-{:02}-{:02}", local.tm_year + 1900, local.tm_mon + 1, local.tm_mday);
 }
 
-// As CrabTalk shows it: Today, Yesterday, or the day.
+// The date as CrabTalk shows it: Today, Yesterday, or the day.
 std::string shown_date(TimePoint time) {
   constexpr std::time_t kDay = 24 * 60 * 60;
   const auto now = std::time(nullptr);

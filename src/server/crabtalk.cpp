@@ -1,5 +1,5 @@
-// How CrabTalk's generations differ from each other, and what is done about it: requests are put
-// into one form before anybody sees them, and what only one generation asks for is answered here.
+// Handles the differences between CrabTalk's generations: requests are put into one form before
+// anybody sees them, and requests that only one generation makes are answered here.
 // docs/protocol.md lists the generations.
 
 #include <cctype>
@@ -27,7 +27,7 @@ bool is_plain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
 }
 
-// Any opaque string is a handle; a key may not hold all of them, so they are written as in URLs.
+// Any opaque string is a handle. A key cannot hold all of them, so they are encoded as in URLs.
 Result<std::string> key_of_handle(std::string_view handle) {
   if (handle.size() > kHandleBytesMax)
     return Error(Errc::invalid, fmt::format("a session_handle has at most {} bytes, this one {}",
@@ -57,7 +57,7 @@ std::string handle_in(std::string_view key) {
   return out;
 }
 
-// The conversation a handle names: one that was begun with it, or any other by its session's id.
+// The conversation of a handle: the one begun with it, or the one whose session has it as its id.
 struct Place {
   std::string key;
   const session::Row* row = nullptr;  // none: it was never seen
@@ -83,7 +83,7 @@ Result<Place> place_of(const Node& node, std::string_view handle) {
   return out;
 }
 
-// A name stays, an id and the alias become names, what names nobody stays for the error.
+// Returns the name for a name, an id or the alias; an unknown name is kept for the error.
 std::string canonical(const Node& node, const std::string& agent) {
   const auto& setup = node.runtime.setup();
   if (agent.empty() || setup.agents.contains(agent)) return agent;
@@ -103,7 +103,7 @@ void name_agents(const Node& node, google::protobuf::Message& request) {
   }
 }
 
-// agent:crab:done is the default agent's, agent:ID:done whose id it is.
+// Names the agent: agent:crab:done is the default agent's, agent:ID:done that of the id.
 template <class Request>
 void name_source(const Node& node, Request& request) {
   constexpr std::string_view kAgents = "agent:";
@@ -122,7 +122,7 @@ Status place_turn(const Node& node, Request& request) {
   REEF_TRY(const auto place, place_of(node, request.session_handle()));
   request.set_key(place.key);
   if (place.row) {
-    // Who it belongs to was said the first time.
+    // The first message decided whom the session belongs to.
     request.set_agent(canonical(node, std::string(place.row->agent())));
     request.set_sender(std::string(place.row->sender()));
   } else if (request.sender().empty()) {
@@ -140,7 +140,7 @@ Status place_request(const Node& node, Request& request) {
   return Ok{};
 }
 
-// A path of a list may be a handle.
+// A list may have shown a handle as the path.
 template <class Request>
 void place_path(const Node& node, Request& request) {
   const auto id = session::SessionId::parse(request.file_path());
@@ -266,7 +266,7 @@ Status translate(const Node& node, const protocol::Peer& peer, protocol::ClientM
       return Ok{};
     case M::kCreateAgent: {
       auto& request = *message.mutable_create_agent();
-      // 0.0.24 has no prompt beside the description, which is what its model is told.
+      // 0.0.24 knows no prompt beside the description, which is what the model is told.
       if (!peer.legacy || !request.prompt().empty()) return Ok{};
       const auto config = json::parse(request.config());
       const auto* fields = config ? config->if_object() : nullptr;
@@ -276,7 +276,7 @@ Status translate(const Node& node, const protocol::Peer& peer, protocol::ClientM
     }
     case M::kUpdateAgent: {
       auto& request = *message.mutable_update_agent();
-      // A name nobody has makes an agent; an id does not.
+      // An unknown name makes an agent; an unknown id does not.
       if (!request.agent().empty() && !node.runtime.setup().agents.contains(request.agent()))
         return Error(Errc::not_found,
                      fmt::format("agent '{}' not found", utf8::excerpt(request.agent())));
@@ -341,7 +341,7 @@ Operations crabtalk_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      // It has become a Kill before it is answered.
+      // translate() has made a Kill of it before it is answered.
       {M::kCancelStream, Right::answer, Answers::once,
        [](const Asked&) {
          return protocol::answer_with(Error(Errc::internal, "a cancelled stream is a kill"));

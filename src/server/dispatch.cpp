@@ -1,4 +1,4 @@
-// One request: whether the peer may ask for it, what it means, and who answers.
+// Handles one request: checks whether the peer may make it, and finds its handler.
 #include <fmt/format.h>
 
 #include "base/log.h"
@@ -10,7 +10,7 @@ namespace {
 
 using protocol::Right;
 
-// What no row names needs the user: an unknown message is only told that it is unknown.
+// A message without a row needs every right; an empty one needs none, as it only gets an error.
 Right right_for(const protocol::ClientMessage& message) {
   if (message.msg_case() == protocol::ClientMessage::MSG_NOT_SET) return Right::none;
   const auto* operation = find_operation(message.msg_case());
@@ -48,7 +48,7 @@ protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::Clie
   if (auto why = objection_to(peer, message)) return protocol::answer_with(*std::move(why));
   if (const auto known = translate(node, peer, message); !known)
     return protocol::answer_with(known.error());
-  // What it was said as, and what it means, are both asked about.
+  // The rights are checked for the request as it came, and again for what it was translated into.
   if (auto why = objection_to(peer, message)) return protocol::answer_with(*std::move(why));
   if (message.msg_case() == protocol::ClientMessage::MSG_NOT_SET) return answer_unknown(message);
   const auto* operation = find_operation(message.msg_case());

@@ -1,4 +1,4 @@
-// SubscribeEvents: what happens in all turns, as it happens.
+// SubscribeEvents: sends what happens in all turns, as it happens.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ using runtime::Happening;
 constexpr std::string_view kCut = "…[truncated]";
 constexpr std::size_t kLabelBytesMax = 200;
 
-// nullopt for what is not told: it is the asking client's business, or CrabTalk's clients know no
-// word for it.
+// nullopt for events that are not told: they are the asking client's business, or CrabTalk's
+// clients know no word for them.
 std::optional<AgentEventKind> kind_of(const runtime::Event& event) {
   using Kind = std::optional<AgentEventKind>;
   return std::visit(
@@ -49,7 +49,7 @@ std::optional<AgentEventKind> kind_of(const runtime::Event& event) {
       event);
 }
 
-// "bash(ls -l)": the first line of its command; of other tools the name.
+// "bash(ls -l)" with the first line of the command; for other tools the name.
 std::string label_of(const runtime::ToolStart::Call& call) {
   if (call.name != "bash") return call.name;
   const auto arguments = json::parse(call.arguments);
@@ -66,7 +66,7 @@ std::string short_count(std::int64_t tokens) {
   return fmt::format("{:.1f}M", static_cast<double>(tokens) / 1e6);
 }
 
-// "MODEL 1.2k in (800 cached) / 35 out", and what went wrong.
+// "MODEL 1.2k in (800 cached) / 35 out", and the error.
 std::string summary_of(const runtime::End& end) {
   const auto& usage = end.usage;
   const auto input = usage.input + usage.cache_read + usage.cache_write;
@@ -164,7 +164,7 @@ protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEv
     const auto kind = kind_of(event);
     return kind && (agent.empty() || scene.agent == agent) &&
            (sender.empty() || scene.sender == sender) && (key.empty() || scene.key == key) &&
-           // CrabTalk's clients, which name none, know nothing of it.
+           // CrabTalk's clients, which name no kinds, do not know this one.
            (kinds.empty() ? *kind != protocol::AGENT_EVENT_KIND_COMPACTED
                           : std::find(kinds.begin(), kinds.end(), *kind) != kinds.end());
   };

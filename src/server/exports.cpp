@@ -1,5 +1,5 @@
-// Export: sessions leave as files of another format, one session at a time and at the pace of
-// whoever reads.
+// Export: writes sessions as files of another format, one session at a time and at the pace of the
+// reader.
 
 #include <algorithm>
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kSessionFilesMax = 100'000;
 
-// What lies in the folders of a session, in the order of their names; links are not followed.
+// The files in the folders of a session, in the order of their names; links are not followed.
 std::vector<exchange::Exported::File> files_beside(const std::string& transcript) {
   namespace fs = std::filesystem;
   std::vector<exchange::Exported::File> files;
@@ -26,7 +26,7 @@ std::vector<exchange::Exported::File> files_beside(const std::string& transcript
   std::error_code failed;
   fs::recursive_directory_iterator it(folder, failed);
   for (; !failed && it != fs::recursive_directory_iterator(); it.increment(failed)) {
-    // The transcript and what is kept of it stand in the folder itself.
+    // The transcript and its kept versions stand in the folder itself.
     if (it.depth() == 0 || files.size() >= kSessionFilesMax) continue;
     std::error_code unread;
     if (it->symlink_status(unread).type() != fs::file_type::regular) continue;
@@ -39,7 +39,7 @@ std::vector<exchange::Exported::File> files_beside(const std::string& transcript
   return files;
 }
 
-// The whole lines; an entry that only lacks its newline gets it.
+// Cuts the bytes after the last whole line; an entry that only lacks its newline gets it.
 void end_with_line(std::string& bytes) {
   if (bytes.empty() || bytes.ends_with('\n')) return;
   const auto newline = bytes.rfind('\n');
@@ -70,7 +70,7 @@ class ExportStream final : public protocol::MessageStream {
   }
 
  private:
-  // The next session into the spool, or what comes behind the last one.
+  // Adds the next session to the spool, or what comes behind the last one.
   Task<Status> make_more() {
     if (at_ < ids_.size()) {
       const auto id = ids_[at_++];
@@ -143,7 +143,7 @@ class ExportStream final : public protocol::MessageStream {
   std::vector<std::string> problems_;
 };
 
-// Those named, or those a list would show.
+// The sessions that the request names, or those a list would show.
 Result<std::vector<session::SessionId>> chosen(Node& node, const protocol::ExportSessions& in) {
   std::vector<session::SessionId> ids;
   for (const auto& text : in.ids()) {
@@ -157,7 +157,7 @@ Result<std::vector<session::SessionId>> chosen(Node& node, const protocol::Expor
   return ids;
 }
 
-// The one a key is bound to comes last of those it had.
+// The session a key is bound to comes after those it was bound to before.
 void put_oldest_first(Node& node, std::vector<session::SessionId>& ids) {
   const auto rank = [&](const session::SessionId& id) {
     const auto* row = node.sessions.find(id);

@@ -19,8 +19,8 @@ void fill(protocol::FileInfo& out, const session::FileInfo& file) {
   out.set_modified_at(format_iso(file.modified));
 }
 
-// Its number first, what became of it last. The client gone, this is destroyed, and the upload with
-// it.
+// Answers with the upload's number first and its outcome last. When the client leaves, this is
+// destroyed, and the upload with it.
 class UploadStream final : public protocol::MessageStream {
  public:
   UploadStream(Node& node, session::SessionId id, const protocol::AttachFile& request)
@@ -142,7 +142,7 @@ class FileStream final : public protocol::MessageStream {
 
 protocol::Answer answer_attach_file(Node& node, const protocol::AttachFile& request,
                                     bool numbered) {
-  // Answered last at its end: in order, its bytes would wait behind it for ever.
+  // It is answered when it ends: without a request_id, its bytes would wait behind it for ever.
   if (!numbered)
     return protocol::answer_with(Error(Errc::invalid, "attach_file needs a request_id"));
   auto id = known_session(node, request.id());

@@ -1,4 +1,4 @@
-// Import: other programs' sessions, read where they lie.
+// Import: reads other programs' sessions where they lie.
 
 #include <fmt/format.h>
 
@@ -37,7 +37,8 @@ void move_piece(std::vector<exchange::Problem>& from,
   from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
-// How far it is, now and then; at the end what came of it. Whoever leaves gives it up.
+// Tells the progress now and then, and the outcome at the end. The import ends when its reader
+// leaves.
 class ImportStream final : public protocol::MessageStream {
  public:
   ImportStream(Node& node, exchange::Import import, std::string what)
@@ -57,7 +58,7 @@ class ImportStream final : public protocol::MessageStream {
     }
     protocol::ServerMessage message;
     auto& event = *message.mutable_import_event();
-    // In pieces: there may be thousands.
+    // In pieces, because there may be thousands.
     move_piece(problems_, *event.mutable_problems());
     move_piece(refused_, *event.mutable_refused());
     fill(*event.mutable_counts(), import_.counts());

@@ -1,4 +1,4 @@
-// Logging in to MCP servers and out of them (OAuth). What is secret stays in oauth/.
+// Logging in to MCP servers and out of them (OAuth). Secrets stay in oauth/.
 #include <fmt/format.h>
 
 #include "base/shield.h"
@@ -29,7 +29,7 @@ Result<std::shared_ptr<oauth::Account>> find_account(Node& node, const std::stri
   return account;
 }
 
-// The page to visit, then how it ended.
+// Answers with the page to visit, then with the outcome.
 class LoginStream final : public protocol::MessageStream {
  public:
   explicit LoginStream(std::shared_ptr<oauth::Login> login) : login_(std::move(login)) {}

@@ -58,7 +58,7 @@ protocol::McpEventKind kind_of(mcp::State state) {
   return protocol::MCP_EVENT_KIND_UNKNOWN;
 }
 
-// Never a secret.
+// Secrets are masked.
 void fill(protocol::McpInfo& out, const mcp::Listing& listing) {
   const auto shown = mcp::masked(listing.spec);
   out.set_name(shown.name);
@@ -115,7 +115,7 @@ Task<void> look_at(mcp::Peer& peer, protocol::McpVerdict& verdict) {
     out.set_description(shown(tool.description));
     out.set_read_only(tool.read_only);
   }
-  // What it claims to have and does not list is no reason to call it broken.
+  // A server that claims to have something and does not list it is not broken for that.
   if (peer.info().resources)
     if (const auto resources = co_await peer.list_resources())
       for (const auto& one : *resources)
@@ -127,7 +127,7 @@ Task<void> look_at(mcp::Peer& peer, protocol::McpVerdict& verdict) {
   verdict.set_ok(true);
 }
 
-// `agent`: whose server it is; empty when it is nobody's yet.
+// `agent` is the owner of the server; empty when nobody has it yet.
 Task<ServerMessage> test(mcp::Pool& pool, mcp::Spec spec, std::string agent) {
   ServerMessage message;
   auto& verdict = *message.mutable_mcp_verdict();

@@ -1,4 +1,4 @@
-// What agents remember: list, get, recall, remember, forget, rename, alias, read, load.
+// Memories of agents: list, get, recall, remember, forget, rename, alias, read, load.
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@ namespace reef::server {
 namespace {
 
 constexpr std::size_t kRowsPerMessage = 500;
-// Of contents in one message; one entry may be more.
+// Bytes of contents in one message; a single entry may have more.
 constexpr std::size_t kContentPerMessage = 1U << 20;
-// Larger than this an entry does not fit a frame; `memory dump` takes it out.
+// A larger entry does not fit a frame; `memory dump` takes it out.
 constexpr std::size_t kContentShownMax = 15U << 20;
 constexpr std::size_t kPreviewBytesMax = 160;
 constexpr std::size_t kRecallDefault = 5;
@@ -23,7 +23,7 @@ struct Opened {
   std::shared_ptr<memory::Memory> memory;
 };
 
-// That of an agent there is, or of one that is gone and left its memory.
+// Opens the memory of an agent that exists, or of one that is gone and left its memory.
 Task<Result<Opened>> open_memory(Node& node, std::string agent) {
   const auto found = node.runtime.setup().find(agent);
   if (found) {
@@ -72,7 +72,7 @@ bool is_kind(std::string_view name) {
   return name.empty();
 }
 
-// A list or a recall: hits, a message at a time.
+// Sends the hits of a list or a recall, a message at a time.
 class MemoryStream final : public protocol::MessageStream {
  public:
   using Ask = std::function<Task<Result<std::vector<memory::Hit>>>(memory::Memory&)>;
@@ -235,8 +235,8 @@ protocol::Answer answer_get_memory(Node& node, const protocol::GetMemory& reques
 }
 
 protocol::Answer answer_recall(Node& node, const protocol::Recall& request) {
-  // As many as are wanted: they go a message at a time. Who leaves some out afterwards, as the
-  // policy does archives, must be able to ask for all.
+  // There is no upper limit, because the hits go a message at a time. A client that leaves some out
+  // afterwards, as the policy does archives, must be able to ask for all.
   const std::size_t limit = request.limit() == 0 ? kRecallDefault : request.limit();
   return std::make_unique<MemoryStream>(node, request.agent(), Part::content,
                                         [query = request.query(), limit](memory::Memory& memory) {

@@ -56,7 +56,7 @@ Task<ServerMessage> list_models(Node& node, std::string only) {
       if (model.empty() || std::find(shown.begin(), shown.end(), model) != shown.end()) return;
       shown.push_back(model);
       auto facts = facts_of(entry, model);
-      // What the backend says of its own fills what nobody else knows.
+      // The backend's own list fills in what nobody else knows.
       if (theirs && !facts.context_window) facts.context_window = theirs->context_window;
       if (theirs && !facts.max_output) facts.max_output = theirs->max_output;
       auto& info = *out.add_models();
@@ -129,7 +129,7 @@ std::uint64_t milliseconds_since(steady_clock::time_point begin) {
       std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begin).count());
 }
 
-// A call that may outlive whoever asked for it by the moment it takes to be cancelled.
+// A call that may outlive its caller by the moment it takes to be cancelled.
 struct TestCall {
   explicit TestCall(const Executor& loop) : ended(loop) {}
 

@@ -21,7 +21,7 @@ struct Asked {
   protocol::ClientMessage& message;
 };
 
-// Whether one message answers, or any number of them, the last of which ends the answer.
+// Whether a request gets one answer, or any number of messages whose last one ends it.
 enum class Answers : std::uint8_t { once, several };
 
 struct Operation {
@@ -32,13 +32,13 @@ struct Operation {
 };
 using Operations = std::span<const Operation>;
 
-// Makes a row's function of a handler that takes the node and the request's own fields.
+// Makes a row's function from a handler that takes the node and the request's own fields.
 template <auto kFields, auto kHandler>
 protocol::Answer answered(const Asked& asked) {
   return kHandler(asked.node, (asked.message.*kFields)());
 }
 
-// nullptr for a message nobody answers.
+// nullptr for a message that nothing answers.
 const Operation* find_operation(protocol::ClientMessage::MsgCase kind);
 // Every row of every group, by the number of its message.
 const std::vector<Operation>& all_operations();

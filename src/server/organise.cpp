@@ -83,7 +83,7 @@ Task<protocol::ServerMessage> list_labels(Node& node) {
       made.set_value(rule.value);
     }
   };
-  // The tree from the top, each parent before what is below it, in the order of the file.
+  // Lists the tree from the top, each parent before its children, in the order of the file.
   std::multimap<std::string_view, const organise::Label*> below;
   for (const auto& label : labels.all()) below.emplace(label.parent, &label);
   std::vector<const organise::Label*> next;
@@ -215,7 +215,7 @@ Result<std::string> edit_view(const protocol::ChangeView& request, std::string_v
 }
 
 Task<protocol::ServerMessage> change_view(Node& node, protocol::ChangeView request) {
-  // Who saves a filter wants to hear of a status that does not exist.
+  // A client that saves a filter must hear of a status that does not exist.
   if (request.has_filter()) {
     const auto defined = co_await node.definitions.look();
     const auto checked = row_filter(defined, "", request.filter());
@@ -240,7 +240,7 @@ Result<RowFilter> row_filter(std::shared_ptr<const organise::Defined> defined,
     REEF_CHECK(organise::check_filter(typed, defined->statuses, defined->labels));
     filter.parts.push_back(std::move(typed));
   }
-  // Nothing to compare: the list of everything is the fastest.
+  // Without anything to compare there is no test: the list of everything is the fastest.
   if (filter.parts.empty()) return RowFilter();
   return RowFilter([defined = std::move(defined), filter = std::move(filter),
                     now = SystemClock().now()](const session::Row& row) {

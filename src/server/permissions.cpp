@@ -1,4 +1,4 @@
-// Permissions and plans: what was allowed for good, and what waits to be allowed.
+// Permissions and plans: what was allowed for good, and what waits to be accepted.
 
 #include <fmt/format.h>
 
@@ -68,7 +68,8 @@ Task<protocol::ServerMessage> list_plans(Node& node, session::SessionId id) {
   co_return message;
 }
 
-// The plan's words, once the session is out of safe mode and its conversation's current one.
+// Takes the session out of safe mode, makes it its conversation's current one and returns the plan
+// as a message to it.
 Task<Result<protocol::Stream>> begin_plan(Node& node, session::SessionId id,
                                           protocol::AcceptPlan request) {
   const auto mode = request.mode().empty() ? "ask" : request.mode();
@@ -99,7 +100,7 @@ Task<Result<protocol::Stream>> begin_plan(Node& node, session::SessionId id,
   turn.set_agent(std::string(row->agent()));
   turn.set_sender(std::string(row->sender()));
   turn.set_key(key->text());
-  // It was made where the session began, unless the session was told to work elsewhere.
+  // The plan was made where the session began, unless the session was told to work elsewhere.
   const auto set = std::string(row->text("workingDirectory"));
   if (const auto& folder = set.empty() ? row->cwd : set; check_folder(folder)) turn.set_cwd(folder);
   turn.set_content(

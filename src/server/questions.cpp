@@ -1,4 +1,4 @@
-// What agents ask: list_questions, reply_to_ask.
+// Questions of agents: list_questions, reply_to_ask.
 
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request) {
   return protocol::answer_with(protocol::make_pong());
 }
 
-// A question that was put as a forwarded tool call is answered as one.
+// Answers a forwarded tool call, or the question that was sent as one.
 protocol::Answer answer_reply_to_tool(Node& node, const protocol::ReplyToTool& request) {
   auto& questions = node.runtime.questions();
   auto answered = request.is_error() ? questions.decline(request.call_id(), request.output())

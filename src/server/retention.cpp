@@ -1,4 +1,4 @@
-// Collecting garbage: what has been archived or in the trash for long. Never by itself.
+// Collecting garbage: sessions long archived or in the trash. It never happens by itself.
 
 #include "base/shield.h"
 #include "server/operations.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kDaysDefault = 30;
 
-// One after the other, each removed when it is asked for.
+// Tells one session after the other, and removes each when it is asked for.
 class GarbageStream final : public protocol::MessageStream {
  public:
   GarbageStream(Node& node, const protocol::CollectGarbage& request)

@@ -16,7 +16,7 @@ constexpr std::uint32_t kHitsDefault = 10;
 constexpr std::uint32_t kMessagesDefault = 50;
 constexpr std::uint32_t kMessagesMax = 500;
 constexpr std::size_t kMessageBytesMax = 64U << 10;
-// Of a page: half of what a frame holds.
+// Limit of a page: half of what a frame holds.
 constexpr std::size_t kMessagesBytesMax = 8U << 20;
 
 void fill(protocol::FoundItem& out, recall::Item item) {
@@ -53,8 +53,8 @@ Result<recall::Ask> ask_from(const protocol::SearchSessions& request) {
   return ask;
 }
 
-// An answer has a hundred and more items, and is asked for often: written as it is sent, without
-// making objects of it.
+// An answer has a hundred and more items, and is asked for often. So items are encoded directly,
+// without making objects of them.
 void encode(const recall::Item& item, std::string& bytes) {
   using Out = protocol::FoundItem;
   protocol::Encoder out(bytes);
@@ -103,7 +103,7 @@ struct Parts {
   }
 };
 
-// SearchResults, but for what is known only at the end.
+// Encodes SearchResults, except what is known only at the end.
 std::string encode(const Node& node, const recall::Answer& answer, const Parts& parts) {
   using protocol::Encoder;
   using Out = protocol::FoundHit;
@@ -145,13 +145,13 @@ std::string encode(const Node& node, const recall::Answer& answer, const Parts& 
 
 Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
   const auto began = std::chrono::steady_clock::now();
-  // For the rows of the answer too.
+  // Used for the rows of the answer, too.
   const auto defined = co_await node.definitions.look();
   ask.filter = [defined](const std::string& text) {
     return organise::row_test(text, defined, SystemClock().now());
   };
   Parts parts;
-  // Rows while the messages are read; hits of one session share theirs.
+  // Fills the rows while the messages are read; hits of one session share its row.
   ask.while_reading = [&](const recall::Answer& answer) {
     std::unordered_map<std::string_view, std::size_t> first_of;
     protocol::SessionRow filled;

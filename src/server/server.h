@@ -5,15 +5,15 @@
 //   turns.cpp            send, stream, steer, kill, attach to a run
 //   compactions.cpp      compact
 //   contexts.cpp         what fills a window, what a session is, its title
-//   questions.cpp        what agents ask: list, reply
-//   permissions.cpp      what was allowed for good, plans
-//   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
+//   questions.cpp        questions of agents: list, reply
+//   permissions.cpp      permissions given for good, plans
+//   node.cpp             hello, ping, stats, reload, shutdown, and operations that are gone
 //   sessions.cpp         list, read, follow
 //   session_changes.cpp  new, resume, fork, rewind, patch, label, trash, restore, check
 //   files.cpp            attach, list and read files of a session
 //   retention.cpp        collect garbage
 //   usage.cpp            tokens and cost
-//   memories.cpp         what agents remember
+//   memories.cpp         memories of agents
 //   conversations.cpp    CrabTalk's lists and history
 //   exports.cpp          export
 //   backups.cpp          backup
@@ -61,7 +61,7 @@ class Accounts;
 
 namespace reef::server {
 
-// What the operations on models need of the daemon. Each `Status` is of a change that is written
+// The operations on models call these functions of the daemon. A change that returns Ok is written
 // and in force.
 struct Models {
   std::function<std::shared_ptr<const model::Providers>()> providers;
@@ -73,7 +73,7 @@ struct Models {
   std::function<Task<Status>(std::string name)> remove;
 };
 
-// What the operations on agents need of the daemon. Each `Status` is of a change that is durable
+// The operations on agents call these functions of the daemon. A change that returns Ok is durable
 // and in force.
 struct Agents {
   using Write =
@@ -83,7 +83,7 @@ struct Agents {
   std::function<Task<Status>(std::string name)> remove;
 };
 
-// What the operations on MCP servers need of the daemon. Each `Status` is of a change that is
+// The operations on MCP servers call these functions of the daemon. A change that returns Ok is
 // durable and in force.
 struct Mcps {
   mcp::Pool* pool = nullptr;
@@ -93,7 +93,7 @@ struct Mcps {
   std::function<Task<Status>(std::string agent, std::string name)> remove;
 };
 
-// What the operations act on; everything must outlive the answers.
+// The operations act on all this; it must outlive the answers.
 struct Node {
   runtime::Runtime& runtime;
   runtime::Compactions& compactions;
@@ -107,7 +107,7 @@ struct Node {
   organise::Definitions& definitions;
   organise::Changes& changes;
   recall::Recall& recall;
-  // The daemon's own matters.
+  // These are done by the daemon itself.
   std::function<Task<Status>()> reload;
   std::function<void()> shutdown;
   std::function<void(protocol::Stats&)> fill_stats;
@@ -121,46 +121,46 @@ struct Node {
 
 protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::ClientMessage message);
 
-// A turn's events as they come; plans are carried out that way too.
+// Sends a turn's events as they come; plans are carried out that way too.
 protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
                                const protocol::Peer& peer = {});
-// A message of which nothing is known.
+// Answers a message that nobody knows.
 protocol::Answer answer_unknown(const protocol::ClientMessage& message);
 
-// What CrabTalk's generations say in different ways becomes what the groups understand: an agent's
-// id and the alias `crab` its name, a handle the key of a conversation.
+// Puts what CrabTalk's generations say in different ways into the form the groups understand: an
+// agent's id and the alias `crab` become its name, a handle becomes the key of a conversation.
 Status translate(const Node& node, const protocol::Peer& peer, protocol::ClientMessage& message);
-// The handle a session is known by to clients that speak of handles.
+// The handle of a session, for clients that use handles.
 std::string handle_of(const session::Row& row);
-// What CrabTalk 0.0.24 calls an agent; empty when it is gone.
+// The id by which CrabTalk 0.0.24 knows an agent; empty when the agent is gone.
 std::string agent_id(const Node& node, std::string_view name);
 
-// What the groups share.
-// Bytes of a file in one message.
+// The groups share all that follows.
+// How many bytes of a file go into one message.
 inline constexpr std::size_t kDataPerMessage = 256U << 10;
 Task<protocol::ServerMessage> pong_when_done(Task<Status> work);
-// A server of an agent, or of the default one.
+// Finds an MCP server of an agent, or of the default agent.
 Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std::string& name);
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);
 Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defined,
                                   const protocol::ListSessions& in);
 void fill(protocol::UsageRow& out, const std::string& name, const session::TokenTotals& totals);
-// The answer SessionInfo.
+// Makes the answer SessionInfo.
 protocol::ServerMessage session_info(Node& node, const session::SessionId& id);
 void fill(protocol::ContextUsage& out, const runtime::ContextUsage& usage);
 void fill_ask(protocol::AskUser& out, const std::string& id, const std::string& call_id,
               const runtime::Ask& ask);
-// The folder a message wants to work in: none, or one that is there; another would silently be
-// taken instead. One look at the disk, on the loop.
+// Checks the folder a message wants to work in: none, or one that exists, because another would
+// silently be taken instead. One look at the disk, on the loop.
 Status check_folder(const std::string& cwd);
 // not_found when there is no such session, invalid when it cannot be one.
 Result<session::SessionId> known_session(const Node& node, const std::string& text);
-// A merge patch as JSON, and labels to add and remove.
+// Reads a merge patch as JSON, and labels to add and remove.
 Result<organise::Change> change_from(const std::string& patch,
                                      const google::protobuf::RepeatedPtrField<std::string>& add,
                                      const google::protobuf::RepeatedPtrField<std::string>& remove);
-// What a view and a filter hold together; either may be empty. Keeps the definitions it was made
-// with.
+// Makes a test for rows from a view and a filter; either may be empty. It keeps the definitions it
+// was made with.
 using RowFilter = std::function<bool(const session::Row&)>;
 Result<RowFilter> row_filter(std::shared_ptr<const organise::Defined> defined,
                              const std::string& view, const std::string& where);

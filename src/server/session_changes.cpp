@@ -88,7 +88,7 @@ Task<protocol::ServerMessage> restore_session(Node& node, session::SessionId id)
   co_return outcome_of(co_await node.sessions.restore(std::move(id)));
 }
 
-// One session after the other, its problems as they are found.
+// Checks one session after the other and sends its problems as they are found.
 class CheckStream final : public protocol::MessageStream {
  public:
   CheckStream(Node& node, bool repair) : node_(node), repair_(repair) {

@@ -12,10 +12,10 @@ namespace reef::server {
 namespace {
 
 constexpr std::size_t kRowsPerMessage = 500;
-// How often a followed transcript is looked at although nobody here wrote to it.
+// How often a followed transcript is looked at when nobody here writes to it.
 constexpr std::chrono::seconds kFollowStep{1};
 
-// Status and label are held against the definitions, as a filter's are.
+// Status and label are tested against the definitions, as those of a filter are.
 RowFilter with_status_and_label(std::shared_ptr<const organise::Defined> defined, RowFilter filter,
                                 const protocol::ListSessions& in) {
   if (in.status().empty() && in.label().empty()) return filter;
@@ -28,8 +28,8 @@ RowFilter with_status_and_label(std::shared_ptr<const organise::Defined> defined
   };
 }
 
-// A long list in several messages. Each is found when it is asked for, so that a reader who takes
-// his time holds no copy of the list.
+// Sends a long list in several messages. Each is made when it is asked for, so that a slow reader
+// holds no copy of the list.
 class RowStream final : public protocol::MessageStream {
  public:
   RowStream(Node& node, protocol::ListSessions request)
@@ -75,7 +75,7 @@ class RowStream final : public protocol::MessageStream {
   bool done_ = false;
 };
 
-// The transcript in pieces, each read when it is asked for; whoever wrote it, to its end.
+// Sends the transcript to its end, whoever wrote it, in pieces that are read when asked for.
 class TranscriptStream final : public protocol::MessageStream {
  public:
   TranscriptStream(Node& node, session::SessionId id) : node_(node), id_(std::move(id)) {}

@@ -115,12 +115,12 @@ protocol::ServerMessage to_message(runtime::Event event) {
   return message;
 }
 
-// What a client can take: its decoder fails on an event it does not know, and nothing says which
-// generation it is but what it has asked with (docs/protocol.md).
+// The events a client can take. Its decoder fails on an event it does not know, and only its
+// requests show which generation it is (docs/protocol.md).
 enum class Dialect : std::uint8_t {
   ours,
-  first,    // 0.0.21, and whoever does not show more: up to context_usage
-  tools,    // 0.0.22 and 0.0.23 that brought tools: tool_call_forward instead of ask_user
+  first,    // 0.0.21, and clients that do not show more: up to context_usage
+  tools,    // 0.0.22 and 0.0.23 with tools of their own: tool_call_forward instead of ask_user
   handles,  // 0.0.24: neither, and no user_steered
 };
 
@@ -138,7 +138,7 @@ json::object as_json(const runtime::Ask& ask) {
   return json::object{{"questions", std::move(questions)}};
 }
 
-// A question for whom nothing but words can be shown.
+// Puts a question into words for a client that can be shown nothing else.
 std::string in_words(const runtime::AskUser& asked) {
   std::string out;
   for (const auto& question : asked.ask.questions) {
@@ -148,8 +148,8 @@ std::string in_words(const runtime::AskUser& asked) {
   return out + fmt::format("\n(Answer with: reef answer {} TEXT)\n", asked.id);
 }
 
-// The events a dialect has for an event; none where it has no word for it. `run`: whose tools the
-// client brought; 0: it brought none.
+// The events a dialect has for an event; none when it has no word for it. `run` is the run whose
+// client brought tools; 0: this client brought none.
 std::vector<runtime::Event> said_in(Dialect dialect, std::uint64_t run, runtime::Event event) {
   std::vector<runtime::Event> out;
   const auto* forward = std::get_if<runtime::ToolForward>(&event);
@@ -174,11 +174,11 @@ std::vector<runtime::Event> said_in(Dialect dialect, std::uint64_t run, runtime:
   return out;
 }
 
-// Reads along with a run. Going away early changes nothing for the run, unless it is its owner's:
-// a client of CrabTalk's that leaves means its turn to end.
+// Reads along with a run. Leaving early changes nothing for the run, unless a client of CrabTalk's
+// that owns it leaves: it wants its turn to end.
 class TurnStream final : public protocol::MessageStream {
  public:
-  // `forwards`: where the calls of tools wait that the client brought; none: it brought none.
+  // `forwards` holds the calls of the tools that the client brought; null when it brought none.
   explicit TurnStream(std::shared_ptr<runtime::Run> run, Dialect dialect = Dialect::ours,
                       runtime::Forwards* forwards = nullptr)
       : run_(std::move(run)), dialect_(dialect), forwards_(forwards) {
@@ -190,7 +190,7 @@ class TurnStream final : public protocol::MessageStream {
     if (ended_) return;
     if (forwards_) forwards_->give_up(run_->number());
     if (dialect_ == Dialect::ours) return;
-    // What others read, or wait for, is not this client's alone.
+    // A run that others read, or wait for, goes on.
     if (!place_.elsewhere && !events.has_readers() && !run_->shared()) run_->cancel();
   }
 
@@ -244,11 +244,11 @@ Task<protocol::ServerMessage> whole_turn(std::shared_ptr<runtime::Run> run) {
     if (auto* chunk = std::get_if<runtime::Chunk>(&**event)) {
       *response.mutable_content() += chunk->text;
     } else if (std::holds_alternative<runtime::TextStart>(**event)) {
-      // What was said between tool calls are paragraphs of their own.
+      // Words between tool calls are paragraphs of their own.
       if (!response.content().empty()) *response.mutable_content() += "\n\n";
     } else if (auto* end = std::get_if<runtime::End>(&**event)) {
       if (!end->error.empty()) co_return protocol::make_error(Error(end->code, end->error));
-      // What was said between tool calls belonged to an answer that is not given.
+      // Words between tool calls belonged to an answer that is not given.
       if (end->silent) response.clear_content();
       response.set_agent(end->agent);
       response.set_model(end->model);
@@ -283,7 +283,7 @@ bool is_tool_name(std::string_view name) {
 Dialect dialect_of(const protocol::Peer& peer, const protocol::Stream& request) {
   if (!peer.legacy) return Dialect::ours;
   if (request.tools_size() > 0) return Dialect::tools;
-  // All that know ephemeral turns know what the last one knows.
+  // All clients that know ephemeral turns know what the last generation knows.
   return request.session_handle().empty() && !request.ephemeral() ? Dialect::first
                                                                   : Dialect::handles;
 }
@@ -297,7 +297,7 @@ Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request)
   message.tool_choice = tool_choice_from(request.tool_choice());
   message.hidden = request.hidden();
   message.context = request.context();
-  // Only who reads a stream can be asked to run them.
+  // Only the reader of a stream can be asked to run tools.
   constexpr bool kStreams = std::is_same_v<Request, protocol::Stream>;
   for (const auto& tool : request.tools()) {
     if (!kStreams) break;

@@ -23,12 +23,12 @@ Draft draft_attachment(const Attached& attached) {
                     {"type", attached.kept.file.type},
                     {"bytes", attached.kept.file.bytes},
                     {"sha", attached.kept.sha}};
-  // JSON holds text; a name that is none is kept beside it.
+  // JSON holds only valid text, so any other name is kept beside it in hexadecimal.
   if (!utf8::valid(attached.name)) data["nameHex"] = hex(attached.name);
   return Draft{"custom", json::object{{"customType", kAttachmentType}, {"data", std::move(data)}}};
 }
 
-// The record of an attachment in a line, or nothing.
+// Notes the name of an attachment when the line records one.
 void note_name(std::string_view line, std::map<std::string, std::string>& names) {
   if (line.find(kAttachmentType) == std::string_view::npos) return;
   auto parsed = json::parse_lenient(line);
@@ -154,7 +154,7 @@ Task<Status> Attachments::Upload::write(std::uint64_t offset, std::string bytes,
 }
 
 Task<Result<Attached>> Attachments::Upload::keep() {
-  // Held, so that it does not go to the trash meanwhile.
+  // Held, so that the session does not go to the trash meanwhile.
   REEF_CO_TRY(const auto session, co_await all_.sessions_.open(id_));
   REEF_CO_TRY(auto kept, co_await file_->keep(id_, name_));
   Attached attached{std::move(kept), name_};
@@ -172,7 +172,7 @@ Task<Result<Attached>> Attachments::Upload::finished() {
     const auto deadline = progress_ + kSilenceMax;
     if (!writing_ && std::chrono::steady_clock::now() >= deadline)
       end(Error(Errc::timeout, "nothing arrived for five minutes"));
-    // A write that takes longer than that is looked at again from time to time.
+    // A write may take longer than that: look again from time to time.
     const auto soon = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     if (!outcome_) static_cast<void>(co_await changed_.wait_until(std::max(deadline, soon)));
   }

@@ -33,7 +33,8 @@ class Attachments {
   void set_bytes_max(std::uint64_t bytes) { bytes_max_ = bytes; }
   Folders& folders() { return folders_; }
 
-  // One file on its way in. Whoever began it holds it; let go before its end, it never was.
+  // One file on its way in, held by whoever began it. Nothing of it stays when it is released
+  // early.
   class Upload {
    public:
     Upload(Attachments& all, std::uint64_t number, SessionId id, std::string name,
@@ -41,7 +42,7 @@ class Attachments {
 
     std::uint64_t number() const { return number_; }
     std::uint64_t received() const { return received_; }
-    // The bytes that follow those received so far. An error ends the upload.
+    // Takes the bytes that follow those received so far. An error ends the upload.
     Task<Status> write(std::uint64_t offset, std::string bytes, bool last);
     // Returns when the last bytes are kept, or when it failed, or nothing came for kSilenceMax.
     Task<Result<Attached>> finished();
@@ -62,13 +63,14 @@ class Attachments {
     Notify changed_;
   };
 
-  // `announced` bytes; 0 when nobody knows. What is too large is refused before its first byte.
+  // Begins a file of `announced` bytes; 0 when nobody knows. A file that is too large is refused
+  // before its first byte.
   Task<Result<std::shared_ptr<Upload>>> begin(SessionId id, std::string name,
                                               std::uint64_t announced);
-  // nullptr when there is no such upload, or no longer.
+  // nullptr when the upload does not exist or is over.
   std::shared_ptr<Upload> find(std::uint64_t number) const;
 
-  // What the attachments were called, by path; of several names of one file, the last.
+  // Returns the names of the attachments by path; a file with several names has the last one.
   Task<Result<std::map<std::string, std::string>>> names(SessionId id);
 
  private:

@@ -53,9 +53,9 @@ std::string catalog_removal(const SessionId& id) {
 
 namespace {
 
-// Read at once: little enough that the memory is used again while it is near.
+// Bytes to read at once: so few that they stay in the processor's cache.
 constexpr std::uint64_t kPieceBytes = 256U << 10;
-// No record comes near.
+// No record comes near this size.
 constexpr std::size_t kLineBytesMax = 64U << 20;
 
 // The lines that begin in [from, to) of a source.
@@ -64,20 +64,20 @@ class Lines {
   Lines(const ByteSource& source, std::uint64_t from, std::uint64_t to)
       : source_(source), to_(to), next_(from) {}
 
-  // Passes over what belongs to a line that began before.
+  // Skips the rest of a line that began before.
   Status skip_begun() {
     if (next_ == 0) return Ok{};
     --next_;
     return read_line();
   }
-  // False: none is left. One that was cut short, or is far too long, has no end.
+  // False when no line is left. A line that was cut short, or is far too long, is not whole().
   Result<bool> next() {
     if (begin() >= to_) return false;
     REEF_CHECK(read_line());
     return true;
   }
-  std::string_view line() const { return line_; }  // until the next
-  bool whole() const { return whole_; }            // its end was there
+  std::string_view line() const { return line_; }  // valid until next()
+  bool whole() const { return whole_; }            // its newline was found
 
  private:
   // Where the next line begins.
@@ -89,7 +89,7 @@ class Lines {
       if (looked > kLineBytesMax) break;
       piece_.erase(0, std::exchange(used_, 0));
       REEF_TRY(const auto more, source_.read(next_, kPieceBytes));
-      if (more.empty()) break;  // it became shorter meanwhile
+      if (more.empty()) break;  // the file became shorter meanwhile
       piece_ += more;
       next_ += more.size();
       end = piece_.find('\n', looked);
@@ -103,10 +103,10 @@ class Lines {
 
   const ByteSource& source_;
   std::uint64_t to_;
-  std::uint64_t next_;     // what is read next
-  std::string piece_;      // ends there
-  std::size_t used_ = 0;   // of it
-  std::string_view line_;  // in it
+  std::uint64_t next_;     // where the next read begins
+  std::string piece_;      // the bytes up to there
+  std::size_t used_ = 0;   // bytes of piece_ already used
+  std::string_view line_;  // within piece_
   bool whole_ = false;
 };
 
@@ -136,7 +136,7 @@ std::optional<RowRecord> read_checked(std::string_view line) {
   return read_record(text);
 }
 
-// Up to the first record that is not whole.
+// Reads up to the first record that is not whole.
 Status read_part(Lines lines, Part& out) {
   REEF_CHECK(lines.skip_begun());
   for (;;) {
@@ -152,7 +152,7 @@ Status read_part(Lines lines, Part& out) {
 }  // namespace
 
 Result<CatalogReading> read_catalog(const ByteSource& source) {
-  // Small ones are not worth a thread.
+  // Small catalogs are not worth a thread.
   constexpr std::uint64_t kShareMin = 1U << 20;
   constexpr std::uint64_t kUsualRecordBytes = 512;
   constexpr std::uint64_t kRowsMax = 1U << 20;
@@ -164,14 +164,14 @@ Result<CatalogReading> read_catalog(const ByteSource& source) {
     for (auto n = next++; n < count; n = next++) {
       const auto from = source.size / count * n;
       const auto to = n + 1 < count ? source.size / count * (n + 1) : source.size;
-      // The others come into the last one, whose rows are the newest.
+      // The rows of the others are merged into the last part, whose rows are the newest.
       const auto bytes = n + 1 < count ? to - from : source.size;
       parts[n].rows.reserve(std::min(bytes / kUsualRecordBytes, kRowsMax));
       parts[n].read = read_part(Lines(source, from, to), parts[n]);
     }
   });
   CatalogReading out;
-  // What follows a damaged place was not read.
+  // Parts behind a damaged place do not count.
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (parts[i].damaged) parts.resize(i + 1);
   for (const auto& part : parts) {
@@ -179,7 +179,7 @@ Result<CatalogReading> read_catalog(const ByteSource& source) {
     out.records += part.records;
     out.damaged = part.damaged;
   }
-  // From the last to the first: what is there already is newer.
+  // From the last to the first, because rows that are there already are newer.
   std::vector<SessionId> gone;
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     for (const auto& id : gone) part->rows.erase(id);

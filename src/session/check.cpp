@@ -28,7 +28,7 @@ std::string repaired(std::string_view bytes, const SessionId& id) {
   std::string out = header_line(header);
 
   std::set<std::string> used;
-  std::vector<std::string> ids;  // of each entry, as it is now
+  std::vector<std::string> ids;  // the new id of each entry
   for (std::size_t i = 0; i < transcript.entries().size(); ++i) {
     auto body = transcript.entries()[i].body;
     auto name = transcript.entries()[i].id.text;

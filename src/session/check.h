@@ -1,4 +1,4 @@
-// What `reef fsck` looks for in one transcript, and how it is put right. Pure functions.
+// Finds what `reef fsck` reports about one transcript, and repairs it. Pure functions.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct Finding {
   std::string what;
 };
 
-// `row` is what lists say; it must be what the bytes say.
+// `row` is what lists say about the session; it must agree with the bytes.
 std::vector<Finding> check_transcript(std::string_view bytes, const Row& row);
 
-// The same words in a file without damage: a header, unique ids, parents that exist. Lines that are
-// no entries are left out; the caller keeps the old file.
+// Returns the same words as a file without damage: a header, unique ids, parents that exist. Lines
+// that are no entries are left out; the caller keeps the old file.
 std::string repaired(std::string_view bytes, const SessionId& id);
 
 }  // namespace reef::session

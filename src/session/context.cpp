@@ -7,7 +7,7 @@
 namespace reef::session {
 namespace {
 
-// The last compaction of the branch, or its size.
+// The place of the last compaction in the branch; the branch's size without one.
 std::size_t last_compaction(std::span<const Entry* const> branch) {
   for (std::size_t i = branch.size(); i > 0; --i)
     if (branch[i - 1]->type == "compaction") return i - 1;
@@ -23,7 +23,7 @@ std::size_t kept_from(std::span<const Entry* const> branch, std::size_t compacti
   return compaction;
 }
 
-// What an entry says to a model, if anything.
+// The message that an entry gives to a model; null when it gives none.
 MessagePtr emitted(const Entry& entry) {
   if (entry.type == "message") {
     auto message = message_of(entry);
@@ -116,7 +116,7 @@ std::string attribute(std::string_view text) {
 // A guest's reply with its name around it. Its thoughts and signatures are for itself alone.
 MessagePtr tagged(const AssistantMessage& reply) {
   auto out = reply;
-  out.agent.clear();  // said in the tag now
+  out.agent.clear();  // the tag names it now
   out.content.clear();
   if (const auto text = text_of(reply.content); !text.empty())
     out.content.push_back(
@@ -128,8 +128,8 @@ MessagePtr tagged(const AssistantMessage& reply) {
   return std::make_shared<const Message>(std::move(out));
 }
 
-// What was seen of a reply before it was cancelled; nothing when nothing was. The transcript keeps
-// the reply as pi writes it, so the mark is made here.
+// The part of a reply that was seen before it was cancelled; null when that is nothing. The
+// transcript keeps the reply as pi writes it, so the mark is made here.
 MessagePtr interrupted(const AssistantMessage& reply) {
   constexpr std::string_view kMark = "[This answer was interrupted here.]";
   const auto seen = text_of(reply.content);
@@ -202,7 +202,7 @@ Context build_context(std::span<const Entry* const> branch) {
     }
     for (std::size_t i = compaction + 1; i < branch.size(); ++i) add(*branch[i]);
   }
-  // Edits among what the compaction replaced went with it.
+  // Edits that stand among the replaced entries are gone with them.
   apply_edits(context, branch.subspan(unneeded_prefix(branch)));
   return context;
 }

@@ -15,7 +15,7 @@ json::ObjectText usage_text(const TokenTotals& totals) {
   return out;
 }
 
-// What was set wins over what is derived; these are the engine's own.
+// False for fields that are the engine's own. A set value of the others wins over a derived one.
 bool is_shown(std::string_view name) {
   return name != "boundAt" && name != "lastUsedAt" && name != "uptimeSecs" &&
          (name == "origin" || !name.starts_with("origin"));

@@ -11,10 +11,10 @@
 
 namespace reef::session {
 
-// Line 1.
+// Line 1 of a transcript.
 struct Header {
   static constexpr int kVersion = 3;
-  static constexpr std::size_t kBytesMax = 512;  // older pi looks no further for it
+  static constexpr std::size_t kBytesMax = 512;  // older pi reads no further to find it
 
   std::string id;
   int version = kVersion;
@@ -34,7 +34,7 @@ struct Entry {
   json::object body;
 };
 
-// What a writer has before the transcript gives it a place.
+// An entry before the transcript gives it a place.
 struct Draft {
   std::string type;
   json::object fields;
@@ -45,16 +45,16 @@ inline constexpr std::string_view kMetaType = "reef.meta";
 Draft draft_message(const Message& message);
 // A merge patch on the session's metadata.
 Draft draft_meta(json::object patch);
-// The leaf moved to `to`, its parent.
+// Records that the leaf moved to `to`, which is this entry's parent.
 Draft draft_rewind(const EntryId& to, const std::optional<EntryId>& from);
 
-// The line, newline included. A cwd that would make the header too long is left out.
+// The line with its newline. A cwd that would make the header too long is left out.
 std::string header_line(const Header& header);
 std::string entry_line(const Entry& entry);
 void append_line(std::string& out, const Entry& entry);
 
 Entry make_entry(Draft draft, EntryId id, std::optional<EntryId> parent, TimePoint time);
-// A line whose object carries type "session".
+// Reads a line whose object has type "session".
 std::optional<Header> header_from(const json::object& body);
 // nullopt when the object has no type. A missing id is left empty for the reader to fill.
 std::optional<Entry> entry_from(json::object body);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kFolders[] = {kAttachmentsFolder, "data", "downloads", "long_responses",
                                          "plans"};
-// File systems hold 255; the rest is room for a number.
+// File systems allow 255; the rest is room for a number.
 constexpr std::size_t kNameBytesMax = 240;
 constexpr std::size_t kEndingBytesMax = 24;
 constexpr std::size_t kPartBytesMax = 255;
@@ -22,7 +22,7 @@ bool is_control(char c) {
   return byte < 0x20 || byte == 0x7f;
 }
 
-// ".txt" of a name; empty when it has none, or one so long that it is no ending.
+// The ending of a name, as in ".txt"; empty when there is none, or one too long to be an ending.
 std::string_view ending_of(std::string_view name) {
   const auto dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || name.size() - dot > kEndingBytesMax) return {};
@@ -53,7 +53,7 @@ constexpr Magic kMagic[] = {
     {0, "\x28\xb5\x2f\xfd"sv, "application/zstd"},
     {0, "SQLite format 3\0"sv, "application/vnd.sqlite3"},
 };
-// Many formats are this inside; the ending tells which.
+// Many formats are zip files; the ending tells which.
 constexpr std::string_view kZip = "PK\x03\x04";
 
 constexpr std::pair<std::string_view, std::string_view> kEndings[] = {
@@ -102,7 +102,7 @@ bool looks_like_text(std::string_view bytes) {
   const bool control = std::any_of(bytes.begin(), bytes.end(), [](char c) {
     return is_control(c) && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\x1b';
   });
-  // The end may cut a character.
+  // The last character may be cut.
   return !control && (utf8::valid(bytes) || utf8::valid(utf8::prefix(bytes, bytes.size() - 1)) ||
                       utf8::valid(utf8::prefix(bytes, bytes.size() - 2)) ||
                       utf8::valid(utf8::prefix(bytes, bytes.size() - 3)));

@@ -1,6 +1,6 @@
 // The folders of a session beside its transcript: attachments, data, downloads, long_responses,
-// plans. Paths are FOLDER/NAME, or deeper; nothing leads out of them, and links, pipes and devices
-// are not there. Called on the loop thread; results come back there.
+// plans. Paths are FOLDER/NAME, or deeper, and cannot lead out of them; links, pipes and devices
+// are not seen. Called on the loop thread; results come back there.
 #pragma once
 
 #include <memory>
@@ -31,21 +31,21 @@ class OpenedFile {
  public:
   virtual ~OpenedFile() = default;
   virtual const FileInfo& info() const = 0;
-  // Fewer bytes than asked for only at the end.
+  // Returns fewer bytes than asked for only at the end.
   virtual Task<Result<std::string>> read(std::uint64_t from, std::uint64_t size) = 0;
 };
 
-// A file on its way in; gone when destroyed before it was kept.
+// A file on its way in; removed when this is destroyed before keep().
 class NewFile {
  public:
   struct Kept {
     FileInfo file;
     std::string sha;     // SHA-256, hexadecimal
-    bool fresh = false;  // not one that was there with the same bytes
+    bool fresh = false;  // no file with the same bytes was there before
   };
   virtual ~NewFile() = default;
   virtual Task<Status> write(std::string bytes) = 0;
-  // Durable in the session's attachments, under a name made from `name`. Once.
+  // Makes it durable in the session's attachments, under a name made from `name`. Call it once.
   virtual Task<Result<Kept>> keep(SessionId id, std::string name) = 0;
 };
 
@@ -53,13 +53,13 @@ class Folders {
  public:
   virtual ~Folders() = default;
 
-  // Of one folder, or of all when empty. What is added meanwhile neither repeats nor hides a file.
+  // An empty `folder` lists all. Files added meanwhile neither repeat nor hide one.
   virtual Task<Result<FilePage>> list(SessionId id, std::string folder, std::size_t limit,
                                       std::string cursor) = 0;
   virtual Task<Result<std::shared_ptr<OpenedFile>>> open(SessionId id, std::string path) = 0;
   virtual Task<Result<std::unique_ptr<NewFile>>> receive() = 0;
   virtual Task<Status> remove(SessionId id, std::string path) = 0;
-  // Durable copies in another session; what is missing is left out.
+  // Makes durable copies in another session; missing files are left out.
   virtual Task<Status> copy(SessionId from, SessionId to, std::vector<std::string> paths) = 0;
 };
 

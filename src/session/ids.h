@@ -43,7 +43,7 @@ struct EntryId {
 // Long enough to be unique without knowing the ids of the part of a file that was not read.
 EntryId fresh_entry_id(Random& random);
 
-// Names a conversation. The exact string decides: `tg:12`, `tg-12` and `TG 12` are three.
+// Names a conversation. Keys are compared exactly: `tg:12`, `tg-12` and `TG 12` are three.
 class Key {
  public:
   static constexpr std::size_t kBytesMax = 1024;
@@ -62,13 +62,13 @@ class Key {
   std::string text_;
 };
 
-// What files are named by; `what` says in the error whose name it is.
+// Checks a name that also names files; the error says `what` it is the name of.
 Status check_name(std::string_view what, std::string_view name);
-// The halves of a key. A sender is what its client says, slashes and all: it names nobody's file.
-// An agent's name is also that of its files.
+// Check the parts of a key. A sender may be whatever its client says, slashes included, because no
+// file is named by it. An agent's name also names its files.
 Status check_sender(std::string_view sender);
 Status check_agent_name(std::string_view name);
-// The rule of the metadata field `agent` or `sender`.
+// Checks the metadata field `agent` or `sender`.
 Status check_part(std::string_view field, std::string_view text);
 
 }  // namespace reef::session

@@ -14,8 +14,8 @@
 
 namespace reef::session {
 
-// Signatures are the model's own proof of what it said: opaque, given back with the block to the
-// API and model that made it, to nobody else.
+// Signatures are the model's own proof of what it said: opaque, and given back with the block only
+// to the API and model that made it.
 struct TextBlock {
   std::string text;
   std::string signature = {};
@@ -46,7 +46,7 @@ struct Cost {
 };
 struct Usage {
   std::int64_t input = 0, output = 0, cache_read = 0, cache_write = 0;
-  std::int64_t reasoning = 0;  // of output
+  std::int64_t reasoning = 0;  // part of output
   bool estimated = false;      // the provider did not count, or not all of it
   Cost cost;
   std::int64_t total() const { return input + output + cache_read + cache_write; }
@@ -55,8 +55,9 @@ struct Usage {
 enum class StopReason : std::uint8_t { stop, length, tool_use, error, aborted };
 std::string_view name_of(StopReason reason);
 
-// Hidden is what no person said or is to read: a program's words, a silent reply. Models are given
-// it, lists and searches leave it out. Stands on the entry, not in the JSON here.
+// A hidden message is neither said by a person nor meant for one: a program's words, a silent
+// reply. Models are given it, lists and searches leave it out. The mark is on the entry, not in the
+// JSON.
 struct UserMessage {
   std::vector<Block> content;
   TimePoint time;
@@ -69,11 +70,11 @@ struct AssistantMessage {
   StopReason stop_reason = StopReason::stop;
   std::string error_message;  // with stop_reason error
   TimePoint time;
-  // A guest's name; empty: the conversation's own agent. Stands on the entry, not in the JSON here.
+  // A guest's name; empty: the conversation's own agent. It is on the entry, not in the JSON.
   std::string agent = {};
   bool hidden = false;
-  // Of a silent reply: how many messages of the user before it it answers. What was said and called
-  // for them on the way to it is hidden with it. On the entry, too.
+  // How many of the user's messages a silent reply answers; 0 for other replies. Replies and
+  // tool calls between them and the reply are hidden with it. On the entry, too.
   int hides = 0;
 };
 struct ToolResultMessage {
@@ -100,7 +101,7 @@ struct CustomMessage {
   std::vector<Block> content;
   json::object raw;
 };
-// What stands for messages that are no longer given: made from entries, never written as a message.
+// Replaces messages that are no longer given: made from entries, never written as a message.
 struct SummaryMessage {
   enum class Kind : std::uint8_t { compaction, branch };
   Kind kind = Kind::compaction;
@@ -126,7 +127,7 @@ std::vector<Block> content_from_json(const json::object& in);
 
 Usage usage_from_json(const json::object& in);
 json::object to_json(const Message& message);
-// Never fails: what is missing or of a wrong type gets its default, an unknown role is
+// Never fails: a field that is missing or of a wrong type gets its default, an unknown role becomes
 // OtherMessage.
 Message message_from_json(const json::object& in);
 

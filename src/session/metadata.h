@@ -14,18 +14,18 @@ struct MetaField {
   enum class Type : std::uint8_t { text, flag, number, choice, texts };
   std::string_view name;
   Type type;
-  std::string_view choices;  // of a choice, separated by '|'
+  std::string_view choices;  // for a choice, separated by '|'
   std::string_view what;     // for help and errors
 };
 
-// Everything a client may change, in the order it is shown.
+// The fields a client may change, in the order they are shown.
 std::span<const MetaField> meta_fields();
 
 // A merge patch from a client: null removes a field. Refuses unknown names and wrong values by
 // name.
 Status check_patch(const json::object& patch);
 
-// "field=value" of a command line: true, false, numbers, a,b,c for lists; empty removes.
+// Reads "field=value" of a command line: true, false, numbers, a,b,c for lists; empty removes it.
 Result<json::object> patch_from_text(std::string_view field, std::string_view value);
 
 }  // namespace reef::session

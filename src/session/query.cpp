@@ -77,7 +77,7 @@ Listing::Listing(const Query& query, const std::vector<const Row*>& rows)
 bool Listing::before(const Placed& a, const Placed& b) const {
   if (a.number != b.number) return ascending_ ? a.number < b.number : b.number < a.number;
   if (a.text != b.text) return ascending_ ? a.text < b.text : b.text < a.text;
-  // The id decides between equals.
+  // Equal rows are ordered by id.
   const std::string_view left = a.row ? a.row->id.text() : a.id;
   const std::string_view right = b.row ? b.row->id.text() : b.id;
   return ascending_ ? left < right : right < left;
@@ -126,7 +126,7 @@ void Listing::drop(const Row* row) {
   for (std::size_t i = 0; i < placed_.size(); ++i) {
     if (placed_[i].row != row) continue;
     if (i < sorted_) {
-      placed_[i].row = nullptr;  // a page may stand behind it
+      placed_[i].row = nullptr;  // a page may begin behind it
     } else {
       placed_.erase(placed_.begin() + static_cast<std::ptrdiff_t>(i));
     }

@@ -13,10 +13,10 @@ namespace reef::session {
 
 struct Query {
   std::string agent, sender, key, source;
-  std::string text;  // in the name or the preview, without regard to ASCII case
+  std::string text;  // found in the name or the preview, whatever its ASCII case
   std::optional<bool> flagged, archived, unread;
   std::optional<TimePoint> after, before;  // of the last message
-  std::function<bool(const Row&)> where;   // when set, must hold as well
+  std::function<bool(const Row&)> where;   // a further condition, when set
   enum class Sort : std::uint8_t { updated, created, name, messages };
   Sort sort = Sort::updated;
   bool ascending = false;
@@ -27,21 +27,21 @@ struct Query {
 struct Page {
   std::vector<const Row*> rows;
   std::string cursor;     // empty: this was the last page
-  std::size_t total = 0;  // that match, on all pages
+  std::size_t total = 0;  // matching rows on all pages
 };
 
 bool matches(const Query& query, const Row& row);
-// Nothing to compare: most lists are of everything.
+// Whether the query restricts nothing, as most do.
 bool takes_all(const Query& query);
 
-// The matching rows in an order that stands still: a session that changes between two pages neither
-// comes twice nor is left out. Sorts only as far as it is read. The rows must outlive it, or be
-// dropped from it.
+// The matching rows in a fixed order: a session that changes between two pages neither comes twice
+// nor is left out. Sorts only as far as it is read. The rows must outlive it, or be dropped from
+// it.
 class Listing {
  public:
   Listing(const Query& query, const std::vector<const Row*>& rows);
-  // Everything by time of the last message: most lists. `times` stand beside their rows, so that a
-  // hundred thousand of them are frozen without touching a row.
+  // For everything by time of the last message, as in most lists. `times` stand beside their rows,
+  // so that a hundred thousand of them are frozen without touching a row.
   struct Dated {
     std::int64_t updated = 0;
     const Row* row = nullptr;
@@ -49,11 +49,11 @@ class Listing {
   Listing(bool ascending, const std::vector<Dated>& times);
 
   std::size_t total() const { return placed_.size(); }
-  // What the row before `at` was ordered by, as text; for a cursor that outlives this.
+  // The place in the order of the row before `at`, as text, for a cursor that outlives this.
   std::string place_before(std::size_t at) const;
-  // Where the rows behind such a place begin; sorts everything.
+  // Returns where the rows behind such a place begin; sorts everything.
   std::size_t find_behind(std::string_view place);
-  // Rows from `at` on, at most `limit` places further; those dropped meanwhile are left out.
+  // Returns the rows of at most `limit` places from `at` on, without those dropped meanwhile.
   std::vector<const Row*> page(std::size_t at, std::size_t limit);
   void drop(const Row* row);
 
@@ -66,7 +66,7 @@ class Listing {
     std::int64_t number = 0;
     std::string text;
     const Row* row = nullptr;
-    std::string_view id;  // where there is no row: what stands for its id
+    std::string_view id;  // stands for the id when there is no row
   };
 
   std::vector<Placed> placed_;

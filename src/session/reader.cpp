@@ -43,9 +43,9 @@ void TranscriptReader::report(Damage::Kind kind, std::string what) {
 void TranscriptReader::place(Entry entry, bool has_parent_field) {
   if (entry.id.text.empty()) {
     entry.id.text = fmt::format("line-{}", line_);
-    // Version 1 files have no ids at all: a linear chain, which is no damage.
+    // Version 1 files have no ids at all and are a linear chain; that is no damage.
     if (reading_.header && reading_.header->version == 1) {
-      // An index into the file's objects, the header being 0; pi turns it into an id, and so do we.
+      // An index into the file's objects, where the header is 0; we turn it into an id as pi does.
       const auto kept = json::find_int(entry.body, "firstKeptEntryIndex").value_or(0);
       if (kept > 0 && static_cast<std::size_t>(kept) <= reading_.entries.size())
         entry.body["firstKeptEntryId"] =
@@ -115,13 +115,13 @@ void TranscriptReader::line(std::string_view raw, bool ended) {
     }
     return;
   }
-  // A writer that did not look appended straight after a torn line: look for whole objects in it.
+  // A writer that did not look appended behind a torn line: look for whole objects in it.
   std::size_t from = 1;
   bool saved = false;
   for (int tries = 0; tries < 64; ++tries) {
     const auto start = text.find("{\"type\":", from);
     if (start == std::string_view::npos) break;
-    // Either the rest of the line, or up to where the next one starts.
+    // An object ends with the line, or where the next one begins.
     const auto next = text.find("{\"type\":", start + 1);
     if (take_object(text.substr(start), true)) {
       saved = true;

@@ -1,5 +1,5 @@
-// Reads the bytes of a transcript, whatever state they are in. Pure: no files, never fails; what
-// is wrong is listed, what can be read is kept.
+// Reads the bytes of a transcript, whatever state they are in. Pure: it opens no files and never
+// fails, but lists what is wrong and keeps what can be read.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Damage {
     glued_line,    // an entry written straight after a fragment; the entry was saved
     torn_tail,     // the last line has no newline and is not a whole entry
     unended_tail,  // the last line is a whole entry but has no newline
-    missing_id,    // the entry got one made from its place
+    missing_id,    // the entry got an id made from its line number
     duplicate_id,
     missing_parent,  // no parentId, or one that no earlier line has; attached to its predecessor
     second_header,
@@ -36,15 +36,15 @@ struct Reading {
   std::vector<Entry> entries;  // parents always stand before their children
   std::vector<Damage> damage;
   std::uint64_t whole_bytes = 0;  // up to and including the last newline
-  bool tail_is_entry = false;     // what follows whole_bytes is an entry that lacks its newline
+  bool tail_is_entry = false;     // an entry that lacks its newline follows whole_bytes
 };
 
 Reading read_transcript(std::string_view bytes);
 
-// The same, a piece at a time.
+// Reads the same a piece at a time.
 class TranscriptReader {
  public:
-  // Consumes whole lines; returns how many bytes those were. `final` says that nothing follows, so
+  // Consumes whole lines and returns how many bytes they had. `final` says that nothing follows, so
   // that an unended last line is judged now.
   std::size_t feed(std::string_view bytes, bool final);
   Reading& reading() { return reading_; }

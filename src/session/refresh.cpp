@@ -26,7 +26,7 @@ Result<Row> refresh_row(const ByteSource& source, Refresh request) {
   if (request.known && request.known->damage == 0 && request.known->bytes > 0 &&
       request.known->bytes <= source.size) {
     auto row = *std::move(request.known);
-    // The byte before the new ones must still end a line, or this is another file by now.
+    // Unless the byte before the new ones still ends a line, this is another file by now.
     REEF_TRY(const auto fresh, source.read(row.bytes - 1, source.size - row.bytes + 1));
     if (!fresh.empty() && fresh.front() == '\n' &&
         fold_lines(row, std::string_view(fresh).substr(1))) {

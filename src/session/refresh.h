@@ -13,8 +13,8 @@ struct Refresh {
   std::optional<Row> known;
 };
 
-// The row of the transcript in `source`. `known` is continued from the bytes it covers when these
-// are still the beginning of the file as far as can be told, else everything is read.
+// Returns the row of the transcript in `source`. Continues `known` when the bytes it covers still
+// seem to be the beginning of the file; else everything is read.
 Result<Row> refresh_row(const ByteSource& source, Refresh request);
 
 }  // namespace reef::session

@@ -1,4 +1,4 @@
-// Sessions: an agent was renamed, its history follows.
+// Sessions: the history of an agent follows its new name.
 
 #include "base/log.h"
 #include "base/shield.h"
@@ -7,7 +7,7 @@
 namespace reef::session {
 namespace {
 
-// Each is a sync of its own file.
+// Each append syncs a file of its own.
 constexpr int kAtOnce = 16;
 
 }  // namespace
@@ -23,7 +23,7 @@ Task<void> Sessions::follow(std::vector<Move>& moves, std::size_t& next,
     auto& move = moves[next++];
     const auto done = co_await append_to(move.id, draft_meta(move.patch));
     move.done = done.ok();
-    // A folder somebody removed has no history to lose.
+    // A session whose folder somebody removed has no history to lose.
     if (!done && done.error().code != Errc::not_found && !failed)
       failed = Error(done.error()).with("session " + move.id.text());
   }
@@ -48,8 +48,8 @@ Task<Status> Sessions::rename_agent_unshielded(std::string from, std::string to,
       move.back["key"] = key->text();
       keys.push_back(renamed.text());
       keys.push_back(key->text());
-      // What was current stays so, whatever an earlier agent of the new name left behind. One that
-      // comes back takes nobody's place.
+      // A current session stays current, whatever an earlier agent of the new name left behind. One
+      // that comes back from the trash takes no other's place.
       if (current(*key) == id && !only) {
         move.patch["boundAt"] = std::max(row.bound_at(), next_binding(renamed));
         move.back["boundAt"] = row.bound_at();

@@ -9,7 +9,7 @@
 namespace reef::session {
 namespace {
 
-// A question that waited for an answer over night is not work.
+// Longer is not work: a question may have waited for its answer over night.
 constexpr std::chrono::milliseconds kActiveGapMax = std::chrono::hours(1);
 constexpr std::size_t kBytesPerToken = 4;
 constexpr std::size_t kPreviewChars = 150;
@@ -31,7 +31,7 @@ void count(Row& row, const std::string& model, TimePoint time, const TokenTotals
   auto& days = days_of(row, model);
   const auto day = static_cast<std::int32_t>(
       std::chrono::floor<std::chrono::days>(time.time_since_epoch()).count());
-  // Nearly always the last one.
+  // It is nearly always the last day.
   auto at = days.end();
   while (at != days.begin() && std::prev(at)->day >= day) --at;
   if (at == days.end() || at->day != day) at = days.insert(at, DayUsage{day, {}});
@@ -47,7 +47,7 @@ TokenTotals totals_of(const Usage& usage, bool is_reply) {
                      usage.cache_write, usage.cost.total, is_reply ? 1 : 0};
 }
 
-// As much of what a message says as a preview can need, of however much there is.
+// As much of a message's text as a preview can need, however long the text is.
 std::string beginning_of(const json::object& message) {
   constexpr std::size_t kBytes = kPreviewChars * 8;
   if (const auto text = json::find_string(message, "content"))
@@ -126,7 +126,7 @@ TimePoint Row::archived_at() const {
 
 namespace {
 
-// Whether a part of the key, but for the last one and the agent's name, is one of these; which.
+// Returns which of `these` is a part of the key, other than its last part and the agent's name.
 std::string_view part_among(std::string_view key, std::initializer_list<std::string_view> these) {
   if (key.starts_with("agent:")) key.remove_prefix(std::min(key.find(':', 6), key.size() - 1) + 1);
   for (auto end = key.find(':'); end != std::string_view::npos; end = key.find(':')) {
@@ -185,7 +185,7 @@ void fold(Row& row, const Entry& entry) {
       if (!hidden && row.preview.empty())
         row.preview = utf8::prefix_chars(utf8::single_line(beginning_of(*message)), kPreviewChars);
     } else if (role == "assistant") {
-      // Only what is counted: what was said may be long.
+      // Only the counts are read, because the text may be long.
       const auto* used = json::find_object(*message, "usage");
       const auto usage = used ? usage_from_json(*used) : Usage{};
       const bool failed = json::find_string(*message, "stopReason") == name_of(StopReason::error);
@@ -207,7 +207,7 @@ void fold(Row& row, const Entry& entry) {
     }
   } else if (entry.type == "compaction") {
     ++row.compaction_count;
-    // What pi wrote does not say what is left: at least the summary is.
+    // pi does not write what is left after a compaction: at least the summary is.
     const auto summary = json::find_string(entry.body, "summary").value_or("");
     row.context_tokens = std::max<std::int64_t>(
         0, json::find_int(entry.body, "tokensAfter")
@@ -216,7 +216,7 @@ void fold(Row& row, const Entry& entry) {
   } else if (entry.type == "thinking_level_change") {
     row.meta["thinkingLevel"] = json::find_string(entry.body, "thinkingLevel").value_or("off");
   }
-  // Summaries and titles carry what making them cost, of a model that is named.
+  // Summaries and titles carry what making them cost, when they name a model.
   const bool made =
       entry.type == "compaction" || entry.type == "branch_summary" || entry.type == "session_info";
   const auto* usage = json::find_object(entry.body, "usage");

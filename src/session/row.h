@@ -17,13 +17,13 @@ struct TokenTotals {
   std::int64_t replies = 0;
 
   std::int64_t tokens() const;
-  // What models were given: fresh, read from a cache, written to one.
+  // Tokens that models were given: fresh, read from a cache, written to one.
   std::int64_t given() const;
-  // Stops at the largest number there is.
+  // Sums stop at the largest number there is.
   TokenTotals& operator+=(const TokenTotals& more);
 };
 
-// Of one model in one session. Days are UTC, counted from 1970-01-01.
+// The usage of one model in one session on one day. Days are UTC, counted from 1970-01-01.
 struct DayUsage {
   std::int32_t day = 0;
   TokenTotals totals;
@@ -31,8 +31,8 @@ struct DayUsage {
 TokenTotals sum(const std::vector<DayUsage>& days);
 
 struct Row {
-  // What a hostile transcript may make of usage_by_model. The two oldest days become one, under the
-  // later of them; further models count together as kOtherModels. No total is ever wrong.
+  // Bounds for usage_by_model, because a transcript may be hostile. The two oldest days become one,
+  // under the later of them; further models count together as kOtherModels. Totals stay right.
   static constexpr std::size_t kUsageDaysMax = 400;
   static constexpr std::size_t kUsageModelsMax = 20;
   static constexpr std::string_view kOtherModels = "other";
@@ -49,7 +49,7 @@ struct Row {
   std::uint64_t message_count = 0;
   std::int64_t context_tokens = 0;  // as the last reply counted them, or after a compaction
   bool context_estimated = false;   // no provider has counted them
-  // Somebody was at work: from what was said to the reply, over all turns.
+  // How long somebody was at work: from the words to the reply, over all turns.
   std::chrono::milliseconds active{0};
   TimePoint last_said;  // the last message, hidden or not
   TokenTotals usage;
@@ -58,7 +58,7 @@ struct Row {
   std::string parent_session;
   std::string cwd;
   std::uint32_t damage = 0;     // places of the file that could not be read as they should
-  std::size_t slot = SIZE_MAX;  // its place in the list of times; the engine's own
+  std::size_t slot = SIZE_MAX;  // its place in the list of times; used by Sessions only
   json::object meta;            // all reef.meta patches, merged; the title as `name`
 
   std::string_view text(std::string_view field) const;  // of meta; empty when absent
@@ -68,31 +68,31 @@ struct Row {
   std::string_view sender() const { return text("sender"); }
   std::string_view name() const { return text("name"); }
   std::string_view chat_type() const;  // as it was set, else as the key says; empty: no key
-  // Between two, and none of them a program: somebody reads along while it is said.
+  // A direct conversation, and not with a program: somebody reads along while it is said.
   bool is_live() const;
-  TimePoint last_used() const;       // the last message, or when it was resumed
-  TimePoint archived_at() const;     // of an archived one; where nobody wrote it down, last_used()
-  std::int64_t uptime_secs() const;  // active, or as it was counted where it came from
+  TimePoint last_used() const;    // the last message, or when it was resumed
+  TimePoint archived_at() const;  // for an archived session; last_used() when nobody wrote it down
+  std::int64_t uptime_secs() const;  // active, or the value it was imported with
   std::int64_t bound_at() const;     // Unix milliseconds; when its key was last bound to it
 };
 
 Row start_row(SessionId id, const Header& header);
-// Takes in the entry that follows; constant time.
+// Adds the entry that follows; constant time.
 void fold(Row& row, const Entry& entry);
-// From a whole transcript.
+// Makes the row of a whole transcript.
 Row make_row(SessionId id, std::string_view bytes);
 
-// Everything known of a session, for clients, as JSON; the names are those of metadata.h. `status`
-// is what its status is shown as.
+// Everything known of a session as JSON for clients; the names are those of metadata.h. `status` is
+// shown as its status.
 std::string details_of(const Row& row, std::string_view status);
 
-// The catalog's records (row_record.cpp).
+// The records of the catalog (row_record.cpp).
 json::object to_json(const Row& row);
 struct RowRecord {
   Row row;
-  bool gone = false;  // the session is; of the row only the id counts
+  bool gone = false;  // the session is gone; only the row's id counts
 };
-// nullopt when it is none, or one of another version.
+// nullopt when it is no record, or one of another version.
 std::optional<RowRecord> read_record(std::string_view object);
 
 }  // namespace reef::session

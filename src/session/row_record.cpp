@@ -1,4 +1,4 @@
-// Rows as the catalog writes them. Reading is done without a tree: a start reads all there are.
+// Rows as the catalog writes them. They are read without a JSON tree, as a start reads them all.
 
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace reef::session {
 namespace {
 
-// Rows of another version are read from their transcripts again.
+// Rows of another version are made from their transcripts again.
 constexpr std::int64_t kVersion = 3;
 
 void append(json::array& out, const TokenTotals& totals) {
@@ -29,7 +29,7 @@ json::array days_to_json(const std::vector<DayUsage>& days) {
   return out;
 }
 
-// One record being read.
+// One record while it is read.
 struct RecordReader {
   json::Scanner in;
   bool high = false;  // some text is not ASCII

@@ -10,7 +10,7 @@
 namespace reef::session {
 namespace {
 
-// How long another program may keep writing before an append gives up.
+// How long an append waits while another program keeps writing.
 constexpr std::chrono::seconds kMovedMax{5};
 constexpr std::chrono::milliseconds kMovedPause{10};
 
@@ -84,7 +84,7 @@ Task<Status> Session::reload() {
   co_return Ok{};
 }
 
-// A file that somebody emptied must not go on without a header: older pi would empty it again.
+// A file that somebody emptied must get a header again, or older pi would empty it once more.
 std::string Session::lost_header_line() const {
   Header header;
   header.id = id_.text();
@@ -106,7 +106,7 @@ Task<Status> Session::write(const std::vector<std::shared_ptr<Pending>>& batch,
   Status done = Ok{};
   if (doubtful_) done = co_await reload();
   for (;;) {
-    // Another program has appended, or is just doing so: take its entries in, continue from its
+    // Another program has appended, or is just doing so: take its entries in and continue from its
     // leaf.
     const bool moved =
         !done && (done.error().code == Errc::conflict || done.error().code == Errc::busy);
@@ -145,17 +145,17 @@ Task<void> Session::flush() {
   try {
     done = co_await write(batch, entries);
   } catch (const std::exception& error) {
-    // No memory, usually. Those who wait must hear of it, and the next append must work.
+    // Usually memory is exhausted. The callers must hear of it, and the next append must work.
     done = Error(Errc::internal, error.what());
   }
   if (done) {
-    // Only drafts at the leaf extend what is there.
+    // Only drafts at the leaf extend the context there is.
     bool rebuild = std::any_of(batch.begin(), batch.end(), [](const auto& pending) {
       return pending->parent || pending->foreign;
     });
     for (const auto& entry : entries) rebuild = rebuild || !extend_context(context_, entry);
     for (const auto& pending : batch) pending->outcome = pending->placed.leaf;
-    // What was appended changed what stands before it. A failed read is tried again by the next.
+    // The new entries changed earlier ones. A failed read is repeated by the next append.
     if (rebuild && !co_await reload()) doubtful_ = true;
   } else {
     doubtful_ = true;
@@ -187,7 +187,7 @@ Task<Result<Session::Placed>> Session::append_foreign(Foreign foreign) {
 
 Task<Result<EntryId>> Session::wait_for(std::shared_ptr<Pending> mine) {
   queue_.push_back(mine);
-  // Whoever finds no sync in progress does the next one for all that wait.
+  // A caller that finds no sync in progress does the next one for all that wait.
   while (!mine->outcome) {
     if (flushing_) {
       co_await changed_.wait();

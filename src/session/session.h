@@ -1,7 +1,7 @@
-// Table of contents of session/, and its heart: a Session is one transcript that can be appended
-// to, Sessions is all of them. docs/session-engine.md tells how they work together.
+// Table of contents of session/, and its core: a Session is one transcript that can be appended to,
+// Sessions holds all of them. docs/session-engine.md tells how they work together.
 //
-//   ids.h         SessionId, EntryId, Key                 names, and what may be one
+//   ids.h         SessionId, EntryId, Key                 names, and the rules for them
 //   message.h     Message, Block, Usage                   what is said
 //   entry.h       Header, Entry, Draft                    lines of a transcript
 //   metadata.h    meta_fields, check_patch                what may be changed about a session
@@ -10,7 +10,7 @@
 //   context.h     build_context, for_model                what a model is given of a branch
 //   tail.h        read_tail                               the same, reading backwards from the end
 //   row.h         Row, fold                               what lists know of a session
-//   refresh.h     refresh_row                             a row that fell behind
+//   refresh.h     refresh_row                             brings a row up to date
 //   query.h       Query, Listing                          filter, sort, page
 //   check.h       check_transcript, repaired              what fsck does
 //   catalog.h     read_catalog                            rows on disk
@@ -18,12 +18,12 @@
 //   file_names.h  file_name_from, file_type               what files of a session may be called
 //   folders.h     Folders                                 where these files live
 //   attachments.h Attachments                             files that are given to a session
-//   usage.h       add_up_usage                            tokens and cost of many
+//   usage.h       add_up_usage                            tokens and cost of many sessions
 //   session.h     Session, Sessions                       this file
 //   rename.cpp                                            sessions follow an agent's new name
 //
-// All of it belongs to the loop thread. What changes something runs to its end even when the task
-// that asked for it is cancelled.
+// All of it belongs to the loop thread. A change runs to its end even when the task that asked for
+// it is cancelled.
 #pragma once
 
 #include <deque>
@@ -51,7 +51,7 @@ Error no_session(const SessionId& id);
 
 class Session {
  public:
-  // Called with what was made durable, and how many bytes that were.
+  // Called with the entries that became durable, and how many bytes they have.
   using OnAppend = std::function<void(Session&, const std::vector<Entry>&, std::uint64_t bytes)>;
 
   Session(Executor loop, Store& store, Clock& clock, Random& random, SessionId id, Tail tail,
@@ -66,22 +66,22 @@ class Session {
   void distrust() { doubtful_ = true; }
 
   // Attaches entries one behind the other: the first to the leaf, or to `parent`, which must exist.
-  // Answers with the last. All are durable when it returns, in one write and one sync; on an error
-  // none is there, in memory and on disk. Calls made while another is syncing share the next sync,
-  // in the order of the calls.
+  // Returns the last. All are durable when it returns, in one write and one sync; on an error none
+  // is there, in memory and on disk. Calls made during a sync share the next one, in the order of
+  // the calls.
   Task<Result<EntryId>> append(std::vector<Draft> drafts,
                                std::optional<EntryId> parent = std::nullopt);
   Task<Result<EntryId>> append(Draft draft, std::optional<EntryId> parent = std::nullopt);
 
-  // Entries made elsewhere, with the ids and parents they have.
+  // Entries made elsewhere; they keep their ids and parents.
   struct Foreign {
     std::vector<Entry> entries;
-    std::optional<EntryId> leaf;  // as it was when they were chosen
+    std::optional<EntryId> leaf;  // the leaf when they were chosen
     bool keep_leaf = false;
-    std::optional<Draft> then = {};  // follows them, or the leaf that was kept
+    std::optional<Draft> then = {};  // attached to the last of them, or to the leaf that was kept
   };
-  // As append(), in one write. When the leaf is to be kept, or is another than it was, a mark
-  // behind the entries moves it back.
+  // Like append(), in one write. When the leaf is to be kept, or has changed since, a mark behind
+  // the entries moves it back.
   struct Placed {
     EntryId leaf;
     bool kept = false;  // the leaf is not one of the entries
@@ -103,7 +103,7 @@ class Session {
                      std::vector<Entry>& entries);
   // Makes the pending drafts into entries after the current leaf.
   std::vector<Entry> place(const std::vector<std::shared_ptr<Pending>>& batch);
-  // Whether the leaf was kept.
+  // Returns whether the leaf was kept.
   bool place_foreign(const Foreign& foreign, std::optional<EntryId>& leaf,
                      std::vector<Entry>& entries);
   Task<Status> reload();
@@ -121,7 +121,7 @@ class Session {
   std::optional<EntryId> leaf_;
   Context context_;
   int version_ = Header::kVersion;
-  bool doubtful_ = false;  // an append failed: disk must be read again before the next
+  bool doubtful_ = false;  // disk must be read again before the next append
   bool flushing_ = false;
   std::deque<std::shared_ptr<Pending>> queue_;
   Notify changed_;
@@ -131,36 +131,36 @@ class Sessions {
  public:
   Sessions(Executor loop, Store& store, Clock& clock, Random& random);
 
-  // From then on forks take along what the branch refers to.
+  // From then on a fork takes along the files its branch refers to.
   void use_folders(Folders& folders) { folders_ = &folders; }
 
-  // Start-up: the catalog, and what changed since it was written.
+  // Called at start: reads the catalog, and the sessions that changed since it was written.
   Task<Status> load();
-  // Looks for what came, went or grew on disk behind our back.
+  // Looks for sessions that others made, removed or wrote to on disk.
   Task<Status> rescan();
   // The same for one session.
   Task<void> update(SessionId id);
-  // Shutdown: writes what was put off.
+  // Called at the end: writes what was put off.
   Task<void> stop();
 
-  // A limited list can be continued by its cursor, whatever changes meanwhile, until some others
-  // have been started.
+  // A limited list can be continued by its cursor. Its order stands still whatever changes
+  // meanwhile, until some others have been started.
   Result<Page> list(const Query& query);
   const Row* find(const SessionId& id) const;
   std::size_t size() const { return rows_.size(); }
-  // Every row, in no order; it must not change anything.
+  // Calls `look` with every row, in no order; it must not change anything.
   void visit(const std::function<void(const Row&)>& look) const;
   // Called when a session came, grew, was changed or went; `rewritten` when its file was made anew.
-  // At most one, set before load(), and never called after stop().
+  // There is at most one, set before load(), and it is never called after stop().
   using OnChange = std::function<void(const SessionId&, bool rewritten)>;
   void set_on_change(OnChange on_change) { on_change_ = std::move(on_change); }
   std::optional<SessionId> current(const Key& key) const;
 
   Task<Result<std::shared_ptr<Session>>> open(SessionId id);
-  // Every entry; parsed on demand, for views of the tree.
+  // Reads every entry; parsed on demand, for views of the tree.
   Task<Result<Transcript>> read(SessionId id);
 
-  // Lets go of sessions nobody holds, when they are many or large together.
+  // Drops sessions that nobody holds from memory, when they are many or large together.
   void trim_cache();
 
   struct New {
@@ -177,23 +177,23 @@ class Sessions {
     Row row;
     std::string folder;
   };
-  // Answers in the order asked; conflict when an id is taken.
+  // Returns the outcomes in the order of the arrivals; conflict when an id is taken.
   Task<std::vector<Status>> take_in(std::vector<Arrival> arrivals);
   Task<Result<Session::Placed>> append_foreign(SessionId id, Session::Foreign foreign);
 
-  // Binds a key to the session from now on; without one, the key it has or its pair's.
+  // Binds a key to the session from now on; by default the key it has, or else its pair's.
   Task<Result<Key>> resume(SessionId id, std::optional<Key> key);
-  // A new session with the branch up to `at` (the leaf when not given).
+  // Makes a new session with the branch up to `at` (the leaf when not given).
   Task<Result<SessionId>> fork(SessionId id, std::optional<EntryId> at);
   // The next entry attaches to `entry`; survives a restart.
   Task<Status> rewind(SessionId id, EntryId entry);
-  // A client's merge patch on the metadata.
+  // Applies a client's merge patch to the metadata.
   Task<Status> patch(SessionId id, json::object patch);
-  // The same for facts clients cannot set; the caller answers for names and values.
+  // The same for facts that clients cannot set; the caller is responsible for names and values.
   Task<Status> set_facts(SessionId id, json::object facts);
-  // A bookmark; an empty text takes it away.
+  // Sets a bookmark; an empty text removes it.
   Task<Status> label(SessionId id, EntryId entry, std::string text);
-  // Its folder is gone from the disk: so is its row.
+  // Drops the row of a session whose folder is gone from the disk.
   void drop_missing(const SessionId& id);
   Task<Status> trash(SessionId id);
   Task<Status> restore(SessionId id);
@@ -202,21 +202,21 @@ class Sessions {
     std::vector<Finding> findings;
     bool repaired = false;
   };
-  // Looks at every byte of a session; puts right what can be when asked to.
+  // Looks at every byte of a session and, when asked to, repairs what it can.
   Task<Result<Check>> check(SessionId id, bool repair);
 
   // Returns after the next append to any session, or at the deadline.
   Task<void> wait_for_append(std::chrono::steady_clock::time_point deadline);
 
-  // An agent has a new name: its sessions and their keys follow. On an error those that had
-  // followed are taken back. `invalid` when a key would not be one.
+  // Makes an agent's sessions and their keys follow its new name. On an error those that had
+  // followed are taken back. `invalid` when a new key would not be valid.
   Task<Status> rename_agent(std::string from, std::string to);
-  // What an agent that had this name at that time is called now: sessions that come back from the
-  // trash follow. Must return at once.
+  // Tells what an agent that had this name at that time is called now, for sessions that come back
+  // from the trash. Must return at once.
   using NameNow = std::function<std::string(const std::string& agent, TimePoint then)>;
   void set_name_now(NameNow name_now) { name_now_ = std::move(name_now); }
 
-  // A small fact that comes often: written with others within half a second.
+  // For a small fact that comes often: it is written with others within half a second.
   void note(const SessionId& id, json::object patch);
 
  private:
@@ -250,7 +250,7 @@ class Sessions {
   Task<void> look_at(std::vector<SessionId> ids);
   void on_append(Session& session, const std::vector<Entry>& entries, std::uint64_t bytes);
   void adopt(Row row);
-  // A row of rows_ is new or was changed: its key and its time.
+  // Enters the key and the time of a row in rows_ that is new or was changed.
   void place(Row& row);
   std::int64_t next_binding(const Key& key) const;
   void forget(const SessionId& id);
@@ -258,7 +258,7 @@ class Sessions {
   void plan_flush();
   Task<void> flush_later();
   Task<Ok> flush();
-  // For the catalog.
+  // The records of these sessions for the catalog.
   Task<std::string> records_of(std::vector<SessionId> ids);
   Session::OnAppend append_hook();
 
@@ -274,7 +274,7 @@ class Sessions {
   std::uint64_t uses_ = 0;
   std::uint64_t untrimmed_bytes_ = 0;  // appended since the cache was last looked at
 
-  std::set<SessionId> changed_rows_;  // not yet in the catalog; gone when not in rows_
+  std::set<SessionId> changed_rows_;  // not yet in the catalog; those missing in rows_ are gone
   std::unordered_map<SessionId, json::object> notes_;
   std::vector<Listing::Dated> times_;          // of every row, in no order; Row::slot leads here
   std::map<std::uint64_t, Listing> listings_;  // by number; the oldest is given up first

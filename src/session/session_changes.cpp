@@ -1,4 +1,4 @@
-// Sessions: what clients may change. Bindings, metadata, the tree, the trash, repairs.
+// Sessions: changes that clients may make to bindings, metadata, the tree and the trash; repairs.
 
 #include <algorithm>
 #include <set>
@@ -28,7 +28,7 @@ Task<Status> Sessions::append_to(SessionId id, Draft draft, std::optional<EntryI
   return append_all_to(std::move(id), std::move(drafts), std::move(parent));
 }
 
-// Later than any binding of the key there is, also when the clock stands still or went back.
+// Later than any earlier binding of the key, even when the clock stands still or went back.
 std::int64_t Sessions::next_binding(const Key& key) const {
   const auto now = unix_millis(clock_.now());
   const auto bound = current(key);
@@ -88,7 +88,7 @@ Task<Status> Sessions::patch(SessionId id, json::object patch) {
     drafts.push_back(Draft{"session_info", json::object{{"name", title}}});
     patch.stable_erase("name");
   }
-  // gc counts from then on. Archived again is no news.
+  // gc counts from this time, so archiving once more must not change it.
   if (const auto* archived = patch.if_contains("isArchived")) {
     const auto* row = find(id);
     const bool on = archived->is_bool() && archived->get_bool();
@@ -136,7 +136,7 @@ Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at) 
     lines += entry_line(entry);
   };
   for (const auto* entry : branch) {
-    // Labels are made again below; bindings and marks belong to the old session.
+    // Labels are made anew below; bindings and marks belong to the old session.
     const bool mark = json::find_string(entry->body, "customType") == "reef.rewind";
     if (entry->type == "label" || meta_of(*entry) || mark) continue;
     auto copy = *entry;
@@ -167,7 +167,7 @@ Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at) 
   if (folders_ && !files.empty()) {
     const auto taken_along = co_await shielded(folders_->copy(id, made, std::move(files)));
     if (!taken_along) {
-      // A fork without its files would be a lie.
+      // A fork must not exist without its files.
       co_await shielded(undo_create(made));
       co_return Error(taken_along.error()).with("copy the attachments of " + id.text());
     }
@@ -187,7 +187,7 @@ Task<Result<Sessions::Check>> Sessions::check_unshielded(SessionId id, bool repa
   if (!row) co_return no_session(id);
   Check check;
   check.findings = check_transcript(bytes, *row);
-  // A session in use grows between the two looks; that is no finding.
+  // A session in use may grow between the two looks; that is no finding.
   if (row->bytes != bytes.size())
     std::erase_if(check.findings, [](const Finding& f) { return f.kind == "catalog"; });
   if (check.findings.empty() || !repair) co_return check;
@@ -214,7 +214,7 @@ void Sessions::drop_missing(const SessionId& id) {
 
 Task<Status> Sessions::trash_unshielded(SessionId id) {
   if (!find(id)) co_return no_session(id);
-  // A turn that is running would have nowhere to write what was said.
+  // A running turn would have nowhere to write what was said.
   if (const auto cached = cache_.find(id);
       cached != cache_.end() && cached->second.session.use_count() > 1)
     co_return Error(Errc::busy, fmt::format("session {} is in use; wait, or reef kill", id.text()));
@@ -242,7 +242,7 @@ Task<Status> Sessions::restore_unshielded(SessionId id) {
   const std::string agent(row->agent());
   const auto now = name_now_(agent, since);
   if (now == agent) co_return Ok{};
-  // It is back, whatever becomes of its name.
+  // The session is back, even when it cannot be renamed.
   if (const auto renamed = co_await rename_agent_unshielded(agent, now, id); !renamed)
     log::warn("session {}: agent {} is called {} now: {}", id.text(), agent, now,
               renamed.error().what);

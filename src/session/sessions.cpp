@@ -14,12 +14,12 @@
 namespace reef::session {
 namespace {
 
-// Sessions kept in memory although nobody uses them.
+// Limits for sessions kept in memory although nobody uses them.
 constexpr std::size_t kCacheSessionsMax = 256;
 constexpr std::uint64_t kCacheBytesMax = 16U << 20;
 constexpr unsigned kIdAttemptsMax = 1000;
 constexpr std::size_t kRefreshAtOnce = 256;
-// Lists somebody may still be paging through.
+// Lists that somebody may still be paging through.
 constexpr std::size_t kListingsMax = 16;
 constexpr std::chrono::milliseconds kFlushDelay{500};
 
@@ -56,7 +56,7 @@ void Sessions::place(Row& row) {
   if (!row.key().empty()) {
     const auto [bound, is_new] = bindings_.try_emplace(std::string(row.key()), row.id);
     if (!is_new && bound->second != row.id) {
-      // Bound last is current; ids decide between equals, so that every start decides alike.
+      // The session bound last is current; ids decide between equals, so every start agrees.
       const auto* other = find(bound->second);
       if (!other || other->key() != row.key() ||
           std::pair(other->bound_at(), other->id.text()) < std::pair(row.bound_at(), row.id.text()))
@@ -75,7 +75,7 @@ void Sessions::forget(const SessionId& id) {
   if (row == rows_.end()) return;
   const std::string key(row->second.key());
   for (auto& [number, listing] : listings_) listing.drop(&row->second);
-  // The last one takes its place among the times.
+  // The last of the times takes its place.
   const auto slot = row->second.slot;
   times_[slot] = times_.back();
   rows_.find(times_[slot].row->id)->second.slot = slot;
@@ -118,7 +118,7 @@ Task<void> Sessions::refresh(std::vector<Refresh> requests) {
       mark_changed(ids[i]);
     } else {
       log::warn("session {}: {}", ids[i].text(), rows[i].error().what);
-      // Better old than forgotten: its key must not go to a new session for a passing read error.
+      // Better an old row than none: a passing read error must not give its key away.
       if (before[i]) adopt(*std::move(before[i]));
     }
   }
@@ -170,7 +170,7 @@ Task<Status> Sessions::load() {
     if (stale.size() == kRefreshAtOnce) co_await refresh(std::exchange(stale, {}));
   }
   if (!stale.empty()) co_await refresh(std::move(stale));
-  // What is in the catalog and not on disk is gone.
+  // A session that is in the catalog and not on disk is gone.
   std::vector<SessionId> gone;
   for (const auto& [id, row] : rows_)
     if (row.slot == SIZE_MAX) gone.push_back(id);
@@ -189,7 +189,7 @@ Task<void> Sessions::update(SessionId id) {
   co_await look_at(std::move(one));
 }
 
-// What was appended, made or taken away here while the files were read is newer than what was read.
+// Changes made here while the files were read are newer than what was read.
 Task<void> Sessions::look_at(std::vector<SessionId> ids) {
   const auto bytes_of = [this](const SessionId& id) {
     const auto* row = find(id);
@@ -226,7 +226,7 @@ Task<Status> Sessions::rescan() {
     if (different.size() == kRefreshAtOnce) co_await look_at(std::exchange(different, {}));
   }
   if (!different.empty()) co_await look_at(std::move(different));
-  // What came after the list was made is not in it either, nor what could not be looked at.
+  // A session that came after the list was made is not in it, nor one that could not be looked at.
   std::vector<SessionId> unlisted;
   for (const auto& [id, row] : rows_)
     if (!there.contains(id)) unlisted.push_back(id);
@@ -257,7 +257,7 @@ void Sessions::plan_flush() {
 }
 
 void Sessions::note(const SessionId& id, json::object patch) {
-  // Not merged but overlaid: a null must reach the transcript.
+  // Overlaid instead of merged, because a null must reach the transcript.
   for (const auto& [name, value] : patch) notes_[id][name] = value;
   mark_changed(id);
 }
@@ -266,7 +266,7 @@ Task<void> Sessions::flush_later() {
   co_await sleep_for(kFlushDelay);
   static_cast<void>(co_await shielded(flush()));
   flush_planned_ = false;
-  // What changed meanwhile.
+  // Something may have changed meanwhile.
   if (!changed_rows_.empty() || !notes_.empty()) plan_flush();
 }
 
@@ -276,7 +276,7 @@ Task<std::string> Sessions::records_of(std::vector<SessionId> ids) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto* row = find(ids[i]);
     bytes += row ? catalog_record(*row) : catalog_removal(ids[i]);
-    // A hundred thousand take a while, and others want the loop too.
+    // A hundred thousand rows take a while, and others want the loop too.
     if (i % kAtOnce == kAtOnce - 1) co_await yield_to_loop();
   }
   co_return bytes;
@@ -290,7 +290,7 @@ Task<Ok> Sessions::flush() {
   }
   const auto changed = std::exchange(changed_rows_, {});
   if (changed.empty() && !catalog_damaged_) co_return Ok{};
-  // Rewritten when most of it is history.
+  // The catalog is rewritten when most of it is history.
   const bool rewrite =
       catalog_damaged_ || catalog_records_ + changed.size() > 2 * rows_.size() + 1000;
   std::vector<SessionId> ids(changed.begin(), changed.end());
@@ -305,7 +305,7 @@ Task<Ok> Sessions::flush() {
   const auto done =
       rewrite ? co_await store_.replace_catalog(bytes) : co_await store_.append_catalog(bytes);
   if (!done) {
-    // Only a cache: it will be found behind and brought up to date, or written whole next time.
+    // It is only a cache: a start finds that it is behind, and the next flush writes it whole.
     catalog_damaged_ = true;
     log::warn("catalog: {}", done.error().what);
   }
@@ -314,14 +314,14 @@ Task<Ok> Sessions::flush() {
 
 Task<void> Sessions::stop() {
   stopping_ = true;
-  // A flush that has begun runs to its end; one that only waits is done now.
+  // A flush that has begun runs to its end; one that still waits is done below.
   tasks_.cancel();
   co_await tasks_.join();
   static_cast<void>(co_await flush());
 }
 
-// A cursor is NUMBER/AT/PLACE: the listing it belongs to, and, should that be gone, the place
-// itself.
+// A cursor is NUMBER/AT/PLACE: a listing, the position in it and, should the listing be gone, the
+// place in the order.
 Result<Page> Sessions::list(const Query& query) {
   std::uint64_t number = 0;
   std::size_t at = 0;
@@ -393,14 +393,14 @@ void Sessions::on_append(Session& session, const std::vector<Entry>& entries, st
     found->second.bytes = session.bytes();
     place(found->second);
   } else {
-    // Another program wrote before us: what is missing is read from where the row ends.
+    // Another program wrote before us: read what is missing, from where the row ends.
     std::vector<Refresh> requests;
     requests.push_back(Refresh{session.id(), found->second});
     tasks_.spawn(refresh(std::move(requests)));
   }
   mark_changed(session.id());
   appended_.notify_all();
-  // Looked at now and then: it costs a walk through the cache.
+  // Only now and then, because it costs a walk through the cache.
   untrimmed_bytes_ += bytes;
   if (untrimmed_bytes_ >= kCacheBytesMax / 64) trim_cache();
 }
@@ -420,7 +420,7 @@ Task<Result<std::shared_ptr<Session>>> Sessions::open_unshielded(SessionId id) {
       cached->second.used = ++uses_;
       co_return cached->second.session;
     }
-    // Two opens of one session must end in one object.
+    // Two opens of one session must end in the same object.
     const auto under_way = opening_.find(id);
     if (under_way == opening_.end()) break;
     const auto done = under_way->second;
@@ -449,7 +449,7 @@ Task<Result<std::shared_ptr<Session>>> Sessions::create(New request) {
   co_return co_await shielded(create_unshielded(std::move(request)));
 }
 
-// Finds a free id; `bytes` becomes what was written.
+// Finds a free id and makes the file; `bytes` becomes its content.
 Task<Result<SessionId>> Sessions::create_file(std::string lines, Header header,
                                               std::string& bytes) {
   const auto choice = random_.below(session_id_choices());
@@ -521,7 +521,7 @@ void Sessions::trim_cache() {
     for (const auto& [id, cached] : cache_) bytes += cached.session->bytes();
     if (bytes <= kCacheBytesMax) return;
   }
-  // Those nobody holds, the longest unused first; down to half, so that this is rare.
+  // Drops sessions that nobody holds, the longest unused first, down to half, so that this is rare.
   std::vector<std::pair<std::uint64_t, SessionId>> idle;
   std::uint64_t bytes = 0;
   for (const auto& [id, cached] : cache_) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kBlockBytes = 64U << 10;
 
-// Lines from the last to the first.
+// Reads lines from the last to the first.
 class BackwardLines {
  public:
   explicit BackwardLines(const ByteSource& source) : source_(source), at_(source.size) {}
@@ -67,8 +67,8 @@ class BackwardLines {
   bool done_ = false;
 };
 
-// The branch from where the context begins to the leaf; nullopt when only the forward reader can
-// tell.
+// Returns the branch from where the context begins to the leaf; nullopt when only the forward
+// reader can tell.
 Result<std::optional<std::vector<Entry>>> read_branch(BackwardLines& lines) {
   const std::optional<std::vector<Entry>> cannot_tell;
   std::vector<Entry> branch;  // leaf first

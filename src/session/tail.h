@@ -21,22 +21,22 @@ struct ByteSource {
   std::uint64_t size = 0;
   std::function<Result<std::string>(std::uint64_t offset, std::uint64_t size)> read;
 };
-ByteSource source_of(std::string_view bytes);  // must outlive the source
+ByteSource source_of(std::string_view bytes);  // `bytes` must outlive the source
 
 // The end of a transcript as far as a model needs it.
 struct Tail {
   std::uint64_t bytes = 0;       // of the whole transcript
-  std::uint64_t bytes_read = 0;  // what finding this out cost
+  std::uint64_t bytes_read = 0;  // how many were read to find this out
   std::optional<EntryId> leaf;
   Context context;
   int version = Header::kVersion;  // below 3, appending needs an upgrade first
-  std::size_t damage = 0;  // places the forward reader complained about; 0 when it was not needed
+  std::size_t damage = 0;          // found by the forward reader; 0 when it was not needed
 };
 
-// Stops at the first entry the newest compaction keeps. Whatever is unusual on the way hands over
-// to the forward reader, so that the result is always the one read_transcript gives.
+// Stops at the first entry the newest compaction keeps. Hands anything unusual over to the forward
+// reader, so that the result is always the one read_transcript gives.
 Result<Tail> read_tail(const ByteSource& source);
-// The reference: parses everything.
+// The reference implementation: parses everything.
 Result<Tail> read_tail_forwards(const ByteSource& source);
 
 }  // namespace reef::session

@@ -73,7 +73,7 @@ void Transcript::index(std::size_t at) {
   }
 }
 
-// Back to the words a silent reply answers; those stay.
+// Hides what stands between a silent reply and the words it answers; the words stay.
 void Transcript::hide_what_led_to(std::size_t at) {
   auto words = hides(entries_[at]);
   for (auto i = parents_[at]; i < entries_.size() && words > 0; i = parents_[i]) {

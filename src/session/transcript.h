@@ -1,5 +1,5 @@
-// The tree of one session in memory: entries, leaf, metadata. A value with invariants: every parent
-// is an earlier entry. Loop thread, or wherever its owner is.
+// The tree of one session in memory: entries, leaf, metadata. A value whose invariant is that every
+// parent is an earlier entry. Used on the thread of its owner.
 #pragma once
 
 #include <map>
@@ -23,15 +23,15 @@ class Transcript {
   const std::vector<Damage>& damage() const { return damage_; }
 
   const Entry* find(const EntryId& id) const;
-  // The entry new ones attach to: the last one. nullptr in an empty transcript.
+  // The last entry, to which new ones attach; nullptr in an empty transcript.
   const Entry* leaf() const { return entries_.empty() ? nullptr : &entries_.back(); }
   // From the root to the leaf.
   std::vector<const Entry*> branch() const;
-  // From the root to this entry; empty when there is none of that id.
+  // From the root to this entry; empty when the id is unknown.
   std::vector<const Entry*> branch(const EntryId& leaf) const;
   // Index of each entry's parent; SIZE_MAX for roots.
   const std::vector<std::size_t>& parents() const { return parents_; }
-  // Bookmarks: the labels that hold, by the entry they name.
+  // The current bookmarks: labels by the id of their entry.
   std::map<std::string, std::string> labels() const;
 
   // The parent must be known.
@@ -46,8 +46,8 @@ class Transcript {
 
   Header header_;
   std::vector<Entry> entries_;
-  // Of the same length as entries_. Kept as places, not ids, so that a walk to the root always goes
-  // backwards in the file, whatever the ids say.
+  // One for each entry. They are places, not ids, so that a walk to the root always goes backwards
+  // in the file, whatever the ids say.
   std::vector<std::size_t> parents_;
   std::unordered_map<EntryId, std::size_t> index_;  // the latest entry of that id
   json::object meta_;

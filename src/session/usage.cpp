@@ -11,7 +11,7 @@ namespace reef::session {
 namespace {
 
 constexpr std::string_view kUnknown = "unknown";
-// provider/model of a reply that names neither.
+// The provider/model of a reply that names neither.
 constexpr std::string_view kNameless = "/";
 
 std::string day_text(std::int32_t day) {

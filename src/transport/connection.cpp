@@ -16,17 +16,17 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kReadBytes = 64U << 10;
-// Requests that wait for their turn may hold this much; then the connection is not read.
+// Requests that wait for their turn may hold this much; with more, the connection is not read.
 constexpr std::size_t kInOrderBytesMax = kFramePayloadBytesMax;
 constexpr std::size_t kInOrderMax = 64;
 constexpr std::size_t kAsidesMax = 64;
-// What a peer may send, and how long it may take, before it has shown its token.
+// What a peer may send before it has shown its token, and how long it may take.
 constexpr std::size_t kHelloBytesMax = 4096;
 constexpr std::chrono::seconds kHelloMax{5};
 // How long an error that ends a connection may take to be delivered.
 constexpr std::chrono::milliseconds kFarewell{2'000};
 
-// What is about a turn that runs has to come through behind it on one connection, as with CrabTalk.
+// A message about a running turn is answered beside it on the same connection, as with CrabTalk.
 bool must_not_wait(const protocol::ClientMessage& message) {
   using M = protocol::ClientMessage;
   switch (message.msg_case()) {
@@ -46,7 +46,7 @@ bool same_token(const std::string& a, const std::string& b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-// The answer as a frame; one that does not fit becomes an error that says so.
+// Makes the answer a frame; an answer that does not fit becomes an error that says so.
 std::string frame_of(const protocol::ServerMessage& message) {
   const auto bytes = message.ByteSizeLong();
   if (bytes <= kFramePayloadBytesMax) {
@@ -83,13 +83,13 @@ Task<void> Connection::serve() {
   try {
     co_await read_requests();
   } catch (const std::exception& error) {
-    // No memory, usually. Whatever it was, the tasks below refer to this object and must end first.
+    // Usually memory is exhausted. The tasks below refer to this object and must end first.
     log::error("{}: closed: {}", options_.name, error.what());
     broken_ = true;
   }
   changed_.notify_all();
 
-  // The peer may only have closed its side: what it asked for is still answered.
+  // The peer may have closed its side only: its requests are still answered.
   reading_ = false;
   while (!broken_ && !settled() && !peer_is_gone()) co_await changed_.wait();
 
@@ -105,8 +105,8 @@ bool Connection::settled() const {
 }
 
 bool Connection::peer_is_gone() {
-  // Over TCP a client that has left and one that closed its side look the same. CrabTalk's never
-  // close a side alone, and mean their turn to end with them.
+  // Over TCP a client that has left and one that closed its side look the same. CrabTalk's clients
+  // never close one side alone, and want their turn to end with them.
   if (!reading_ && legacy_ && streaming_ && options_.peer.via == protocol::Peer::Via::tcp)
     return true;
   struct pollfd state = {socket_.native_handle(), 0, 0};
@@ -114,7 +114,7 @@ bool Connection::peer_is_gone() {
 }
 
 Task<void> Connection::read_requests() {
-  // Shared by all connections of this thread: it is filled and emptied without a pause between.
+  // Shared by all connections of this thread: nothing suspends between filling and emptying it.
   static thread_local std::string buffer(kReadBytes, '\0');
   for (;;) {
     while (!broken_ && (in_order_.size() >= kInOrderMax || in_order_bytes_ >= kInOrderBytesMax))
@@ -125,7 +125,7 @@ Task<void> Connection::read_requests() {
     co_await socket_.async_wait(Socket::wait_read,
                                 asio::redirect_error(asio::use_awaitable, failed));
     if (failed) co_return;
-    // In the middle of a large frame it waits for its turn; a small one is read to its end.
+    // A connection amid a large frame waits for its turn; a small frame is read at once.
     while (!broken_ && share_.holds() && !share_.may_grow()) {
       held_back_ = true;
       co_await share_.wait();
@@ -176,7 +176,7 @@ Task<bool> Connection::take(std::string_view payload) {
     options_.peer = co_await identify();
   if (message.has_request_id() || message.has_hello()) legacy_ = false;
   if (!message.has_request_id() && answering_ && must_not_wait(message)) {
-    // Each is answered at once, so there is soon room for the next.
+    // Each of them is answered at once, so there is soon room for the next.
     while (!broken_ && asides_ >= kAsidesMax) co_await changed_.wait();
     if (broken_) co_return false;
     ++asides_;
@@ -184,7 +184,7 @@ Task<bool> Connection::take(std::string_view payload) {
     co_return true;
   }
   if (!message.has_request_id()) {
-    // One that is answered at once waits for nothing.
+    // A request that is answered at once waits for nothing.
     const auto waits = answering_ ? payload.size() : 0;
     const bool room = share_.queue(waits);
     if (!room) message.Clear();
@@ -286,7 +286,7 @@ Task<void> Connection::write_frames() {
       co_await changed_.wait();
       continue;
     }
-    // Small frames go out together; a large one as it is.
+    // Small frames go out together, a large one by itself.
     std::string batch;
     std::size_t frames = 0;
     for (const auto& frame : send_queue_) {
@@ -335,7 +335,7 @@ void Connection::check_progress(std::chrono::steady_clock::time_point now) {
     close();
     return;
   }
-  // While nothing is read, only this notices that the peer has left.
+  // While nothing is read, only this check notices that the peer has left.
   if (peer_is_gone()) {
     close();
     return;
@@ -346,7 +346,7 @@ void Connection::check_progress(std::chrono::steady_clock::time_point now) {
     close();
     return;
   }
-  // Byte by byte it could go on for ever, and nobody else's large frame would come through.
+  // A frame that comes byte by byte could take for ever and keep others' large frames waiting.
   if (!share_.is_waited_for()) free_ = now;
   if (now - free_ >= options_.limits.stall_max) {
     log::warn("{}: disconnected: a frame that others wait for did not come to its end in {} ms",
@@ -362,7 +362,7 @@ void Connection::check_progress(std::chrono::steady_clock::time_point now) {
 
 Task<void> Connection::refuse(Error error) {
   log::info("{}: refused: {}", options_.name, error.what);
-  // Behind what was promised before, so that frames are never mixed.
+  // Queued behind the answers promised before, so that frames are never mixed.
   push(make_frame(protocol::make_error(error).SerializeAsString()));
   const auto deadline = std::chrono::steady_clock::now() + kFarewell;
   while (!broken_ && !send_queue_.empty() && std::chrono::steady_clock::now() < deadline)

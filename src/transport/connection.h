@@ -28,7 +28,7 @@ struct Limits {
   std::size_t send_queue_messages_max = 256;
   std::chrono::milliseconds stall_max{30'000};  // a reader that takes nothing for so long is cut
   std::size_t requests_in_flight_max = 64;      // per connection
-  // Of a listener that asks for a token: those that have not shown it. The oldest makes room.
+  // Connections that have not shown the token a listener asks for. The oldest makes room.
   std::size_t strangers_max = 32;
 };
 
@@ -38,9 +38,9 @@ class Connection {
     std::string name;   // for the log
     std::string token;  // when not empty, Hello must bring it before anything else
     Limits limits;
-    std::shared_ptr<FrameBudget> budget = {};  // what unfinished frames may hold together
+    std::shared_ptr<FrameBudget> budget = {};  // limits what all unfinished frames hold
     protocol::Peer peer = {};
-    // Where it takes longer to find out: asked before the first request is handled.
+    // Finds out who the peer is where that takes longer; asked before the first request is handled.
     std::function<Task<protocol::Peer>()> identify = {};
   };
 
@@ -50,9 +50,9 @@ class Connection {
   Task<void> serve();
   void close();
   bool closed() const { return broken_; }
-  // Nothing asked for and nothing waiting to be sent.
+  // Every request is answered and nothing waits to be sent.
   bool settled() const;
-  // It has shown its token, or needs none.
+  // Whether the peer has shown its token, or needs none.
   bool authorized() const { return authorized_; }
   // Cuts a peer that has taken nothing for longer than allowed; called from time to time.
   void check_progress(std::chrono::steady_clock::time_point now);
@@ -65,11 +65,12 @@ class Connection {
   };
 
   Task<void> read_requests();
-  // False: the connection cannot go on.
-  // The payload is not looked at after the first suspension.
+  // Returns false when the connection cannot go on. Does not look at the payload after the first
+  // suspension.
   Task<bool> take(std::string_view payload);
   Task<void> answer_in_order();
-  // Beside all others: it has a request_id, or must not wait. `under_way`: among how many.
+  // Answers beside all others a message that has a request_id or must not wait. `under_way` counts
+  // such answers.
   Task<void> answer_aside(protocol::ClientMessage message, std::size_t& under_way);
   Task<void> answer(protocol::ClientMessage message);
   // Waits while the send queue is full.
@@ -87,25 +88,25 @@ class Connection {
   bool legacy_ = true;  // until the peer shows that it is not
   bool reading_ = true;
   std::chrono::steady_clock::time_point accepted_;
-  std::chrono::steady_clock::time_point free_;  // when last nobody waited for our frame to end
+  std::chrono::steady_clock::time_point free_;  // when last nobody waited for the end of our frame
 
   FrameReader reader_;
   FrameBudget::Share share_;
   bool held_back_ = false;                           // waits for others' frames
-  std::chrono::steady_clock::time_point came_ = {};  // the last bytes
+  std::chrono::steady_clock::time_point came_ = {};  // when the last bytes came
   std::deque<Request> in_order_;
   std::size_t in_order_bytes_ = 0;
   std::size_t numbered_ = 0;
-  std::size_t asides_ = 0;  // without a request_id, beside what is answered in order
+  std::size_t asides_ = 0;  // beside those in order, without a request_id
   bool answering_ = false;
-  bool streaming_ = false;  // what is answered in order now is a Stream
+  bool streaming_ = false;  // the answer in order under way is a Stream
 
   std::deque<std::string> send_queue_;
   std::size_t send_bytes_ = 0;
   std::chrono::steady_clock::time_point progress_;  // last byte taken, or first byte waiting
   bool broken_ = false;                             // nothing can be written any more
 
-  Notify changed_;  // of any of the above
+  Notify changed_;  // when any of the above has changed
   TaskGroup tasks_;
 };
 

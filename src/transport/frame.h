@@ -19,21 +19,21 @@ inline constexpr std::size_t kFramePayloadBytesMax = 16U << 20;
 // payload must not be larger than kFramePayloadBytesMax.
 std::string make_frame(std::string_view payload);
 
-// Room for a payload of so many bytes behind its header.
+// Returns a header with room behind it for a payload of so many bytes.
 std::string start_frame(std::size_t payload_bytes);
 
-// Takes bytes as they arrive and gives back payloads. Asks for little more memory than has arrived,
-// whatever is announced.
+// Takes bytes as they arrive and returns payloads. Asks for little more memory than has arrived,
+// whatever size is announced.
 class FrameReader {
  public:
-  // So much is kept while nothing is there to be read.
+  // Keeps so much memory while nothing is there to be read.
   explicit FrameReader(std::size_t kept_bytes_max = 64U << 10) : kept_bytes_max_(kept_bytes_max) {}
   void feed(std::string_view bytes);
-  // The next whole payload, good until the next call of feed or next; nullopt when more bytes are
-  // needed; too_large when the header announces more than allowed: after that the stream has no
-  // meaning and every call says so again.
+  // Returns the next whole payload, valid until the next call of feed or next; nullopt when more
+  // bytes are needed. too_large when the header announces more than allowed: the stream has no
+  // meaning after that, and every further call says so again.
   Result<std::optional<std::string_view>> next();
-  // For peers not yet trusted with more.
+  // For peers that are not trusted with more yet.
   void set_payload_bytes_max(std::size_t bytes) { payload_bytes_max_ = bytes; }
   // Bytes of an unfinished frame; not zero at the end of a connection means it was cut.
   std::size_t unfinished() const { return buffer_.size() - used_; }

@@ -1,7 +1,7 @@
-// What unfinished frames of all connections hold together. Each may be as large as a frame is; when
-// they are too much in sum, all but the oldest wait, unread, so that one after the other comes to
-// its end. Small frames always come through. What waits for its turn behind another request of its
-// connection has a bound of the same size. Loop thread only.
+// Limits what the unfinished frames of all connections hold together. When they are too much in
+// sum, all but the oldest wait, unread, so that one after the other comes to its end. Small frames
+// always come through. Requests that wait behind another one of their connection have a limit of
+// the same size. Loop thread only.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace reef::transport {
 
 class FrameBudget {
  public:
-  // Frames of so many bytes are nobody's concern.
+  // Frames of at most this size are not counted.
   static constexpr std::size_t kSmall = 4096;
   static constexpr std::size_t kBytesMax = 64U << 20;
 
@@ -32,7 +32,7 @@ class FrameBudget {
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
-    // So much of an unfinished frame is held now.
+    // Tells how many bytes of an unfinished frame are held now.
     void hold(std::size_t bytes);
     bool holds() const { return bytes_ > 0; }
     // Whether it may read more than a small frame now.
@@ -40,12 +40,12 @@ class FrameBudget {
       return !budget_ || budget_->bytes_ < budget_->bytes_max_ ||
              (bytes_ > 0 && budget_->holders_.front() == this);
     }
-    // Returns when that may have changed.
+    // Returns when may_grow() may have changed.
     Task<void> wait() {
       const Waiting counted(budget_);
       co_await budget_->changed_.wait();
     }
-    // Whole requests that wait for their turn count by themselves: false when there is no room.
+    // Counts whole requests that wait for their turn, by themselves. False when there is no room.
     bool queue(std::size_t bytes) {
       if (!budget_) return true;
       if (bytes > kSmall && budget_->queued_ + bytes > budget_->bytes_max_) return false;
@@ -62,7 +62,7 @@ class FrameBudget {
     bool is_waited_for() const {
       return bytes_ > 0 && budget_->waiting_ > 0 && budget_->holders_.front() == this;
     }
-    // For who waits and has to be told something else.
+    // Wakes a connection that waits, for another reason.
     void nudge() {
       if (budget_) budget_->changed_.notify_all();
     }

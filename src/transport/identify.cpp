@@ -30,7 +30,7 @@ constexpr int kPeerPidfd = 77;  // Linux 6.5
 constexpr int kPeerPidfd = SO_PEERPIDFD;
 #endif
 
-// Of a process that lives.
+// The origin of a living process.
 Origin origin_of(pid_t process) {
   if (!has_children()) return Origin::user;
   const auto self = ::getpid();
@@ -46,7 +46,7 @@ Origin origin_of(pid_t process) {
   return Origin::unknown;
 }
 
-// Has the process a descriptor stands for been reaped, so that its number may be another's?
+// Whether the process of this descriptor has been reaped, so that its number may be another's.
 bool is_reaped(int pidfd) {
   return ::syscall(SYS_pidfd_send_signal, pidfd, 0, nullptr, 0) != 0 && errno == ESRCH;
 }
@@ -69,16 +69,17 @@ Holds holds(const std::string& folder, const std::string& wanted) {
   return found ? Holds::yes : Holds::no;
 }
 
-// Of a process that may not be looked into: whose it is.
+// The owner of a process, even of one that may not be looked into.
 std::optional<uid_t> owner_of(const std::string& process) {
   struct ::stat info = {};
   if (::stat(process.c_str(), &info) != 0) return std::nullopt;
   return info.st_uid;
 }
 
-// Somebody must be seen with the socket; a child with it settles it. A socket of another user's may
-// be with a process of theirs that we may not look into, as long as no child hides in the same way:
-// root's children can be whom they like, those of others too, by sudo and by subordinate ids.
+// Some process must be seen with the socket; a child that has it decides. A socket of another user
+// may belong to a process of theirs that we may not look into, as long as no child hides in the
+// same way: root's children can be whom they like, and those of others too, by sudo and subordinate
+// ids.
 Peer holder_of(const TcpSocket& socket) {
   Peer peer{Peer::Via::tcp, Origin::unknown, 0};
   const auto wanted = "socket:[" + std::to_string(socket.inode) + "]";
@@ -115,7 +116,7 @@ Peer unix_peer(int fd) {
   socklen_t size = sizeof who;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return peer;
   peer.pid = who.pid;
-  // Outside of our process namespace, where none of our children can get.
+  // The peer is outside of our process namespace, where none of our children can get.
   if (who.pid == 0) {
     peer.origin = Origin::user;
     return peer;
@@ -124,10 +125,10 @@ Peer unix_peer(int fd) {
   size = sizeof pidfd;
   const bool held = ::getsockopt(fd, SOL_SOCKET, kPeerPidfd, &pidfd, &size) == 0;
   const Fd owned(held ? pidfd : -1);
-  // Where the kernel cannot hold the process for us, its number has to do.
+  // When the kernel cannot hold the process for us, its number has to do.
   if (!held && errno != ENOPROTOOPT) return peer;
   peer.origin = origin_of(who.pid);
-  // Who is gone may have been anybody, and was looked at under a number that may be another's.
+  // A process that is gone may have been anybody's, and its number may be another's by now.
   if (held ? is_reaped(pidfd) : ::kill(who.pid, 0) != 0 && errno == ESRCH)
     peer.origin = Origin::unknown;
   return peer;
@@ -136,7 +137,7 @@ Peer unix_peer(int fd) {
 Peer tcp_peer(std::uint16_t port, std::uint16_t peer_port) {
   const auto socket = loopback_socket(peer_port, port);
   if (!socket || socket->inode == 0) return {Peer::Via::tcp, Origin::unknown, 0};
-  // Somebody holds it, and nobody came from us.
+  // Somebody holds it, and the daemon has no children.
   if (!has_children()) return {Peer::Via::tcp, Origin::user, 0};
   return holder_of(*socket);
 }

@@ -8,14 +8,14 @@
 
 namespace reef::transport {
 
-// Of an accepted Unix socket. Some microseconds: it is asked at once, before the peer can change.
+// The peer of an accepted Unix socket. Takes microseconds: ask at once, before the peer can change.
 protocol::Peer unix_peer(int fd);
 
-// Of a connection to 127.0.0.1: `port` there, `peer_port` here. A peer must be found among the
-// processes that hold its socket, and be none of our children, whatever user it has become; only
-// another user's, which may not be looked into, is believed as long as no child hides in the same
-// way. Looks through /proc, some milliseconds: for the pool. Finding nobody, or who found somebody,
-// stays true however late it is asked: no child can make another process hold its socket.
+// The peer of a connection to 127.0.0.1: `port` is the daemon's, `peer_port` the peer's. A process
+// must be found that holds the peer's socket, and none that does may be our child, whatever user it
+// has become. A process of another user, which may not be looked into, is believed unseen as long
+// as no child hides in the same way. Looks through /proc for some milliseconds: for the pool. The
+// answer stays true however late it is asked: no child can make another process hold its socket.
 protocol::Peer tcp_peer(std::uint16_t port, std::uint16_t peer_port);
 
 }  // namespace reef::transport

@@ -40,7 +40,7 @@ Result<ucred> peer_of(int fd) {
   return who;
 }
 
-// 0: it is gone already.
+// The peer's port; 0 when the peer is gone already.
 std::uint16_t peer_port(const Socket& socket) {
   boost::system::error_code failed;
   asio::ip::tcp::endpoint peer;
@@ -50,7 +50,7 @@ std::uint16_t peer_port(const Socket& socket) {
   return peer.port();
 }
 
-// Says why and hangs up, without ever waiting.
+// Tells the peer why and hangs up, without ever waiting.
 void turn_away(Socket& socket, const Error& why) {
   boost::system::error_code ignored;
   socket.non_blocking(true, ignored);
@@ -125,10 +125,10 @@ Task<void> Listener::accept_all() {
     boost::system::error_code failed;
     co_await acceptor_->socket.async_accept(socket,
                                             asio::redirect_error(asio::use_awaitable, failed));
-    // Aborted first: then this object may be gone.
+    // This comes first: when it was aborted, this object may be gone.
     if (failed == asio::error::operation_aborted || stopping_) co_return;
     if (failed) {
-      // Out of descriptors, usually: existing clients go on, new ones wait.
+      // Usually there are no descriptors left: existing clients go on, new ones wait.
       if (!refusing) log::warn("{}: accept: {}; trying again", name_, failed.message());
       refusing = true;
       co_await sleep_for(kAcceptPause);
@@ -159,7 +159,7 @@ Task<void> Listener::accept_all() {
           return identify(port, from);
         };
       socket.set_option(asio::ip::tcp::no_delay(true), failed);
-      // A peer that is gone for good is noticed although nothing is said.
+      // Notices a peer that is gone for good although nothing is said.
       socket.set_option(asio::socket_base::keep_alive(true), failed);
     }
     serving_.spawn(serve(std::move(socket), std::move(options)));
@@ -191,7 +191,7 @@ void Listener::make_room_among_strangers() {
   (*oldest)->close();
 }
 
-// One for all connections, and none while there are none: an idle daemon does not wake up.
+// One task watches all connections, and none while there are none: an idle daemon does not wake up.
 Task<void> Listener::watch_progress() {
   constexpr std::chrono::milliseconds kStepMax{2'000};
   while (!connections_.empty()) {

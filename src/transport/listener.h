@@ -13,12 +13,12 @@ namespace reef::transport {
 
 class Listener {
  public:
-  // A Unix socket, 0600; only our own user and root may connect. An abandoned socket file in its
-  // place is removed: the caller holds the lock of the home.
+  // Listens on a Unix socket, 0600; only our own user and root may connect. Removes an abandoned
+  // socket file in its place, because the caller holds the lock of the home.
   static Result<std::unique_ptr<Listener>> listen_unix(Executor loop, const std::string& path,
                                                        Handler handler, Limits limits);
-  // 127.0.0.1 only. With a token, Hello must bring it; an empty token trusts every local user. Port
-  // 0 takes any free one.
+  // Listens on 127.0.0.1 only. With a token, Hello must bring it; an empty token trusts every local
+  // user. Port 0 takes any free one.
   static Result<std::unique_ptr<Listener>> listen_tcp(Executor loop, std::uint16_t port,
                                                       Handler handler, Limits limits,
                                                       std::string token);
@@ -27,10 +27,10 @@ class Listener {
   std::uint16_t port() const { return port_; }  // TCP only
   std::size_t connections() const { return connections_.size(); }
   void set_limits(Limits limits) { limits_ = limits; }
-  // Finds out who a TCP peer is (tcp_peer); without it, whoever brings the token is the user.
+  // Finds out who a TCP peer is (tcp_peer); without it, a peer that brings the token is the user.
   using Identify = std::function<Task<protocol::Peer>(std::uint16_t port, std::uint16_t peer_port)>;
   void set_identify(Identify identify) { identify_ = std::move(identify); }
-  // What unfinished frames of its connections share with those of others.
+  // Limits unfinished frames together with those of other listeners.
   void set_budget(std::shared_ptr<FrameBudget> budget) { budget_ = std::move(budget); }
 
   // Takes no more connections; those that are there go on, and are watched as before.
@@ -47,7 +47,7 @@ class Listener {
   Task<void> accept_all();
   Task<void> serve(Socket socket, Connection::Options options);
   Task<void> watch_progress();
-  // Of those that have not shown the token, the oldest leaves when there are too many.
+  // Closes the oldest connection that has not shown the token, when there are too many of those.
   void make_room_among_strangers();
 
   Executor loop_;

@@ -14,14 +14,14 @@
 namespace reef::store {
 namespace {
 
-// More appends at once than this share a sync: measured, it is cheaper from here.
+// More appends at once than this share a sync, which was measured to be cheaper from here on.
 constexpr std::size_t kDirectMax = 4;
 // While one batch waits for the disk, another is written and a third is made ready.
 constexpr std::size_t kWritersMax = 2;
 constexpr std::size_t kBatchMax = 64;
 
 Error failed_append(Error error, const std::string& file) {
-  // Whatever the disk said, a retry at the same place is not what the caller should do.
+  // A caller tries again after a conflict, which it must not do after an error of the disk.
   if (error.code == Errc::conflict) error.code = Errc::io;
   return std::move(error).with("append to " + file);
 }
@@ -40,14 +40,14 @@ Result<Fd> write_behind(Files& files, const std::string& file, std::uint64_t at,
   return failed_append(std::move(done).error(), file);
 }
 
-// One writing and sync for several appends.
+// Several appends that are written together, with one sync.
 struct Batch {
   explicit Batch(Executor on) : loop(std::move(on)), done(loop) {}
 
   Executor loop;
   Notify done;
-  bool over = false;                   // of the loop
-  std::vector<PendingAppend> appends;  // of a writer once taken, and of the loop when it is over
+  bool over = false;                   // used by the loop
+  std::vector<PendingAppend> appends;  // used by a writer once taken, by the loop when over
 };
 
 }  // namespace
@@ -97,8 +97,8 @@ void append_transcripts(Files& files, std::vector<PendingAppend>& batch) {
   }
 }
 
-// A writer goes from batch to batch without asking the loop in between: what has come while the
-// disk was busy is begun at once.
+// A writer goes from batch to batch without asking the loop in between, so that appends that came
+// while the disk was busy are begun at once.
 struct Appends::Batches {
   explicit Batches(Files& all) : files(all) {}
 
@@ -106,9 +106,9 @@ struct Appends::Batches {
   std::mutex mutex;  // protects all below
   std::deque<std::shared_ptr<Batch>> waiting;
   std::size_t writers = 0;
-  std::size_t coming = 0;  // of these, not yet at work
+  std::size_t coming = 0;  // writers that are not yet at work
 
-  // The next batch; nothing when the writer is not needed any more.
+  // Takes the next batch; null when the writer is not needed any more.
   std::shared_ptr<Batch> take() {
     const std::lock_guard lock(mutex);
     if (waiting.empty()) {
@@ -148,7 +148,7 @@ Appends::Appends(Files& files, Pool& pool)
 
 Appends::~Appends() = default;
 
-// Waited for here and not where it is opened: there the others of a batch would wait too.
+// The lease is waited for here: where the file is opened, the others of a batch would wait too.
 Task<Status> Appends::append(std::string file, std::uint64_t at, std::string bytes) {
   constexpr std::chrono::milliseconds kPatience{2'000};
   constexpr std::chrono::milliseconds kStepMax{100};
@@ -166,8 +166,8 @@ Task<Status> Appends::append_once(const std::string& file, std::uint64_t at, std
     const std::lock_guard lock(batches_->mutex);
     return batches_->writers > 0;
   };
-  // The lone writer never waits for others. Many do not mix with it: a sync of one file makes the
-  // batches wait for the disk once more.
+  // A lone writer never waits for others. Single appends do not mix with batches, because each sync
+  // of one file makes the batches wait for the disk once more.
   if (direct_ >= kDirectMax || in_batches()) co_return co_await append_in_batch(file, at, bytes);
   struct Counted {
     std::size_t& count;
@@ -180,7 +180,7 @@ Task<Status> Appends::append_once(const std::string& file, std::uint64_t at, std
 
 Task<Status> Appends::append_in_batch(const std::string& file, std::uint64_t at,
                                       std::string& bytes) {
-  // The loop must not run dry while a writer has something for it.
+  // Keeps the loop running while a writer has something for it.
   auto loop = boost::asio::prefer(Executor(co_await boost::asio::this_coro::executor),
                                   boost::asio::execution::outstanding_work.tracked);
   std::shared_ptr<Batch> batch;
@@ -189,7 +189,7 @@ Task<Status> Appends::append_in_batch(const std::string& file, std::uint64_t at,
     const std::lock_guard lock(batches_->mutex);
     auto& waiting = batches_->waiting;
     if (batches_->writers < kWritersMax && batches_->coming == 0) {
-      // First, because it may fail.
+      // Posted first, because that may fail.
       pool_.post([batches = batches_] { batches->write(); });
       ++batches_->writers;
       ++batches_->coming;

@@ -14,16 +14,16 @@
 
 namespace reef::store {
 
-// Few appends at a time have a sync each. When there are many, those that come while the disk is
-// busy wait for each other and share one. Loop thread; the file work runs on the pool. The files
-// must outlive the pool.
+// A few appends at a time get a sync each. When there are many, those that come while the disk is
+// busy wait together and share one. Loop thread; the file work runs on the pool. The files must
+// outlive the pool.
 class Appends {
  public:
   Appends(Files& files, Pool& pool);
   ~Appends();
 
-  // As Store::append, of the file with this path. busy when another process keeps a lease on it for
-  // longer than two seconds; no other append waits for that.
+  // Like Store::append, for the file with this path. busy when another process keeps a lease on it
+  // for longer than two seconds; no other append waits for that.
   Task<Status> append(std::string file, std::uint64_t at, std::string bytes);
 
  private:
@@ -48,12 +48,12 @@ struct PendingAppend {
   std::string bytes;
   std::optional<Status> outcome = std::nullopt;
 };
-// The same for several files with one sync; every one gets its outcome.
+// Does the same for several files with one sync; every one gets its outcome.
 void append_transcripts(Files& files, std::vector<PendingAppend>& batch);
 
-// Puts the file back to `at` bytes after a failed write or sync of `count` bytes. What another
-// program has appended behind them is not ours to cut; the reader passes over the fragment in
-// between.
+// Puts the file back to `at` bytes after a failed write or sync of `count` bytes. Bytes that
+// another program has appended behind them must not be cut: then the fragment stays, and the reader
+// passes over it.
 void undo_append(Files& files, const std::string& file, int fd, std::uint64_t at,
                  std::uint64_t count);
 

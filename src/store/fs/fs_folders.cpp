@@ -60,7 +60,7 @@ Result<Found> open_file(int session, const std::string& path) {
     directory = std::move(next);
     at = directory.get();
   }
-  // Looked at before it is opened: opening a device may do something.
+  // Looked at before it is opened, because opening a device may do something.
   struct ::stat info = {};
   if (::fstatat(at, parts.back().c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return no_file(path);
@@ -89,7 +89,7 @@ struct DirCloser {
   void operator()(DIR* dir) const { ::closedir(dir); }
 };
 
-// The first `count` paths behind `after` stay in `paths`.
+// Keeps the first `count` paths behind `after` in `paths`.
 void collect(Fd directory, const std::string& prefix, const std::string& after, std::size_t count,
              int depth, std::set<std::string>& paths) {
   const std::unique_ptr<DIR, DirCloser> dir(::fdopendir(directory.get()));

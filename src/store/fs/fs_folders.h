@@ -12,10 +12,10 @@ namespace reef::store {
 
 class FsFolders final : public session::Folders {
  public:
-  // Of the sessions in `home`. All three must outlive it and what it hands out.
+  // Serves the sessions in `home`. `files` and `pool` must outlive it and what it hands out.
   FsFolders(Files& files, Pool& pool, std::string home);
 
-  // Start-up: takes away what a crash left of files on their way in.
+  // Called at start: removes what a crash left of files on their way in.
   void clean();
 
   Task<Result<session::FilePage>> list(session::SessionId id, std::string folder, std::size_t limit,
@@ -31,7 +31,7 @@ class FsFolders final : public session::Folders {
   friend class FsNewFile;
 
   Result<Fd> open_session(const session::SessionId& id) const;
-  // No session id: no list shows it. On the disk of the sessions, so that a rename is enough.
+  // Not a session id, so no list shows it. On the disk of the sessions, so that a rename is enough.
   std::string incoming() const { return home_ + "/sessions/.incoming"; }
   Status copy_one(int from, int to, const std::string& path);
 
@@ -39,7 +39,7 @@ class FsFolders final : public session::Folders {
   Pool& pool_;
   std::string home_;
   std::uint64_t last_incoming_ = 0;
-  std::mutex keeping_;  // one file at a time looks for its twin and takes a name
+  std::mutex keeping_;  // held while a file looks for its twin and takes a name
 };
 
 }  // namespace reef::store

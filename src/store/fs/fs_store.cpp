@@ -18,13 +18,13 @@ namespace {
 constexpr std::string_view kFile = "/session.jsonl";
 constexpr std::string_view kNewFile = "/session.jsonl.new";
 constexpr std::string_view kTornSuffix = ".torn";
-// When it came into the trash: one line, ISO 8601.
+// Holds the time at which a session came into the trash: one line, ISO 8601.
 constexpr std::string_view kTrashedAt = "/trashed-at";
 constexpr std::string_view kGoing = ".going-";
-// Pieces read one after the other, and on how many threads.
+// How many pieces are read one after the other, and on how many threads.
 constexpr std::size_t kRangesPerShare = 4;
 constexpr std::size_t kSharesMax = 2;
-// Before more is read, the file is asked how long it is.
+// Before more than this is read, the file is asked how long it is.
 constexpr std::uint64_t kUnaskedBytesMax = 256U << 10;
 
 // Keeps a torn tail beside the transcript; appends, so that a second one does not replace the
@@ -86,7 +86,7 @@ Result<std::string> read_last_line(Files& files, int fd, std::uint64_t size) {
   return tail;
 }
 
-// Ends the file with a whole line; returns its size then.
+// Ends the file with a whole line and returns its size.
 Result<std::uint64_t> mend_end(Files& files, const std::string& file, int fd, std::uint64_t size) {
   REEF_TRY(const auto tail, read_last_line(files, fd, size));
   if (tail.empty()) return size;
@@ -100,7 +100,7 @@ Result<std::uint64_t> mend_end(Files& files, const std::string& file, int fd, st
     log::warn("{}: the last line had no newline; added", file);
     return size + 1;
   }
-  // A line that is being written by somebody else looks torn for a moment.
+  // A line that another program is writing looks torn for a moment.
   constexpr std::chrono::milliseconds kStillMin{20};
   std::this_thread::sleep_for(kStillMin);
   const auto later = files.stat(fd);
@@ -132,7 +132,7 @@ Result<session::Tail> open_transcript(Files& files, const std::string& file) {
 
 namespace {
 
-// A folder, what it holds and the folders in it.
+// Syncs a folder, its files and the folders in it.
 Status sync_tree(Files& files, const std::string& folder, int depth_max) {
   REEF_TRY(const auto names, files.list(folder));
   for (const auto& name : names) {
@@ -211,7 +211,7 @@ std::string FsStore::catalog() const {
 }
 
 Task<Result<std::vector<session::Stored>>> FsStore::list() {
-  // Later, a session without its file may be one that is just being made.
+  // Only the first list cleans up: later, a session without its file may be one that is being made.
   const bool first = !std::exchange(listed_, true);
   auto work = [this, first]() -> Result<std::vector<session::Stored>> {
     REEF_TRY(const auto transcripts,
@@ -225,7 +225,7 @@ Task<Result<std::vector<session::Stored>>> FsStore::list() {
         out.push_back(session::Stored{*std::move(id), stat->size});
       } else if (stat.error().code == Errc::not_found) {
         if (!first) continue;
-        // A create that a crash cut short: nothing in it was ever acknowledged.
+        // A crash cut this create short: nothing in it was ever acknowledged.
         static_cast<void>(files_.remove(folder(*id) + std::string(kNewFile)).ok());
         static_cast<void>(files_.remove(folder(*id)).ok());
       } else {
@@ -234,7 +234,7 @@ Task<Result<std::vector<session::Stored>>> FsStore::list() {
     }
     return out;
   };
-  // It may be another than before.
+  // The directory may be another than before.
   auto look = [&] { return std::pair(open_sessions(), work()); };
   auto [directory, stored] = co_await pool_.run(look);
   sessions_ = std::move(directory);
@@ -276,10 +276,10 @@ Task<std::vector<Result<std::string>>> FsStore::read_ranges(std::vector<session:
   co_return out;
 }
 
-// Not filled before it is read into: that would take as long as reading.
+// The memory is not filled before it is read into: that would take as long as reading.
 class FsStore::Buffer {
  public:
-  // With what was in it lost.
+  // The content so far may be lost.
   char* room(std::size_t size) {
     if (size > size_) {
       bytes_ = std::make_unique_for_overwrite<char[]>(size);
@@ -314,7 +314,7 @@ Result<std::string_view> FsStore::read_piece(const session::Range& range, Buffer
 
 Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
                               std::function<void()> meanwhile, Helper* helper) {
-  // What is in memory is read at once; what a disk may have to be waited for is left to threads.
+  // Pieces in memory are read at once; those that may have to wait for a disk are left to threads.
   struct Reader {
     FsStore& store;
     const std::vector<session::Range>& ranges;
@@ -322,7 +322,7 @@ Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
     Buffer buffer{};
     std::vector<std::size_t> cold{};
     void read(std::size_t i) {
-      // Where one is not in memory the others are hardly, either.
+      // When one piece is not in memory, the others hardly are.
       const auto piece = cold.empty() ? store.cached_piece(ranges[i], buffer) : std::nullopt;
       if (piece)
         use(i, *piece);
@@ -377,7 +377,7 @@ Result<session::Row> FsStore::refresh_one(session::Refresh request) {
   if (stat.size > 0) {
     REEF_TRY(const auto last, read_range(files_, fd.get(), stat.size - 1, 1));
     if (last != "\n") {
-      // A crash tore the last line: mended now, so that every line of every file can be read.
+      // A crash tore the last line: mend it now, so that every line of every file can be read.
       REEF_TRY(fd, open_patiently(files_, path, Files::Open::append));
       REEF_TRY(stat.size, mend_end(files_, path, fd.get(), stat.size));
     }
@@ -418,7 +418,7 @@ Task<Status> FsStore::trash(session::SessionId id, TimePoint now) {
     REEF_CHECK(make_directories(files_, home_ + "/trash"));
     if (files_.stat_path(trash_folder(id)))
       return Error(Errc::conflict, fmt::format("trash/{} exists already", id.text()));
-    // A full disk must not keep anything out of the trash: without it, the folder itself knows.
+    // A full disk must not keep anything out of the trash: changed_at() can tell the time, too.
     if (const auto noted = replace_atomically(files_, folder(id) + std::string(kTrashedAt),
                                               format_iso(now) + "\n");
         !noted)
@@ -464,7 +464,7 @@ Task<Result<std::vector<session::Trashed>>> FsStore::trashed() {
         const auto since = trashed_at(*id);
         out.push_back(session::Trashed{*std::move(id), since});
       } else if (name.starts_with(kGoing)) {
-        // A crash came between.
+        // A crash interrupted this purge.
         const auto done = remove_tree(home_ + "/trash/" + name);
         if (!done) log::warn("{}", done.error().what);
       }
@@ -476,7 +476,7 @@ Task<Result<std::vector<session::Trashed>>> FsStore::trashed() {
 
 Task<Status> FsStore::purge(session::SessionId id) {
   auto work = [&]() -> Status {
-    // A name that is no session id: nobody sees it half removed.
+    // A name that is no session id, so that nobody sees it half removed.
     auto aside = fmt::format("{}/trash/{}{}", home_, kGoing, id.text());
     for (int n = 2; files_.stat_path(aside); ++n)
       aside = fmt::format("{}/trash/{}{}-{}", home_, kGoing, id.text(), n);

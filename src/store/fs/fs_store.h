@@ -11,8 +11,8 @@ namespace reef::store {
 
 class FsStore final : public session::Store {
  public:
-  // Keeps sessions/, trash/ and catalog/ in `home`, where sessions/ must exist. All three must
-  // outlive the store.
+  // Keeps sessions/, trash/ and catalog/ in `home`, where sessions/ must exist. `files` and `pool`
+  // must outlive the store.
   FsStore(Files& files, Pool& pool, std::string home);
 
   Task<Result<std::vector<session::Stored>>> list() override;
@@ -50,10 +50,10 @@ class FsStore final : public session::Store {
   std::string catalog() const;
 
   Result<std::string> read_piece(const session::Range& range);
-  // What pieces are read into, one after the other.
+  // A buffer for pieces that are read one after the other.
   class Buffer;
   Result<std::string_view> read_piece(const session::Range& range, Buffer& buffer);
-  // nullopt: a disk might have to be waited for.
+  // nullopt when a disk might have to be waited for.
   std::optional<std::string_view> cached_piece(const session::Range& range, Buffer& buffer);
 
   Files& files_;

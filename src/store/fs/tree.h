@@ -1,5 +1,5 @@
-// Folders with everything in them, whoever made it. Links are never followed: what they point to is
-// somebody else's. Any thread.
+// Folders with everything in them, whoever made it. Links are never followed, because what they
+// point to belongs to somebody else. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace reef::store {
 
-// An entry of `parent`; none when it is not a directory of its own.
+// Opens an entry of `parent`; empty when it is a link or no directory.
 Fd open_directory(int parent, const char* name);
-// Of all files; what cannot be read counts nothing.
+// The bytes of all files in a folder; a file that cannot be read counts nothing.
 std::uint64_t tree_bytes(const std::string& folder);
 // The last change of the folder's own name, place or rights.
 TimePoint changed_at(const std::string& folder);
-// What is gone already is fine.
+// Removes a folder with everything in it; no error when it is gone already.
 Status remove_tree(const std::string& folder);
 
 }  // namespace reef::store

@@ -33,7 +33,7 @@ class MemStore final : public session::Store {
   Task<Status> append_catalog(std::string bytes) override;
   Task<Status> replace_catalog(std::string bytes) override;
 
-  // As another program, or a disk, would: the bytes themselves.
+  // The bytes themselves, to change them as another program, or a disk, would.
   std::map<session::SessionId, std::string>& raw() { return transcripts_; }
 
  private:
