@@ -146,7 +146,7 @@ Task<Status> subscribe(const Context& context, client::Client& client, std::stri
   co_return Ok{};
 }
 
-Task<Status> list(const Context& context, client::Client& client) {
+Task<Status> list_subscriptions(const Context& context, client::Client& client) {
   protocol::ClientMessage message;
   message.mutable_list_subscriptions();
   REEF_CO_TRY(const auto answer,
@@ -248,7 +248,7 @@ int EventCommands::run(const Context& context) const {
   }
   if (o.rm->parsed()) message.mutable_unsubscribe_event()->set_id(o.id);
   return with_client(context, "events", Start::if_needed, [&](client::Client& client) {
-    if (o.ls->parsed()) return list(context, client);
+    if (o.ls->parsed()) return list_subscriptions(context, client);
     if (o.subscribe->parsed()) return subscribe(context, client, o.source, o.target, o.once);
     return expect_pong(context, client, message,
                        o.rm->parsed() ? fmt::format("subscription {} is gone", o.id)
