@@ -1,4 +1,4 @@
-// Work that is left: whoever waited goes on, the work is told and ends by itself.
+// Work that is abandoned: its waiter goes on at once; the work is cancelled and ends when it can.
 #include "base/errand.h"
 
 #include <atomic>

@@ -33,7 +33,7 @@ TEST(Helper, WorksWhileTheOtherDoes) {
   if (::sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) < 2)
     GTEST_SKIP() << "with one core nobody comes";
   Helper helper;
-  // It is called again and again, until it comes while there is something to do.
+  // The helper thread is called until it once comes while there is still something to do.
   std::atomic<bool> came = false;
   const auto here = [&](std::size_t) {
     for (int i = 0; !came && i < 1000; ++i) std::this_thread::yield();
@@ -45,7 +45,7 @@ TEST(Helper, WorksWhileTheOtherDoes) {
 TEST(Helper, NobodyIsWaitedForWhoDoesNotCome) {
   Helper helper;
   int done = 0;
-  // All is done before it can have woken up, at least once.
+  // In at least one of these rounds all work is done before the helper has woken up.
   for (int round = 0; round < 1000; ++round) {
     std::atomic<int> others = 0;
     helper.share(

@@ -47,9 +47,9 @@ TEST_F(ScheduleTest, FieldsListsRangesAndSteps) {
 
 TEST_F(ScheduleTest, AClockPutForwardOrBackIsNoSpecialCase) {
   use_zone("Europe/Berlin");
-  // 29 March 2026: 2:30 does not exist; the day after it does.
+  // 2:30 does not exist on 29 March 2026, so the next time is on the day after.
   EXPECT_EQ(next("30 2 * * *", local(2026, 3, 28, 12, 0)), local(2026, 3, 30, 2, 30));
-  // 25 October 2026: 0:30 the next day, over an hour that comes twice.
+  // One hour of 25 October 2026 comes twice; 0:30 on the next day is still found.
   EXPECT_EQ(next("30 0 26 * *", local(2026, 10, 25, 0, 0)), local(2026, 10, 26, 0, 30));
 }
 

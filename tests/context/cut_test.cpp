@@ -79,7 +79,7 @@ TEST(Cut, NeverBetweenACallAndItsResult) {
   for (std::int64_t keep = 1; keep < 1200; keep += 7) {
     const auto cut = branch.cut(keep);
     if (!cut) continue;
-    // Before the reply that calls, or behind both results.
+    // The cut must be before the reply with the calls or after both of their results.
     EXPECT_TRUE(cut->first_kept == 1 || cut->first_kept == 5) << keep << ": " << cut->first_kept;
   }
 }

@@ -1,4 +1,4 @@
-// What a summary must still say, what is pruned, what is not for anybody.
+// Facts that a summary must keep, pruning, and silent replies.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

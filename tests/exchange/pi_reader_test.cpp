@@ -63,7 +63,7 @@ TEST_F(PiReader, RepeatedLinesCountOnceAndRepeatedIdsTwice) {
                  said("c", "a", "last")),
             (std::vector<std::string>{"user: one", "user: other", "user: last"}));
   const auto& entries = intake.sessions()[0].entries;
-  // Later children belong to the later one.
+  // Children that follow belong to the later of two entries with one id.
   EXPECT_EQ(entries[2].parent, entries[1].id);
 }
 

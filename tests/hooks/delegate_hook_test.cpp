@@ -16,8 +16,8 @@ namespace {
 using runtime::Agent;
 using runtime::PermissionMode;
 
-// Does what the last user message says: {"tool": {...}} calls tools, `fail` and `hang` do so,
-// anything else is answered with "did ..."; a result with "got ...".
+// Does what the last user message says: {"tool": {...}} calls tools, `fail` fails, `hang` hangs,
+// anything else is answered with "did ...", and a tool result with "got ...".
 class Puppet final : public model::Provider {
  public:
   std::string_view api() const override { return "puppet"; }
@@ -110,7 +110,7 @@ class DelegateHookTest : public runtime::Stage {
     return sessions.find(*id);
   }
   Task<void> wait_until_idle() {
-    // What one turn's end begins takes a few rounds of the loop to begin.
+    // Work that the end of a turn starts begins a few rounds of the loop later.
     for (int calm = 0; calm < 50; ++calm) {
       if (runtime.active() > 0) calm = 0;
       co_await yield_to_loop();

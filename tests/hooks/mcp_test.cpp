@@ -1,4 +1,4 @@
-// What agents see of MCP servers: names, and questions of servers.
+// Tool names of MCP servers, and the questions a server puts to the user.
 #include <gtest/gtest.h>
 
 #include "hooks/mcp/elicitation.h"

@@ -1,4 +1,4 @@
-// bash: how commands end, and what comes of their output.
+// The bash tool: how commands end, and what happens to their output.
 #include <csignal>
 #include <filesystem>
 

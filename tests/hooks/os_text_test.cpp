@@ -21,7 +21,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return out;
 }
 
-// As `patch` does, with no forgiveness.
+// Applies a diff as `patch` does, but tolerates nothing.
 std::string patched(const std::string& before, const std::string& diff) {
   const auto old = lines_of(before);
   std::string out;

@@ -16,7 +16,7 @@ namespace {
 using runtime::Agent;
 using runtime::ToolAnswer;
 
-// Tools to be forbidden.
+// A hook whose tools a skill can forbid.
 class Tools final : public runtime::Hook {
  public:
   std::vector<model::Tool> tools(const Agent&) const override {
@@ -62,7 +62,7 @@ class SkillHookTest : public testing::Test {
     setup->agents["reef"] = agent;
     runtime.configure(std::move(setup));
   }
-  // "role:text;" of all that is in the conversation after these words.
+  // Sends the words and returns all of the conversation as "role:text;".
   std::string say(const std::string& words) {
     const auto run = test::value_of(runtime.submit({"reef", "user", words, ""}));
     test::run(io, finish(run));

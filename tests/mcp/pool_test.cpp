@@ -94,7 +94,7 @@ TEST_F(PoolTest, WhoWatchesHearsThatAServerIsGone) {
     const auto there = run(io, feed->next());
     EXPECT_EQ(std::pair(there.agent, there.state), std::pair(std::string(agent), State::connected));
   }
-  // Gone and back in one change is nothing to tell of.
+  // A server that is withdrawn and declared again in one change causes no event.
   pool.withdraw("a");
   pool.declare("a", {marked()});
   reef::test::run_ready(io);
@@ -161,7 +161,7 @@ TEST_F(PoolTest, AServerThatHangsHoldsUpNobodyElse) {
   EXPECT_EQ(list.at(0).state, State::connecting);
   EXPECT_EQ(list.at(1).state, State::connected);
   EXPECT_EQ(list.at(1).tools.size(), 17U);
-  // The second time nobody waits for it.
+  // The second time the hanging server is not waited for.
   const auto again = steady_clock::now();
   run(io, pool.warm("a", milliseconds(1500)));
   EXPECT_LT(steady_clock::now() - again, milliseconds(500));
@@ -175,14 +175,14 @@ TEST_F(PoolTest, OneThatFailsIsTriedLessAndLessOften) {
   EXPECT_NE(pool.list("a").at(0).error.find("exit code 4"), std::string::npos);
 }
 
-// It connects well each time: a success that does not last must not begin the pauses anew.
+// It connects each time; a connection that does not last must not reset the pauses.
 TEST_F(PoolTest, OneThatDiesSoonAfterItWasConnectedIsTriedLessAndLessOftenToo) {
   Pool patient(house(),
                Pool::Limits{std::chrono::minutes(30), milliseconds(700), milliseconds(60'000)});
   patient.declare("a", {marked()});
   std::string last;
   int crashes = 0;
-  // 0.7, 1.4, 2.8 seconds: until the pause is more than a call waits for.
+  // The pauses are 0.7, 1.4 and 2.8 seconds; the last is longer than a call waits.
   for (; crashes < 8 && last.find("it is tried again in") == std::string::npos; ++crashes) {
     const auto result = run(io, patient.call("a", "fake", "crash", {}, {}));
     ASSERT_FALSE(result);
@@ -223,7 +223,7 @@ TEST_F(PoolTest, ToolsThatChangeAreToldToWhoHasThem) {
   EXPECT_EQ(pool.list("b").at(0).tools.back().name, "grown");
 }
 
-// C13 of CrabTalk: "connecting" came after "connected", and a second owner heard nothing.
+// CrabTalk's C13: "connecting" came after "connected", and a second owner heard nothing.
 TEST_F(PoolTest, C13EventsComeInOrderForEveryOwner) {
   pool.declare("a", {marked()});
   pool.declare("b", {marked()});

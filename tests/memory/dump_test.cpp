@@ -1,4 +1,4 @@
-// The tree for people: what it looks like, that nothing is lost on the way, and what is refused.
+// The dump for people: how its files look, that nothing is lost on the way, and what is refused.
 #include "memory/dump.h"
 
 #include <cerrno>
@@ -84,7 +84,7 @@ TEST(Dump, EverythingComesBackAsItWas) {
   contents.next_id = 4242;
   const auto again = round_trip(contents);
   EXPECT_EQ(*serialize(again), *serialize(contents));
-  // Every path stays inside.
+  // Every path stays inside the folder.
   for (const auto& file : to_tree(contents)) {
     EXPECT_EQ(file.path.find(".."), std::string::npos) << file.path;
     EXPECT_LE(file.path.size(), 255U);
@@ -115,7 +115,7 @@ TEST(Dump, AnOrderOfTheFilesOwnComesBack) {
   EXPECT_EQ(bytes_of(to_tree(contents), "memory.json"), "{\"nextId\":4,\"order\":[3,1,2]}\n");
   EXPECT_EQ(*serialize(round_trip(contents)), *serialize(contents));
   EXPECT_NE(*serialize(contents), *serialize(contents_of({})));
-  // Ids somebody made up do no harm.
+  // An order with ids that do not exist does no harm.
   contents.order = {3, 3, 77};
   EXPECT_EQ(*serialize(*parse(*serialize(contents))), *serialize(contents));
   EXPECT_EQ(*serialize(round_trip(contents)), *serialize(contents));
@@ -130,7 +130,7 @@ TEST(Dump, WhatPeopleWriteThemselvesIsTaken) {
   tree.push_back({"notes/.swp.md", "an editor's"});
   tree.push_back({"notes/readme.txt", "not an entry"});
   tree.push_back({"theme/x.md", "not ours"});
-  // As CrabTalk writes it.
+  // CrabTalk writes it like this.
   tree.push_back({"notes/theirs.md",
                   "<div id=\"meta\">\n<dl>\n  <dt>Created</dt>\n  <dd><time "
                   "datetime=\"2026-04-14T10:23:45Z\">2026-04-14T10:23:45Z</time></dd>\n"
@@ -265,11 +265,11 @@ TEST_F(TreeTest, SomebodyElsesBookIsNotTouched) {
     EXPECT_FALSE(test::exists(folder / "notes/a.md"));
     EXPECT_FALSE(test::exists(folder / "book.toml"));
   };
-  // A book of their own: whatever it has beside its table of contents.
+  // A book of the user's own is refused because of its table of contents alone.
   write("SUMMARY.md", "# Summary\n\n- [Mine](mine.md)\n");
   expect_refused("SUMMARY.md");
   EXPECT_EQ(test::read_file(folder / "SUMMARY.md"), "# Summary\n\n- [Mine](mine.md)\n");
-  // One that looks like a dump's, but has no cards.
+  // This table of contents looks like a dump's, but the notes have no metadata.
   ::mkdir((folder / "notes").c_str(), 0700);
   write("SUMMARY.md", "# Summary\n\n# Notes\n\n- [mine](notes/mine.md)\n");
   write("notes/mine.md", "years of it");

@@ -1,4 +1,4 @@
-// What is Anthropic's alone: cache breakpoints, thinking, and how its errors are worded.
+// Only Anthropic has these: cache breakpoints, thinking, and the wording of its errors.
 #include "model/anthropic/anthropic.h"
 
 #include <gtest/gtest.h>

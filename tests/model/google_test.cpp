@@ -1,4 +1,4 @@
-// What is Gemini's alone: schemas it refuses, signatures on calls, replies that are blocked.
+// Only Gemini has these: schemas it refuses, signatures on calls, replies that are blocked.
 #include "model/google/google.h"
 
 #include <gtest/gtest.h>
