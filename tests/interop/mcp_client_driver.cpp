@@ -149,7 +149,7 @@ struct Driver {
     auto result = co_await peer.call_tool(name, arguments, options);
     while (!result && co_await visitor.log_in_after(result.error()))
       result = co_await peer.call_tool(name, arguments, options);
-    // A refusal also counts as an answer.
+    // A refusal is an answer too.
     std::printf("tools/call %s: %s\n", name.c_str(), result ? "ok" : result.error().what.c_str());
   }
 

@@ -615,7 +615,7 @@ TEST_F(PeerOverHttp, AStreamThatBreaksWithAnIdIsTakenUpWhereItBroke) {
   std::vector<std::string> places;
   gets = [&](const SeenRequest& request) {
     const auto last = request.headers.find("last-event-id");
-    if (last == request.headers.end()) return json_reply(405, "");  // the client opens its own stream
+    if (last == request.headers.end()) return json_reply(405, "");  // the listening stream
     places.push_back(last->second);
     if (places.size() == 1) {
       auto reply = reef::test::event_stream({"id: e-2\ndata: \n\n"});

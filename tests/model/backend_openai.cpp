@@ -70,7 +70,7 @@ std::string chat_stream(const Script& script) {
                    [&](const Script::Text& text) {
                      for (const auto& piece : text.pieces) out += data(chunk({{"content", piece}}));
                    },
-                   // OpenAI has no such field; other servers added it to show their models' thoughts.
+                   // OpenAI has no such field; other servers show their models' thoughts in it.
                    [&](const Script::Thinking& thinking) {
                      for (const auto& piece : thinking.pieces)
                        out += data(chunk({{"reasoning_content", piece}, {"content", nullptr}}));

@@ -1,4 +1,4 @@
-// Accounts against a server that does what a test tells it, and the file they are kept in.
+// Accounts against a server that does what a test tells it, and the file that keeps them.
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
@@ -212,7 +212,7 @@ TEST_F(AccountTest, ARenewalIsNotLostWithWhoAskedForIt) {
     while (asked.size() == before) co_await server.changed().wait();
     callers.cancel();
     co_await callers.join();
-    // The answer is still on its way.
+    // The callers are gone, but the renewal still arrives.
     while (account->grant()->access_token != "second") co_await yield_to_loop();
     co_await accounts.stop();
   };

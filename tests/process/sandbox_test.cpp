@@ -74,8 +74,8 @@ TEST_F(Sandboxed, ProcessesOutsideCannotBeSignalledAndItsOwnCan) {
   EXPECT_NE(ran("cat /proc/" + mine + "/environ").exit.code, 0);
 }
 
-// A lease on a file holds up whoever opens it next, the daemon above all; F_SETLEASE, F_NOTIFY and
-// the delegation of Linux 6.19.
+// A lease on a file holds up the next process that opens it, which may be the daemon. The three
+// ways are F_SETLEASE, F_NOTIFY and the delegation of Linux 6.19.
 TEST_F(Sandboxed, NoLeaseIsTaken) {
   const std::string script =
       "python3 -c 'import errno, fcntl, os, sys\n"
@@ -101,7 +101,7 @@ TEST_F(Sandboxed, OnlyTheNetworkCanBeTakenAway) {
 }
 
 #ifdef __x86_64__
-// By number, past every library.
+// System calls by number, so that no library stands between.
 constexpr const char* kCalls = R"(
 import ctypes, errno, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -165,7 +165,7 @@ TEST_F(Sandboxed, AnOlderKernelIsSaidPlainly) {
   EXPECT_EQ(what_is_missing(kAll).substr(0, 41), "files can be written: this kernel has no ");
   const auto wrote = ran("echo x > new && kill -0 $PPID");
   EXPECT_TRUE(test::exists(dir / "new"));
-  EXPECT_NE(wrote.exit.code, 0);  // what there is, is used
+  EXPECT_NE(wrote.exit.code, 0);  // the rules that this kernel does have still apply
   pretend_landlock(5);
   EXPECT_EQ(what_is_missing(kAll),
             "a command cannot signal even its own processes (kill, timeout): this kernel's "

@@ -1,4 +1,4 @@
-// What delegated work may reach, as it is kept with its session.
+// Bounds of delegated work, as they are kept with its session.
 #include "runtime/bounds.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What readers of a turn see, whenever they come and however slow they are.
+// Readers of a turn see the same, whenever they come and however slow they are.
 #include "runtime/event_log.h"
 
 #include <boost/asio/io_context.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 class EventLogTest : public testing::Test {
  protected:
-  // What there is, as "text" and "call:progress" words.
+  // Reads to the end, as "text" and "call:progress" words.
   std::string read(EventLog& from, EventLog::Place& place) {
     std::string out;
     for (;;) {

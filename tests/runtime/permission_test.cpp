@@ -1,4 +1,4 @@
-// Whether a call may be made: modes, questions, what is remembered.
+// Whether a call may be made: modes, questions, and remembered answers.
 #include "runtime/permission.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class PermissionTest : public testing::Test {
   void set_mode(const char* mode) {
     EXPECT_TRUE(test::run(io, sessions.patch(*id, {{"permissionMode", mode}})));
   }
-  // "" when it may be made, else what the model is told.
+  // Returns "" when the call may be made, else what the model is told.
   std::string refusal(const std::string& tool = "bash") {
     session::ToolCallBlock call{"c1", tool, {}};
     permissions.look_up(*caller);

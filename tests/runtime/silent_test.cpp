@@ -1,4 +1,4 @@
-// Replies for nobody, and words of programs: what is shown, what is kept.
+// Silent replies and messages of programs: what is shown and what is kept.
 #include <gtest/gtest.h>
 
 #include "runtime/segments.h"
@@ -13,7 +13,7 @@ struct Shown {
   bool silent = false;
 };
 
-// Cut where `cuts` has a bit: bit 0 behind the first character.
+// Cuts the reply where `cuts` has a bit: bit 0 is after the first character.
 Shown shown(const std::string& reply, unsigned cuts) {
   boost::asio::io_context io;
   EventLog events(io.get_executor());
@@ -136,7 +136,7 @@ TEST_F(SilentTurns, WordsOfAProgramAreKeptAndMarked) {
   EXPECT_TRUE(session::is_hidden(messages[0]));
   EXPECT_FALSE(session::is_hidden(messages[1])) << "it was answered aloud";
   EXPECT_FALSE(session::is_hidden(messages[2]));
-  // The model hears of it all the same.
+  // The model is given all of them.
   EXPECT_EQ(model->requests.back().messages.size(), 3U);
 }
 

@@ -1,4 +1,4 @@
-// Turns with tool calls: what is run, recorded and told, in which order, and how it stops.
+// Turns with tool calls: which are run, recorded and told, in which order, and how they stop.
 #include <gtest/gtest.h>
 
 #include "runtime/stage.h"

@@ -6,7 +6,7 @@
 namespace reef::search::test {
 namespace {
 
-// Group "g" in a bulk of two documents, covered up to 2.
+// Begins a bulk with two documents in group "g", covered up to 2.
 Job begin_bulk(Index& index) {
   Bulk bulk;
   const auto group = index.group("g");
@@ -98,7 +98,7 @@ TEST(Bulk, GroupsOfABulkThatCannotBeWrittenAreUnknown) {
   EXPECT_FALSE(index->finish(std::move(job)).ok()) << "no step of it was done";
   EXPECT_FALSE(index->find_group("g"));
   EXPECT_TRUE(find(*index, "common").empty());
-  // And come again.
+  // The same documents can be taken in again.
   run_job(*index, begin_bulk(*index));
   EXPECT_EQ(keys(find(*index, "common")), (std::vector<std::uint64_t>{1, 2}));
   ASSERT_TRUE(index->flush().ok());

@@ -1,4 +1,4 @@
-// What a model is given, forwards and backwards. The rules are pi's.
+// The context of a model, built forwards and backwards by pi's rules.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ TEST(Context, WhatAGuestSaidIsTaggedOnceAndItsThoughtsAreItsOwn) {
   EXPECT_EQ(words(context), "one|host|no|yes|cut||") << "kept as it was said";
   std::string given;
   for (const auto& message : for_model(context)) {
-    // Providers ask once more; that changes nothing.
+    // Providers call this once more, so it must be idempotent.
     const auto again = for_model(message);
     ASSERT_TRUE(again);
     EXPECT_EQ(to_json(*again), to_json(*message));
@@ -228,7 +228,7 @@ TEST(Tail, ReadsOnlyTheEndOfALongSession) {
   EXPECT_EQ(words(tail.context), words(read_tail_forwards(source_of(bytes))->context));
 }
 
-// Random trees with every kind of damage: both directions must agree.
+// Both directions must agree on random trees with every kind of damage.
 TEST(Tail, BackwardsAndForwardsAgreeOnAnything) {
   SeededRandom random(20261115);
   for (int round = 0; round < 3000; ++round) {

@@ -190,7 +190,8 @@ TEST(Row, RecordsThatAreNoneAreNotRead) {
   EXPECT_FALSE(read_record(not_utf8));
 }
 
-// Enough for several threads: ids that are removed, come back or change in other parts of the file.
+// The catalog is large enough for several threads; ids are removed, come back or change in parts
+// of the file that other threads read.
 TEST(Row, TheNewestRecordOfALargeCatalogCounts) {
   const auto id = [](int n) { return *SessionId::parse("s" + std::to_string(n)); };
   constexpr int kRows = 4000;
