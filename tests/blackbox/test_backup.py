@@ -82,7 +82,7 @@ class Case(unittest.TestCase):
         self.assertEqual(self.everything(home), before, "the home was changed")
 
     def everything(self, home):
-        """Every file but what the daemon derives and mends by itself."""
+        """Every file except those that the daemon derives and mends by itself."""
         found = {}
         for where, _, names in os.walk(home.path):
             for name in names:
@@ -236,7 +236,7 @@ class Restore(Case):
                 out.write(broken)
             done = new.reef("restore-backup", bad)
             if broken in flips and done.code == 0:
-                # Some bits say nothing about the content, which has a checksum: then all of it must be right.
+                # Some bits do not matter for the content, which has a checksum; then everything must be restored.
                 self.assertEqual(snapshot(new), snapshot(old))
                 shutil.rmtree(new.path)
                 os.mkdir(new.path)

@@ -93,7 +93,7 @@ class Bus(unittest.TestCase):
         self.assertEqual(self.listing(home).int(201), 0, "nothing dropped")
 
     def test_a_rename_that_was_killed_is_gone_on_with(self):
-        # The new files are written first and the old ones go last: whatever is in between names an agent that is there.
+        # New files are written first and old ones removed last, so a subscription always names an existing agent.
         for at in ("before", "after"):
             home = self.home(agents=("writer",))
             self.subscribe(home, "rss:*")

@@ -129,7 +129,7 @@ class ForAgents(unittest.TestCase):
         self.home.start()
 
     def looked(self):
-        """What the tool said in one more turn."""
+        """The answer of the tool in one more turn."""
         self.assertEqual(self.home.say("what is planned?", agent="scripted").tag, RESPONSE)
         results = [e["message"] for e in read_lines(self.home.transcript())
                    if e["type"] == "message" and e["message"]["role"] == "toolResult"]

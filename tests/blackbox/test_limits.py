@@ -1,4 +1,4 @@
-"""Bounds a client runs into: strangers on TCP, descriptors, memory of unfinished frames."""
+"""Limits for clients: strangers on TCP, descriptors, memory of unfinished frames."""
 
 import os
 import resource
@@ -81,7 +81,7 @@ class Strangers(Case):
             sock = self.keep(socket.socket(socket.AF_UNIX))
             sock.setblocking(False)
             sock.connect_ex(home.file("run/reefd.sock"))
-        # Whoever is in is served, with files.
+        # A client that got in is served, also when that opens files.
         with_token = Connection.tcp(home.read("run/reefd.tcp").strip())
         self.keep(with_token)
         with_token.hello(home.read("run/token").strip())
@@ -109,7 +109,7 @@ class Frames(Case):
 
         for link in links:
             link.sock.setblocking(False)
-        # All but the end of every frame, as far as it is taken.
+        # Send all but the last byte of every frame, as far as the daemon takes it.
         last = -1
         while sum(sent.values()) != last:
             last = sum(sent.values())
@@ -161,7 +161,7 @@ class Frames(Case):
         rest = {link: struct.pack(">I", 15 * MIB) + b"x" * (14 * MIB) for link in drips}
 
         def push():
-            """Whoever has no more than one byte left gives that, again and again."""
+            """A link that has sent all its data goes on with single bytes, again and again."""
             for link, data in rest.items():
                 try:
                     rest[link] = data[link.sock.send(data[:MIB]):] or b"x"

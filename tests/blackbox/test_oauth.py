@@ -61,7 +61,7 @@ class Oauth(unittest.TestCase):
         return end
 
     def use(self, home):
-        """What the tools of one turn answered."""
+        """The tools' answers of one turn."""
         with home.connect() as link:
             events = link.stream(turn("scripted", "go"))
         (start,) = [e.detail for e in events if e.event == "tool_start"]
@@ -99,7 +99,7 @@ class Oauth(unittest.TestCase):
         test = home.reef("mcp", "test", "town", "-a", "scripted")
         self.assertNotEqual(test.code, 0)
         self.assertIn(COMMAND, test.err)
-        self.use(home)  # the first turn tries it
+        self.use(home)  # the first turn tries the server
         listed = wait_for(lambda: (one := self.listed(home))["status"] == "needs login" and one, "the state")
         self.assertEqual(listed["error"], COMMAND)
         event = self.first_event(home)
@@ -182,7 +182,7 @@ class Oauth(unittest.TestCase):
         first, second = self.town.requests("oauth", "/authorize")
         self.assertEqual(first["redirect_uri"], second["redirect_uri"])
         self.assertEqual(len(self.town.requests("oauth", "/register")), 1)
-        # Nobody comes back: the issuer may have forgotten us.
+        # The browser never comes back, so the issuer may have forgotten this client.
         run, _ = self.begin(home)
         run.kill()
         run.wait()

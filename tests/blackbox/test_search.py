@@ -1,4 +1,4 @@
-"""Search from the outside: what was said is found, at once, and what is gone is not."""
+"""Search from the outside: a message is found at once, and a removed one is not found."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def line(**fields):
 
 
 def transcript(session, *messages, title=None, day="2026-03-02"):
-    """(role, text) pairs, or whole lines, as a file of pi's."""
+    """A file of pi's made from (role, text) pairs or whole lines."""
     out = line(type="session", version=3, id=session, timestamp=f"{day}T10:00:00.000Z", cwd="/w")
     parent = None
     for n, (role, text) in enumerate(messages):
@@ -154,7 +154,7 @@ class Search(unittest.TestCase):
                          [["260105-calm-boat"], ["260302-old-pump"]])
 
     def at_a_terminal(self, *words):
-        """What `reef search` prints at a terminal."""
+        """The output of `reef search` at a terminal."""
         ours, theirs = pty.openpty()
         with subprocess.Popen([binary("reef"), "--home", self.home.path, "search", *words], stdin=subprocess.DEVNULL,
                               stdout=theirs, stderr=subprocess.PIPE, env=environment()) as done:
@@ -240,7 +240,7 @@ class Search(unittest.TestCase):
         self.assertEqual(self.sessions("+zebrafish", "-tank", "--limit", "3"), [])
         self.assertEqual(self.sessions("+zebrafish", "-bucket", "--limit", "3"), ["260105-calm-boat"])
         self.assertEqual(self.sessions("--limit", "1", "--", "--greenhouse"), ["260302-old-pump"])
-        # What the parser would make something else of.
+        # Each of these words means something else to the command line's parser.
         for words in (("status", "greenhouse"), ("[greenhouse,pump]",), ("++", "greenhouse"), ("-", "greenhouse")):
             self.assertIn("260302-old-pump", self.sessions(*words), words)
         done = self.home.reef("search", "greenhouse", "--limt", "3")
@@ -292,7 +292,7 @@ class Search(unittest.TestCase):
 
 
 class BusyDaemon:
-    """Between `reef` and the daemon: lets the first search wait for ever and says that the index is read."""
+    """Stands between `reef` and the daemon: the first search waits for ever, and the index is said to be being read."""
 
     def __init__(self, home):
         self.path = home.file("run/reefd.sock")

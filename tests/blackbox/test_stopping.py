@@ -1,4 +1,4 @@
-"""Kill and stop, from the outside: prompt whatever is waited for, and nothing that was said is lost."""
+"""Kill and stop, from the outside: both are prompt, whatever the daemon waits for, and lose no message."""
 
 import os
 import threading
@@ -9,7 +9,7 @@ from fake_model import FakeModel
 from reefbox import *
 
 KEY, ALL, QUEUE = 200, 201, 201
-# A cancelled wait ends in a moment; the figure leaves room for a machine that does other things, too.
+# A cancelled wait ends in a moment; the figure leaves room for a busy machine.
 PROMPT = 0.1 * max(1.0, TIMEOUT / 10)
 
 
@@ -92,7 +92,7 @@ class Prompt(Case):
 
 
 def sleeping(seconds):
-    """Whether there is a `sleep SECONDS` of ours."""
+    """True when a `sleep SECONDS` of ours is running."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:

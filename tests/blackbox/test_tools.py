@@ -1,4 +1,4 @@
-"""What agents can do beside talking, from the outside: their memory, earlier conversations, and who may see what."""
+"""The tools of agents, from the outside: their memory, earlier conversations, and who may see what."""
 
 import json
 import unittest

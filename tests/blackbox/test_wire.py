@@ -506,7 +506,7 @@ class Turns(WireCase):
         self.assertEqual(self.link.call(PING).tag, PONG)
 
     def test_any_sender_a_client_chooses_works(self):
-        """What looks like a path names a conversation like any other, and no file."""
+        """A key that looks like a path names a conversation like any other, and no file."""
         senders = ["slack:T01/C02", "matrix:!room:server/thread", "..", "/", "../../etc/passwd", "a/../b"]
         outside = sorted(os.listdir(self.home.base))
         for sender in senders:

@@ -252,7 +252,8 @@ TEST_F(CrabTalk, WrongClocksDoNotPinASession) {
        R"({"role":"user","content":"hi"})", R"({"event":"done","model":"m","ts":-1})",
        R"({"role":"user","content":"there"})"});
   read();
-  EXPECT_EQ(format_iso(only().row().updated), "2026-01-02T03:04:05.000Z");  // when the file was last changed
+  EXPECT_EQ(format_iso(only().row().updated),
+            "2026-01-02T03:04:05.000Z");  // when the file was last changed
 }
 
 TEST_F(CrabTalk, TheSameIdsAtEveryImportAndNoneTwice) {

@@ -99,7 +99,8 @@ TEST_F(QueueTest, CollectedMessagesAreAnsweredInOneTurn) {
   const auto three = send("three", QueueMode::collect);
   hook->release();
   EXPECT_EQ(told(run), "start tools(wait) result(nothing) done 'so' end");
-  // The script's reply is chosen by the number of messages that ask for one: go, the call, one, two.
+  // The script's reply is chosen by the number of messages that ask for one: go, the call, one,
+  // two.
   EXPECT_EQ(told(one), "start 'third' end");
   EXPECT_EQ(told(two), told(one)) << "everybody gets the answer";
   EXPECT_NE(told(other), "");
