@@ -66,7 +66,7 @@ TEST(Helper, WhatFailsComesOut) {
     };
     EXPECT_THROW(helper.share(20, work, work), std::runtime_error);
     EXPECT_LT(done, 20);
-    // And it can be used again.
+    // The helper can be used again.
     std::atomic<int> sum = 0;
     const auto add = [&](std::size_t n) { sum += static_cast<int>(n); };
     helper.share(10, add, add);

@@ -694,7 +694,7 @@ class Places(CliCase):
             self.expect_ok(home.reef("ping"), "the same daemon by its full path")
 
     def test_default_home(self):
-        """Neither option nor variable: ~/.reef."""
+        """Without option and variable the home is ~/.reef."""
         with Home(name=".reef", start=False) as home:
             result = home.reef("ping", home_by="nothing", env={"HOME": home.base})
             self.assertEqual(result.code, 0, result)

@@ -1,4 +1,4 @@
-// Where compactions cut, and how much there is to cut.
+// The places where compactions cut, and how much they cut.
 #include <cstdlib>
 #include <fstream>
 #include <iterator>

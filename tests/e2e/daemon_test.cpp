@@ -162,7 +162,7 @@ TEST_F(DaemonTest, AClientThatLeavesDoesNotEndTheRun) {
   }
   EXPECT_EQ(messages, 2U);
 
-  // Nobody saw the answer: it is unread, until somebody looks.
+  // The answer is unread until a client looks at it.
   const auto unread = [&] {
     protocol::ListSessions query;
     query.set_unread(true);

@@ -1,5 +1,5 @@
-// What the validators of all services need: fields that must be there, calls and results in pairs,
-// turns that alternate. A body is refused by an exception that says why.
+// The checks that the validators of all services share: required fields, calls and results in
+// pairs, turns that alternate. A body is refused by an exception that says why.
 #pragma once
 
 #include <algorithm>

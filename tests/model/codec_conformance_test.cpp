@@ -1,4 +1,4 @@
-// What every codec must do without a network: the list each backend passes.
+// The tests without a network that every backend's codec must pass.
 
 #include <chrono>
 

@@ -1,5 +1,4 @@
-// What every backend must do over a network, whatever its wire format: the list each of them
-// passes.
+// The tests over a network that every backend must pass, whatever its wire format.
 #include <gtest/gtest.h>
 #include <zlib.h>
 

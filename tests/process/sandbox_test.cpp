@@ -88,7 +88,7 @@ TEST_F(Sandboxed, NoLeaseIsTaken) {
     pretend_landlock(1000);
     EXPECT_EQ(tried.output, "1024 EPERM\n1026 EPERM\n1040 EPERM\n") << tried.errors;
   }
-  // So that it means something.
+  // Without read_only a lease can be taken, so the refusals above mean something.
   const auto outside = ran(script, Sandbox{.read_only = false, .no_network = true});
   EXPECT_EQ(outside.output.substr(0, 22), "1024 taken\n1026 taken\n") << outside.errors;
 }
@@ -140,7 +140,7 @@ TEST_F(Sandboxed, NoCallGetsAround) {
     EXPECT_EQ(tried.errors, "");
     EXPECT_EQ(tried.exit.code, 0);
   }
-  // So that the list above means something.
+  // Without read_only calls of the list succeed, so the list means something.
   command.sandbox = Sandbox{.read_only = false, .no_network = true};
   EXPECT_EQ(test::run_command(io, command).output.find("shmget"), 0U);
 }

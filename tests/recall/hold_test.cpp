@@ -1,4 +1,4 @@
-// While somebody holds the index back, nothing is read unless a search asks for it.
+// While the index is held, nothing is read unless a search needs it.
 #include <algorithm>
 
 #include <gtest/gtest.h>

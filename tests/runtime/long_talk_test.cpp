@@ -70,7 +70,7 @@ TEST_F(LongTalk, TwoThousandTurnsNeverFailAndForgetNothingThatWasPinned) {
   EXPECT_EQ(users, said);
   EXPECT_EQ(replies, kTurns);
 
-  // One compaction for each overflow, each counted.
+  // Each overflow caused one compaction, and each was counted.
   EXPECT_EQ(compactions_kept, static_cast<std::size_t>(recovered));
   EXPECT_EQ(sessions.find(id())->compaction_count, compactions_kept);
   EXPECT_EQ(model->overflows, recovered) << "none in a loop";

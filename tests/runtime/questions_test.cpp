@@ -1,4 +1,4 @@
-// What agents ask in the middle of a turn: how it is shown, answered, listed, and how it ends.
+// Questions that agents ask in the middle of a turn: how they are shown, answered, listed, ended.
 #include <gtest/gtest.h>
 
 #include "runtime/stage.h"
