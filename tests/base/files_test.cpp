@@ -63,7 +63,7 @@ TEST(Files, MakeDirectoriesMakesParentsAndRefusesAFileInTheWay) {
   EXPECT_NE(refused.error().what.find("a file is in its place"), std::string::npos);
 }
 
-TEST(Files, WhatIsInMemoryIsReadWithoutWaiting) {
+TEST(Files, CachedBytesAreReadWithoutWaiting) {
   const test::TempDir folder;
   PosixFiles files;
   test::write_file(folder / "f", "hello world");
@@ -85,7 +85,7 @@ TEST(Files, WhatIsInMemoryIsReadWithoutWaiting) {
 }
 
 // PosixFiles and the default implementation must give the same answer.
-TEST(Files, StatsWhatEveryFolderHas) {
+TEST(Files, StatsTheSameFileInEveryFolder) {
   const test::TempDir folder;
   PosixFiles real;
   test::FaultyFiles longer;

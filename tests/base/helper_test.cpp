@@ -42,7 +42,7 @@ TEST(Helper, WorksWhileTheOtherDoes) {
   while (!came) helper.share(2, here, there);
 }
 
-TEST(Helper, NobodyIsWaitedForWhoDoesNotCome) {
+TEST(Helper, AHelperThatDoesNotComeIsNotWaitedFor) {
   Helper helper;
   int done = 0;
   // In at least one of these rounds all work is done before the helper has woken up.
@@ -56,7 +56,7 @@ TEST(Helper, NobodyIsWaitedForWhoDoesNotCome) {
   EXPECT_EQ(done, 2000);
 }
 
-TEST(Helper, WhatFailsComesOut) {
+TEST(Helper, AnExceptionComesOut) {
   Helper helper;
   for (int round = 0; round < 100; ++round) {
     std::atomic<int> done = 0;

@@ -67,7 +67,7 @@ class BusTest : public testing::Test {
   Bus bus{io.get_executor(), files, pool, runtime, dir / "events/subscriptions.toml"};
 };
 
-TEST_F(BusTest, AnEventStartsWhoIsSubscribedAndNobodyElse) {
+TEST_F(BusTest, AnEventStartsTheSubscribedAgentsOnly) {
   subscribe("rss:fetched", "scout");
   subscribe("rss:*", "writer");
   subscribe("other", "reef");
@@ -251,7 +251,7 @@ TEST_F(BusTest, HandEditsAreTakenAtAReloadAndNeverWrittenOver) {
   static_cast<void>(first);
 }
 
-TEST_F(BusTest, WhatMakesNoSenseIsRefused) {
+TEST_F(BusTest, NonsenseIsRefused) {
   EXPECT_EQ(test::run(io, bus.subscribe("a", "nobody", false)).error().code, Errc::not_found);
   EXPECT_EQ(test::run(io, bus.subscribe("a:", "scout", false)).error().code, Errc::invalid);
   EXPECT_EQ(bus.publish({"a:*", ""}).error().code, Errc::invalid);

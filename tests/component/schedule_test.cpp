@@ -53,7 +53,7 @@ TEST_F(ScheduleTest, AClockPutForwardOrBackIsNoSpecialCase) {
   EXPECT_EQ(next("30 0 26 * *", local(2026, 10, 25, 0, 0)), local(2026, 10, 26, 0, 30));
 }
 
-TEST_F(ScheduleTest, WhatIsWrongIsNamed) {
+TEST_F(ScheduleTest, MistakesAreNamed) {
   for (const auto* bad :
        {"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *",
         "* * * * 8", "5-1 * * * *", "*/0 * * * *", "a * * * *", "1- * * * *", "@every", "@every 5",
@@ -109,7 +109,7 @@ TEST_F(ScheduleTest, QuietHoursMayLieOverMidnight) {
   EXPECT_TRUE(jobs.all().empty());
 }
 
-TEST_F(ScheduleTest, WhatSomebodyElseWritesIsTakenIn) {
+TEST_F(ScheduleTest, AChangeByAnotherProgramIsTakenIn) {
   use_zone("UTC");
   PosixFiles files;
   const test::TempDir folder;

@@ -90,7 +90,7 @@ TEST(Cut, NothingToReplaceIsNoCut) {
   EXPECT_FALSE(Branch().setting().user(10).agent(10).cut(100));
 }
 
-TEST(Cut, StartsAtWhatTheLastCompactionKept) {
+TEST(Cut, StartsAtTheEntriesTheLastCompactionKept) {
   const auto cut =
       Branch().user(100).agent(100).user(100).agent(100).compaction("e2").user(100).agent(100).cut(
           150);
@@ -99,7 +99,7 @@ TEST(Cut, StartsAtWhatTheLastCompactionKept) {
   EXPECT_EQ(cut->first_kept, 5U);
 }
 
-TEST(Cut, SettingsBeforeWhatIsKeptAreKept) {
+TEST(Cut, SettingsBeforeTheKeptEntriesAreKept) {
   const auto cut = Branch().user(100).agent(100).setting().setting().user(100).agent(100).cut(150);
   ASSERT_TRUE(cut);
   EXPECT_EQ(cut->first_kept, 2U);

@@ -152,7 +152,7 @@ TEST_F(AgentChangesTest, HostileNamesNeverReachTheDisk) {
   EXPECT_FALSE(test::exists(folder / "evil.toml"));
 }
 
-TEST_F(AgentChangesTest, WhatCannotBeIsRefusedBeforeAnythingIsWritten) {
+TEST_F(AgentChangesTest, ImpossibleChangesAreRefusedBeforeAnyWrite) {
   EXPECT_EQ(create("scout", "", std::string(10U << 20, 'x')).error().code, Errc::too_large);
   EXPECT_EQ(create("scout", "", "\xff").error().code, Errc::invalid);
   EXPECT_EQ(create("scout", "model = [").error().code, Errc::invalid);

@@ -65,7 +65,7 @@ TEST(AgentPatch, IsJsonOrToml) {
   EXPECT_EQ(test::value_of(agent_patch_from("scout", R"({"prompt":null})")).prompt, "");
 }
 
-TEST(AgentPatch, WhatIsWrongIsNamed) {
+TEST(AgentPatch, MistakesAreNamed) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"colour":"red"})", "unknown field 'colour'"},
       {"colour = 1", "unknown field 'colour'"},

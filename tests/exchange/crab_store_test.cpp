@@ -158,7 +158,7 @@ TEST(CrabStore, CheckpointsAndTornEndsChangeNothing) {
   ASSERT_EQ(torn.problems().size(), 1U);
 }
 
-TEST(CrabStore, WhatIsNoStoreIsAProblemAndLyingIndexesAreNotBelieved) {
+TEST(CrabStore, AFileThatIsNoStoreIsAProblemAndLyingIndexesAreNotBelieved) {
   for (const std::string& bytes : {std::string(), std::string("CRMEM"), std::string(64, 'x'),
                                    std::string("CRMEM\0", 6) + std::string(64, '\xff')}) {
     MemoryFiles files;

@@ -237,7 +237,7 @@ TEST_F(Craft, ABrokenHeaderLosesOnlyItself) {
   EXPECT_EQ(intake_.problems().size(), 5U);
 }
 
-TEST_F(Craft, WhatOnlyATemporaryFileHoldsIsSaved) {
+TEST_F(Craft, ASessionThatOnlyATemporaryFileHoldsIsRead) {
   files_.put(
       folder("s") + "/session.jsonl.tmp",
       std::string(kCraftHeader) + "\n{\"id\":\"m1\",\"type\":\"user\",\"content\":\"hi\"}\n");
@@ -352,7 +352,7 @@ TEST_F(CraftBundle, ABundleIsASessionWithItsFiles) {
   EXPECT_EQ(first_[0].head.origin, "craft:260304-keen-otter@1772600000000");
 }
 
-TEST_F(CraftBundle, WhatIsNoBundleIsNamedAndNothingComesOfIt) {
+TEST_F(CraftBundle, AFileThatIsNoBundleIsNamedAndNotImported) {
   for (
       const std::string& bytes :
       {std::string("[]"), std::string("{}"), std::string(""), std::string("nonsense"),
@@ -383,7 +383,7 @@ TEST_F(CraftBundle, BadFilesAreLeftOutByName) {
   EXPECT_EQ(problems_.size(), 8U);
 }
 
-TEST_F(CraftBundle, OneThatIsCutShortKeepsWhatItHas) {
+TEST_F(CraftBundle, ABundleThatIsCutShortKeepsTheRest) {
   const auto whole = bundle(kCraftHeader, R"({"id":"m1","type":"user","content":"hi"})",
                             R"({"relativePath":"data/x","contentBase64":"aGVsbG8=","size":5})");
   read_bundle(whole.substr(0, whole.find("branchInfo")));

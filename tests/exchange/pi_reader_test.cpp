@@ -49,7 +49,7 @@ TEST_F(PiReader, ReadsTheSameWhereverTheReadsEnd) {
   EXPECT_EQ(read(std::string(kHeader) + said("a", "", "one") + said("b", "a", "two")).size(), 2U);
 }
 
-TEST_F(PiReader, KeepsWhatNothingPointsTo) {
+TEST_F(PiReader, KeepsEntriesThatNothingPointsTo) {
   EXPECT_EQ(read(std::string(kHeader) + said("a", "", "one") + said("b", "nobody", "two")),
             (std::vector<std::string>{"user: one", "user: two"}));
   EXPECT_EQ(intake.sessions()[0].entries[1].parent->text, "a");
@@ -73,7 +73,7 @@ TEST_F(PiReader, SavesEntriesThatFollowAFragment) {
             (std::vector<std::string>{"user: one", "user: two"}));
 }
 
-TEST_F(PiReader, NamesWhatIsNoSessionAndGoesOn) {
+TEST_F(PiReader, NamesFilesThatAreNoSessionsAndGoesOn) {
   files.put("/in/a/empty.jsonl", "");
   files.put("/in/a/junk.jsonl", "nothing\n{\"a\":1}\n");
   files.put_odd("/in/a/pipe.jsonl");

@@ -309,7 +309,7 @@ TEST_F(CraftExport, AHeaderIsNeverTooLongToBeListed) {
   EXPECT_EQ(json::value(intake.sessions().at(0).meta.at("labels")), json::value(labels));
 }
 
-TEST_F(CraftExport, WhatWasAddedAndRenamedThereComesBackToo) {
+TEST_F(CraftExport, AdditionsAndRenamesInCraftComeBackToo) {
   const Native native(std::string(kNativeHeader) +
                           line("message", "u", R"("message":{"role":"user","content":"hi"})") +
                           line("session_info", "n", R"("name":"Old name")"),

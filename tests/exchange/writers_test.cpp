@@ -87,7 +87,7 @@ TEST(Formats, AnEmptySessionIsAFileInEach) {
   }
 }
 
-TEST(PiWriter, NamesAndBytesAreWhatPiLooksFor) {
+TEST(PiWriter, NamesAndBytesAreAsPiExpects) {
   const Sample sample(kHeader + R"({"type":"message","id":"1","parentId":null,"n":1.0, "x":"é"})"
                                 "\n");
   const auto files = written("pi", {&sample});

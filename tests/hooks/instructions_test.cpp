@@ -90,7 +90,7 @@ TEST_F(InstructionsTest, AreLimitedInSizeEachAndTogether) {
   EXPECT_EQ(all.find("home/Reef.md"), std::string::npos);
 }
 
-TEST_F(InstructionsTest, WhatIsNoFileOfOursIsLeftOut) {
+TEST_F(InstructionsTest, FoldersPipesAndFilesOfOtherUsersAreLeftOut) {
   ASSERT_EQ(::mkfifo((folder / "p/AGENTS.md").c_str(), 0600), 0) << "would wait for ever";
   ASSERT_TRUE(files.make_directory(folder / "p/Reef.md"));
   write("p/q/AGENTS.md", "good \xff bytes");

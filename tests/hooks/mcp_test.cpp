@@ -72,7 +72,7 @@ TEST(McpElicitation, AnswersBecomeWhatTheFormWants) {
       *json::parse(R"({"name":"Ann","age":7,"sure":true,"colour":"g","days":["mon","wed"]})"));
 }
 
-TEST(McpElicitation, WhatCannotBeIsSaidAndARefusalIsOne) {
+TEST(McpElicitation, InvalidAnswersAreRefusedAndDecliningDeclines) {
   EXPECT_FALSE(elicited_from(form(), {{}, {}, {}, {}, {}})) << "a name is needed";
   EXPECT_FALSE(elicited_from(form(), {{"Ann"}, {"seven"}, {}, {}, {}}));
   EXPECT_FALSE(elicited_from(form(), {{"Ann"}, {}, {}, {"Blue"}, {}}));

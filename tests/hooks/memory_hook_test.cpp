@@ -85,7 +85,7 @@ TEST_F(MemoryHookTest, AnAgentRemembersRecallsAndForgets) {
   expect_failed("forget", R"({"name":"ship"})", "no entry named: ship");
 }
 
-TEST_F(MemoryHookTest, WhatIsWrongIsToldToTheModel) {
+TEST_F(MemoryHookTest, MistakesAreToldToTheModel) {
   expect_failed("remember", R"({"content":"x"})", "invalid arguments: 'name' must be a text");
   expect_failed("remember", R"({"name":1,"content":"x"})",
                 "invalid arguments: 'name' must be a text");
@@ -170,7 +170,7 @@ TEST_F(MemoryHookTest, OnlyNamesOfSessionsOfOursAreOfOnesThatAreGone) {
   }
 }
 
-TEST_F(MemoryHookTest, WhatMayNotBeSeenTakesNobodysPlace) {
+TEST_F(MemoryHookTest, EntriesThatMayNotBeSeenTakeNoPlaceInTheResult) {
   for (int i = 0; i < 30; ++i)
     archive("reef", "zed", "walnut walnut walnut number " + std::to_string(i));
   call("remember", R"({"name":"tree","content":"a walnut among many other words of a note"})");

@@ -300,7 +300,7 @@ TEST_F(OsFiles, APlanIsHandedInAndHandedInAgain) {
     EXPECT_TRUE(call(submit_plan, {{"name", name}, {"content", "x"}}).is_error) << name;
 }
 
-TEST_F(OsFiles, WhatASessionReadsIsItsOwn) {
+TEST_F(OsFiles, FilesReadInOneSessionAreUnreadInAnother) {
   have("x");
   desk.session = test::value_of(session::SessionId::parse("260202-c-d"));
   EXPECT_EQ(edited("x", "y"), "ERROR: you must read a.txt before changing it");

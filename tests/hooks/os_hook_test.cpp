@@ -184,7 +184,7 @@ TEST_F(OsHookTest, SendersFromOutsideHaveNoBashAndStayInTheFolder) {
   EXPECT_FALSE(call("ls", {{"path", folder / "home"}}).is_error);
 }
 
-TEST_F(OsHookTest, WhatNobodyWasAskedAboutIsSandboxed) {
+TEST_F(OsHookTest, CallsWithoutAQuestionAreSandboxed) {
   EXPECT_EQ(call("bash", {{"command", "ls"}}).details.if_contains("sandboxed") != nullptr, true);
   EXPECT_EQ(call("bash", {{"command", "touch b"}}).details.if_contains("sandboxed") != nullptr,
             false);
@@ -192,7 +192,7 @@ TEST_F(OsHookTest, WhatNobodyWasAskedAboutIsSandboxed) {
   EXPECT_EQ(call("bash", {{"command", "ls"}}).details.if_contains("sandboxed") != nullptr, false);
 }
 
-TEST_F(OsHookTest, WhatIsShownGoesByTheModelsWindow) {
+TEST_F(OsHookTest, TheModelsWindowBoundsTheShownOutput) {
   const auto shown = [&](std::int64_t tokens) {
     window = tokens;
     return call("bash", {{"command", "seq 1 100000"}}).text.size();

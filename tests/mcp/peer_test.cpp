@@ -102,7 +102,7 @@ Task<Elicited> answer(Elicitation question) {
   co_return out;
 }
 
-TEST_P(Eras, WhatAServerAsksIsAnsweredByWhoCalled) {
+TEST_P(Eras, AServersQuestionGoesToTheCaller) {
   CallOptions options;
   options.elicit = answer;
   EXPECT_EQ(text("ask", {}, options),
@@ -142,7 +142,7 @@ TEST_P(Eras, APageToVisitIsAskedAboutAndAnsweredWithoutContent) {
   EXPECT_EQ(asked, "Please sign in");
 }
 
-TEST_P(Eras, WhatIsNotSupportedIsRefusedAndHangsNobody) {
+TEST_P(Eras, UnsupportedRequestsAreRefusedAndHangNobody) {
   const auto answer = call("asks", {{"method", "sampling/createMessage"}});
   if (modern()) {
     EXPECT_FALSE(answer) << "it cannot be given what it asks for";
@@ -289,7 +289,7 @@ TEST_F(PeerTest, OlderRevisionsAreSpokenAndUnknownOnesRefused) {
   EXPECT_NE(refused.error().what.find("1999-01-01"), std::string::npos);
 }
 
-TEST_F(PeerTest, WhatAProgramPrintsBesideItsMessagesDoesNoHarm) {
+TEST_F(PeerTest, TextAProgramPrintsBesideItsMessagesDoesNoHarm) {
   connect(test::fake({"--junk"}));
   EXPECT_EQ(text("echo", {{"text", "fine"}}), "fine");
 }
@@ -497,7 +497,7 @@ class Listening : public PeerOverHttp {
 
 constexpr const char* kListChanged = "notifications/tools/list_changed";
 
-TEST_F(Listening, WhatChangesIsToldOnTheSubscription) {
+TEST_F(Listening, ChangesComeOnTheSubscription) {
   replies["subscriptions/listen"] = [](const SeenRequest&) {
     return stream({kListChanged, "notifications/of/something/else", kListChanged},
                   FakeReply::Then::hang);
@@ -581,7 +581,7 @@ TEST_F(Listening, ACallThatIsNotWantedAnyMoreIsHungUpOn) {
   EXPECT_TRUE(seen("notifications/cancelled").empty());
 }
 
-TEST_F(Listening, OfTheHandshakesEraTheServerIsToldInWords) {
+TEST_F(Listening, AServerOfTheHandshakesEraGetsACancelMessage) {
   replies.erase("server/discover");
   TaskGroup calls(io.get_executor(), "calls");
   begin_endless_call(calls);

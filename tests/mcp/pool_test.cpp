@@ -85,7 +85,7 @@ TEST_F(PoolTest, TheLastOneOutEndsItAndAChangeOfOthersDoesNot) {
   }(std::stoi(pid)));
 }
 
-TEST_F(PoolTest, WhoWatchesHearsThatAServerIsGone) {
+TEST_F(PoolTest, AWatcherHearsThatAServerIsGone) {
   pool.declare("a", {marked()});
   pool.declare("b", {marked()});
   static_cast<void>(call("a", "pid"));
@@ -193,7 +193,7 @@ TEST_F(PoolTest, OneThatDiesSoonAfterItWasConnectedIsTriedLessAndLessOftenToo) {
   run(io, patient.stop());
 }
 
-TEST_F(PoolTest, WhatNobodyUsesIsDisconnectedAndComesBackWhenCalled) {
+TEST_F(PoolTest, AnUnusedServerIsDisconnectedAndComesBackWhenCalled) {
   Pool hasty(house(), Pool::Limits{milliseconds(200), milliseconds(20), milliseconds(100)});
   hasty.declare("a", {marked()});
   const auto pid = run(io, hasty.call("a", "fake", "pid", {}, {}));
@@ -209,7 +209,7 @@ TEST_F(PoolTest, WhatNobodyUsesIsDisconnectedAndComesBackWhenCalled) {
   run(io, hasty.stop());
 }
 
-TEST_F(PoolTest, ToolsThatChangeAreToldToWhoHasThem) {
+TEST_F(PoolTest, ChangedToolsAreToldToTheirOwners) {
   std::vector<std::string> told;
   pool.on_tools_changed([&](const std::string& agent) { told.push_back(agent); });
   pool.declare("a", {marked()});

@@ -77,7 +77,7 @@ TEST(McpSpec, WordsOfOthersAreScrubbed) {
   EXPECT_EQ(secrets.scrub("ab: hunter2-long and hunter2"), "ab: *** and ***");
 }
 
-TEST(McpSpec, WhatCannotBeIsRefused) {
+TEST(McpSpec, ImpossibleSpecsAreRefused) {
   auto both = program();
   both.url = "http://x";
   auto neither = program();

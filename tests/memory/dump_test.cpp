@@ -121,7 +121,7 @@ TEST(Dump, AnOrderOfTheFilesOwnComesBack) {
   EXPECT_EQ(*serialize(round_trip(contents)), *serialize(contents));
 }
 
-TEST(Dump, WhatPeopleWriteThemselvesIsTaken) {
+TEST(Dump, FilesThatPeopleWriteAreTaken) {
   auto tree = to_tree(contents_of({{5, 1, Kind::note, "old", "x", {}}}));
   tree.push_back({"notes/new.md", "just text\n"});
   tree.push_back({"archives/other.md",
@@ -144,7 +144,7 @@ TEST(Dump, WhatPeopleWriteThemselvesIsTaken) {
   EXPECT_EQ(contents.next_id, 9U);
 }
 
-TEST(Dump, WhatIsWrongIsSaidWithItsFile) {
+TEST(Dump, MistakesAreReportedWithTheirFile) {
   const auto card = [](const std::string& rows) {
     return "<div id=\"meta\">\n<dl>" + rows + "</dl>\n</div>\n\nx\n";
   };
@@ -235,7 +235,7 @@ TEST_F(TreeTest, ADumpOnDiskComesBackAndTheNextOneLeavesNoOrphans) {
   EXPECT_EQ(*serialize(load()), *serialize(second));
 }
 
-TEST_F(TreeTest, AFolderThatIsSomebodyElsesIsNotTouched) {
+TEST_F(TreeTest, AFolderOfTheUsersIsNotTouched) {
   ::mkdir((folder / "notes").c_str(), 0700);
   write("notes/diary.md", "years of it");
   const auto done = dump(contents_of({{0, 1, Kind::note, "a", "x", {}}}));
@@ -245,7 +245,7 @@ TEST_F(TreeTest, AFolderThatIsSomebodyElsesIsNotTouched) {
   EXPECT_FALSE(test::exists(folder / "SUMMARY.md"));
 }
 
-TEST_F(TreeTest, WhatIsNoDumpIsNotLoaded) {
+TEST_F(TreeTest, AFolderThatIsNoDumpIsNotLoaded) {
   EXPECT_EQ(read_tree(files, folder.path()).error().code, Errc::not_found);
   EXPECT_EQ(read_tree(files, folder / "missing").error().code, Errc::not_found);
   ::mkdir((folder / "notes").c_str(), 0700);
@@ -254,7 +254,7 @@ TEST_F(TreeTest, WhatIsNoDumpIsNotLoaded) {
             std::string::npos);
 }
 
-TEST_F(TreeTest, SomebodyElsesBookIsNotTouched) {
+TEST_F(TreeTest, ABookOfTheUsersIsNotTouched) {
   const auto one = contents_of({{0, 1, Kind::note, "a", "x", {}}});
   const auto expect_refused = [&](const std::string& file) {
     const auto done = dump(one);
@@ -315,7 +315,7 @@ TEST_F(TreeTest, AFolderInAFilesPlaceIsFoundBeforeAnythingIsWritten) {
   EXPECT_TRUE(dump(contents));
 }
 
-TEST_F(TreeTest, WhateverFailsNoTemporaryFileIsLeft) {
+TEST_F(TreeTest, AFailureLeavesNoTemporaryFile) {
   const auto contents = contents_of({{0, 1, Kind::note, "a", "x", {}}});
   int failures = 0;
   for (int nth = 1;; ++nth) {

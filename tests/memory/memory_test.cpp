@@ -59,7 +59,7 @@ TEST(Memory, AnEmptyMemoryHasNoFile) {
   EXPECT_FALSE(test::value_of(test::run(bench.io, bench.memories.exists("reef"))));
 }
 
-TEST(Memory, WhatIsDoneIsInTheFileAndInTheNextProcess) {
+TEST(Memory, ChangesAreInTheFileAndInTheNextProcess) {
   Bench bench;
   ASSERT_TRUE(bench.apply(Remember{"deploy", "blue vault", Names{"ship"}}));
   ASSERT_TRUE(bench.apply(Add{"week", "talked", {}, Kind::archive}));
@@ -178,7 +178,7 @@ TEST(Memory, OperationsAtOnceShareAWriteAndKeepTheirOrder) {
   EXPECT_LT(bench.files.calls() - before, 40) << "the first write, and one for all that waited";
 }
 
-TEST(Memory, WhoReadsWhileAWriteIsUnderWaySeesWhatIsDurable) {
+TEST(Memory, AReadDuringAWriteSeesTheDurableContents) {
   Bench bench;
   ASSERT_TRUE(bench.apply(Remember{"a", "old", {}}));
   const auto memory = bench.open();

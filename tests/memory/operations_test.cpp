@@ -212,7 +212,7 @@ TEST_F(OperationsTest, ALoadDoesNotChangeAKind) {
   must(loaded({3, 99, Kind::note, "c", "z", {}}));
 }
 
-TEST_F(OperationsTest, WhatAMemoryHoldsBeyondTheLimitsComesBackWithALoad) {
+TEST_F(OperationsTest, EntriesBeyondTheLimitsComeBackWithALoad) {
   const std::vector<Entry> wild{
       {1, 1, Kind::note, "", std::string(kContentBytesMax + 1, 'x'), many(kAliasesMax + 9)},
       {2, 1, Kind::note, "a\nb", "", {std::string(5000, 'n'), "ship", "ship"}},

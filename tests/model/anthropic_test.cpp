@@ -52,7 +52,7 @@ TEST(Anthropic, TheStablePrefixIsCached) {
   EXPECT_TRUE(cached("/messages/4/content/0"));
 }
 
-TEST(Anthropic, WhatWasSentBeforeIsSentAgainTheSame) {
+TEST(Anthropic, EarlierMessagesAreSentAgainUnchanged) {
   auto request = question();
   const auto prefix = [](const json::object& body, std::size_t count) {
     std::string out = json::write(body.at("system")) + json::write(body.at("tools"));

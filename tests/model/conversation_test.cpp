@@ -206,7 +206,7 @@ TEST(Conversation, TheUserHasTheFirstAndTheLastWord) {
   EXPECT_EQ(prepared({}), "user: 'Continue.'\n");
 }
 
-TEST(Conversation, WhatProgramsAndCommandsSaidIsTheUsers) {
+TEST(Conversation, WordsOfProgramsAndCommandsBecomeTheUsers) {
   session::BashMessage bash;
   bash.command = "ls";
   bash.output = "notes";

@@ -84,7 +84,7 @@ TEST_F(LocalToolsTest, AQuestionIsLookedUpAndAnsweredWithSessionAndDate) {
   EXPECT_TRUE(has(answer, "not a language model"));
 }
 
-TEST_F(LocalToolsTest, WhatHardlyMatchesIsNotQuoted) {
+TEST_F(LocalToolsTest, AWeakMatchIsNotQuoted) {
   user("Which colour has the greenhouse roof in summer?");
   calls({kFound, "no memories found"});
   EXPECT_TRUE(has(said(), "Nothing I know answers that")) << said();
@@ -195,7 +195,7 @@ TEST_F(LocalToolsTest, AQuestionIsAnsweredWhateverIsSaidAroundIt) {
   EXPECT_TRUE(has(said(), "\"The spare key is under the flowerpot\"")) << said();
 }
 
-TEST_F(LocalToolsTest, WhatHasTheTellingWordsIsTheNearest) {
+TEST_F(LocalToolsTest, APassageWithTheTellingWordsIsTheNearest) {
   user("What time does the train to Lyon leave tomorrow morning from the main station?");
   calls(
       {"## x\nsession: 260302-old-pump · agent: reef · sender: user\n"
@@ -318,7 +318,7 @@ TEST_F(LocalMemoryTest, NothingThatWasRememberedIsWrittenOver) {
   EXPECT_TRUE(has(tell("Remember that the cat is on the mat"), "I remember that already"));
 }
 
-TEST_F(LocalMemoryTest, WhatIsNotShownIsNotWrittenOverEither) {
+TEST_F(LocalMemoryTest, NotesThatARecallDoesNotShowAreNotWrittenOver) {
   for (int i = 0; i < 30; ++i) archives["talk-" + std::to_string(i)] = "blue tea";
   notes["blue tea"] = "is in the kitchen";
   tell("Remember the blue tea");
@@ -364,7 +364,7 @@ TEST_F(LocalMemoryTest, ForgetsOnlyWhatIsMeant) {
   EXPECT_TRUE(notes.empty());
 }
 
-TEST_F(LocalMemoryTest, OfSeveralNotesThatMayBeMeantNoneIsForgotten) {
+TEST_F(LocalMemoryTest, AnAmbiguousForgetRemovesNoNote) {
   notes = {{"server door", "1234"}, {"server name", "reef"}, {"tea", "the server is out of tea"}};
   const auto unclear = tell("Forget about the server");
   EXPECT_TRUE(has(unclear, "may mean several notes")) << unclear;
@@ -375,7 +375,7 @@ TEST_F(LocalMemoryTest, OfSeveralNotesThatMayBeMeantNoneIsForgotten) {
   EXPECT_EQ(notes.size(), 2U);
 }
 
-TEST_F(LocalMemoryTest, OfNamesThatAreAlikeNoneIsForgotten) {
+TEST_F(LocalMemoryTest, ForgettingOneOfSeveralSimilarNamesRemovesNone) {
   notes = {{"plan", "tea"}, {"The Plan", "milk"}};
   const auto unclear = tell("forget the plan");
   EXPECT_TRUE(has(unclear, "may mean several notes")) << unclear;
@@ -408,7 +408,7 @@ TEST_F(LocalMemoryTest, OneWordOfANoteForgetsNothing) {
   EXPECT_TRUE(has(tell("forget \"garage\""), "Forgotten")) << "all of the content";
 }
 
-TEST_F(LocalMemoryTest, WhatIsToBeRememberedIsAskedForOrSaidToBeTooLong) {
+TEST_F(LocalMemoryTest, AMissingTextIsAskedForAndALongOneIsRefused) {
   for (const auto* text : {"remember that", "Remember that.", "remember \"\"", "remember that \"\"",
                            "please remember this", "Remember:", "remember it!", "note that"}) {
     const auto asked = tell(text);
@@ -422,7 +422,7 @@ TEST_F(LocalMemoryTest, WhatIsToBeRememberedIsAskedForOrSaidToBeTooLong) {
   EXPECT_TRUE(notes.empty());
 }
 
-TEST_F(LocalMemoryTest, WhatLooksLikeTwoNotesIsKnownAgain) {
+TEST_F(LocalMemoryTest, ANoteThatLooksLikeTwoIsRecognised) {
   const std::string content = "tea list\n---\n## milk\nblue";
   tell("Remember that " + content);
   EXPECT_TRUE(has(tell("Remember that " + content), "I remember that already, as note '"));

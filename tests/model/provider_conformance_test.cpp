@@ -211,7 +211,7 @@ TEST_P(OverTheWire, HttpErrorsAreNamed) {
   }
 }
 
-TEST_P(OverTheWire, WhatIsTransientIsTriedAgainAndWhatIsNotIsNot) {
+TEST_P(OverTheWire, OnlyTransientFailuresAreTriedAgain) {
   for (const auto& error : backend().errors) {
     const auto before = server_.requests().size();
     const auto first = error_reply(error);

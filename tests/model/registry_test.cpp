@@ -75,7 +75,7 @@ TEST(Facts, AModelIsKnownByAllItsNames) {
   EXPECT_FALSE(known_model(""));
 }
 
-TEST(Facts, WhatRunsAtHomeCostsNothing) {
+TEST(Facts, LocalModelsCostNothing) {
   ProviderSpec spec;
   spec.kind = "ollama";
   EXPECT_EQ(facts_for(spec, "deepseek-chat").price.input, 0);
@@ -85,7 +85,7 @@ TEST(Facts, WhatRunsAtHomeCostsNothing) {
   EXPECT_EQ(facts_for(spec, "nobody-knows").context_window, 0);
 }
 
-TEST(Making, WhatIsNotSaidComesFromTheKind) {
+TEST(Making, MissingSettingsComeFromTheKind) {
   boost::asio::io_context io(1);
   http::Client client(io.get_executor());
   Pool pool(1);

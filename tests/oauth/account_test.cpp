@@ -192,7 +192,7 @@ TEST_F(AccountTest, ATokenIsKeptWhenItCannotBeRenewedNow) {
   EXPECT_TRUE(account->needs_login());
 }
 
-TEST_F(AccountTest, ARenewalIsNotLostWithWhoAskedForIt) {
+TEST_F(AccountTest, ARenewalOutlivesTheCallThatAskedForIt) {
   says_everything();
   Accounts accounts(house());
   const auto account = accounts.account(url(), {});
@@ -223,7 +223,7 @@ TEST_F(AccountTest, ARenewalIsNotLostWithWhoAskedForIt) {
   EXPECT_EQ(later.account(url(), {})->grant()->refresh_token, "rotated");
 }
 
-TEST_F(AccountTest, NobodyHasToLogInForWhatIsOfNoImportance) {
+TEST_F(AccountTest, NobodyHasToLogInForUnimportantRequests) {
   Accounts accounts(house());
   const auto account = accounts.account(url(), {});
   Account::Refusal refusal;
@@ -232,7 +232,7 @@ TEST_F(AccountTest, NobodyHasToLogInForWhatIsOfNoImportance) {
   EXPECT_FALSE(account->needs_login());
 }
 
-TEST_F(AccountTest, MoreRightsAreWantedOnceAndNotForEver) {
+TEST_F(AccountTest, MoreRightsAreAskedForOnceOnly) {
   says_everything();
   Accounts accounts(house());
   const auto account = accounts.account(url(), {});
@@ -253,7 +253,7 @@ TEST_F(AccountTest, MoreRightsAreWantedOnceAndNotForEver) {
   EXPECT_FALSE(value_of(refused(*account, 403, "first", "Bearer error=\"other\"")));
 }
 
-TEST_F(AccountTest, WhatIsKeptIsForItsOwnerAndComesBack) {
+TEST_F(AccountTest, TokensAreKeptForTheirOwnerOnlyAndReadAgain) {
   says_everything();
   {
     Accounts accounts(house());
@@ -276,7 +276,7 @@ TEST_F(AccountTest, WhatIsKeptIsForItsOwnerAndComesBack) {
   EXPECT_EQ(accounts.account(url(), {}), account) << "one account for all";
 }
 
-TEST_F(AccountTest, WhicheverCallFailsTheFileIsTheOldOneOrTheNewOne) {
+TEST_F(AccountTest, AFailedCallLeavesTheOldFileOrTheNewOne) {
   const auto with = [this](const std::string& token) {
     Grant grant;
     grant.server = url();

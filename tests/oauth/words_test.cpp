@@ -108,7 +108,7 @@ TEST(OauthMetadata, IsLookedForInTheOrderOfTheStandards) {
                    "https://h/t/1/.well-known/openid-configuration"}));
 }
 
-TEST(OauthMetadata, OfAResourceHoldsForWhatIsBelowIt) {
+TEST(OauthMetadata, AResourcesDocumentHoldsForPathsBelowIt) {
   EXPECT_TRUE(covers("https://h/mcp", "https://h/mcp"));
   EXPECT_TRUE(covers("https://h", "https://h/mcp"));
   EXPECT_TRUE(covers("https://h/", "https://h/mcp"));
@@ -119,7 +119,7 @@ TEST(OauthMetadata, OfAResourceHoldsForWhatIsBelowIt) {
   EXPECT_FALSE(covers("http://h/mcp", "https://h/mcp"));
 }
 
-TEST(OauthMetadata, OfAnotherIssuerIsRefused) {
+TEST(OauthMetadata, ADocumentOfAnotherIssuerIsRefused) {
   const json::object document{{"issuer", "https://h/t"}, {"token_endpoint", "https://h/token"}};
   EXPECT_TRUE(server_metadata_from(document, "https://h/t").ok());
   EXPECT_TRUE(server_metadata_from(document, "https://h/t/").ok()) << "a slash leads nowhere else";

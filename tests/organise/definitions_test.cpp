@@ -78,7 +78,7 @@ TEST_F(DefinitionsTest, ABrokenFileIsReportedAndTheLastGoodOneStays) {
   EXPECT_TRUE(add("new"));
 }
 
-TEST_F(DefinitionsTest, WhatIsNoFileOrTooMuchIsReported) {
+TEST_F(DefinitionsTest, AFolderOrAnOversizedFileIsReported) {
   ASSERT_EQ(::mkdir((home / "labels.toml").c_str(), 0700), 0);
   EXPECT_EQ(look()->problems.size(), 1U);
   EXPECT_FALSE(add("x"));
@@ -177,7 +177,7 @@ class ChangesTest : public DefinitionsTest {
   Changes changes{io.get_executor(), sessions, definitions, pool};
 };
 
-TEST_F(ChangesTest, WhatIsNotDefinedIsRefusedAndWhatIsThereIsKept) {
+TEST_F(ChangesTest, UndefinedValuesAreRefusedAndExistingOnesKept) {
   const auto id = make(R"({"labels":["gone","n::odd"],"sessionStatus":"vanished"})");
   EXPECT_FALSE(apply(id, {{{"labels", json::array{"other"}}}, {}, {}}));
   EXPECT_FALSE(apply(id, {{{"sessionStatus", "other"}}, {}, {}}));

@@ -57,7 +57,7 @@ TEST(Statuses, TheFixedOnesAreAlwaysThere) {
   EXPECT_EQ(ids_of(*statuses_in("[[status]]\nid='done'\nlabel='Over'")), "todo+ done- cancelled- ");
 }
 
-TEST(Statuses, WhatIsWrongIsNamedWithItsLine) {
+TEST(Statuses, MistakesAreNamedWithTheirLine) {
   EXPECT_SAYS(statuses_in("[[status]]\nid='a'\n[[status]]\nid='a'\n"), "statuses.toml:4: ");
   EXPECT_SAYS(statuses_in("[[status]]\nlabel='a'\n"), "status.id: is missing");
   EXPECT_SAYS(statuses_in("\n\n[[status]]\nid=3\n"),

@@ -118,7 +118,7 @@ TEST(Rules, OverridesAreAllOrNothing) {
   EXPECT_EQ(rules, before);
 }
 
-TEST(Rules, WhatIsShownCanBeTakenBack) {
+TEST(Rules, ShownRulesCanBeReadBack) {
   Rules rules;
   rules.flush_prompt = "write it down";
   rules.archive_days = 30;

@@ -59,7 +59,7 @@ TEST_F(Escapes, AreHarmlessOnTheFirstKernelWithLandlock) {
 }
 
 // An escape that does nothing even without the sandbox would prove nothing.
-TEST_F(Escapes, ShowWithoutTheSandbox) {
+TEST_F(Escapes, EscapesHaveAnEffectWithoutTheSandbox) {
   test::Canary canary(io);
   int shown = 0;
   int silent = 0;

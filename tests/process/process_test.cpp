@@ -138,7 +138,7 @@ TEST_F(Processes, ItRunsInItsFolder) {
   EXPECT_EQ(run_command(io, std::move(command)).output, dir.path() + "\n");
 }
 
-TEST_F(Processes, WhatCannotRunSaysWhatAndWhy) {
+TEST_F(Processes, ACommandThatCannotRunSaysWhy) {
   Command command;
   command.argv = {"no-such-program"};
   EXPECT_EQ(refusal(command).what, "no program 'no-such-program' in PATH");
@@ -218,7 +218,7 @@ TEST_F(Processes, ASignalReachesTheWholeGroup) {
   child->signal_group(SIGKILL);  // a signal to a group that is gone does no harm
 }
 
-TEST_F(Processes, WhatItLeavesInTheBackgroundRunsUntilTheChildIsDestroyed) {
+TEST_F(Processes, BackgroundProcessesRunUntilTheChildIsDestroyed) {
   auto child = started(shell_command("(echo running; exec sleep 1000) & exit 7"));
   EXPECT_EQ(test::value_of(run(io, child->read_output())), "running\n");
   EXPECT_EQ(run(io, child->wait()).code, 7);

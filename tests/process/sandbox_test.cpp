@@ -51,7 +51,7 @@ TEST_F(Sandboxed, FilesCannotBeTouched) {
   }
 }
 
-TEST_F(Sandboxed, WhatIsWritableIsWritableAndNothingBesideIt) {
+TEST_F(Sandboxed, OnlyTheWritableFolderCanBeWritten) {
   test::write_file(dir / "also", "");
   ASSERT_EQ(ran("mkdir in").exit.code, 1);
   const test::TempDir other;

@@ -54,7 +54,7 @@ class HoldTest : public testing::Test {
   int senders = 0;
 };
 
-TEST_F(HoldTest, WhatComesMeanwhileIsReadWhenTheTokenIsGone) {
+TEST_F(HoldTest, MessagesDuringAHoldAreReadAfterIt) {
   auto first = recall.hold();
   auto second = recall.hold();
   say("the zebrafish tank leaks");

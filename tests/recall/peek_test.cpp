@@ -67,7 +67,7 @@ TEST(Peek, SaysWhatReadingTheLineSays) {
   }
 }
 
-TEST(Peek, WhatIsHiddenIsNotFound) {
+TEST(Peek, HiddenMessagesAreNotFound) {
   const std::string message = R"({"role":"user","content":"secret"})";
   for (const auto* flag : {R"("hidden":true)", R"("hidden": true)"}) {
     const auto behind = std::string(kHead) + message + "," + flag + "}";

@@ -78,7 +78,7 @@ class RecallTest : public testing::Test {
   std::unique_ptr<Recall> recall;
 };
 
-TEST_F(RecallTest, WhatIsSaidIsFoundAtOnceAndAfterARestart) {
+TEST_F(RecallTest, AMessageIsFoundAtOnceAndAfterARestart) {
   load();
   const auto id = say("ann", {"the greenhouse pump leaks", "it is the seal"});
   const auto found = ask("greenhouse");
@@ -128,7 +128,7 @@ TEST_F(RecallTest, SessionsThatGoAwayWhileTheyAreTakenInAreNotFound) {
 }
 
 // Another program changes the files.
-TEST_F(RecallTest, WhatSomebodyElseCutOrRemovedIsNotFoundOnceItWasLookedFor) {
+TEST_F(RecallTest, MessagesAnotherProgramRemovedAreNotFoundAfterARescan) {
   load();
   const auto cut = say("ann", {"the greenhouse pump leaks", "it is the seal"});
   const auto removed = say("bob", {"another greenhouse"});

@@ -83,7 +83,7 @@ TEST_F(BroadcastTest, LongOutputsAreCutBeforeTheyAreQueued) {
             Subscription::kOutputBytesMax + 1);
 }
 
-TEST_F(BroadcastTest, OneThatIsGoneCostsNothing) {
+TEST_F(BroadcastTest, ASubscriberThatIsGoneCostsNothing) {
   {
     const auto gone = broadcast.subscribe({});
     EXPECT_EQ(broadcast.subscribers(), 1U);

@@ -72,7 +72,7 @@ TEST_F(EventLogTest, ASlowReaderOfProgressGoesOnWhereSomethingIsLeft) {
   EXPECT_LT(rest.size(), 140'000U);
 }
 
-TEST_F(EventLogTest, WhatIsTakenBackHidesNothingElse) {
+TEST_F(EventLogTest, TakingBackOneEventHidesNoOther) {
   EventLog::Place early;
   log->push(Chunk{"one"});
   log->push(AskUser{"q1", "c", {}});

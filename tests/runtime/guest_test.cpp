@@ -185,7 +185,7 @@ TEST_F(GuestTest, AGuestSpeaksInTheConversationOfAnother) {
   EXPECT_EQ(sessions.size(), 1U);
 }
 
-TEST_F(GuestTest, WhatAGuestSaidIsTaggedForEverybodyAndTheHostIsToldWhy) {
+TEST_F(GuestTest, AGuestsWordsAreTaggedForAllAndTheHostIsToldWhy) {
   provider->words = "I disagree";
   say("one", "critic");
   provider->words = "well";
@@ -318,7 +318,7 @@ TEST(Scope, StarsStandForAnyRunOfCharacters) {
   EXPECT_FALSE(fits(std::string(200, '*') + "b", std::string(20'000, 'a')));
 }
 
-TEST(Scope, WhatIsDeclaredBelongsToItBesideTheWhitelist) {
+TEST(Scope, DeclaredSkillsAndServersBelongToTheScope) {
   Agent agent;
   EXPECT_TRUE(may_call(agent, "anything")) << "without a whitelist everything";
   agent.tools = {"read", "g*"};
@@ -345,7 +345,7 @@ TEST(Scope, WhatIsDeclaredBelongsToItBesideTheWhitelist) {
   EXPECT_FALSE(may_use_skill(child, "deploy"));
 }
 
-TEST(Scope, WorkIsHandedOnlyToWhomTheConfigurationNames) {
+TEST(Scope, WorkIsHandedOnlyToAgentsTheConfigurationNames) {
   Agent boss, scout;
   boss.tools = {"delegate"};
   scout.name = "web-scout";

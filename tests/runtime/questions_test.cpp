@@ -31,7 +31,7 @@ TEST(Answers, SeveralQuestionsAreAnsweredAtOnce) {
   EXPECT_EQ(read(ask, "green, and any day"), "green, and any day,;;") << "words are kept";
 }
 
-TEST(Answers, WhatOnlyLooksLikeJsonIsWords) {
+TEST(Answers, TextThatOnlyLooksLikeJsonIsWords) {
   const auto ask = two_questions();
   EXPECT_EQ(read(ask, R"({"Weather": "fine"})"), R"({"Weather": "fine"},;;)");
   EXPECT_EQ(read(ask, "{braces}"), "{braces},;;");

@@ -44,7 +44,7 @@ TEST_F(QueueTest, SteeringWordsQueueUpAndAreHeardBeforeTheNextStep) {
             "user:go;assistant:;toolResult:nothing;user:left;user:no, right;assistant:third;");
 }
 
-TEST_F(QueueTest, WhatComesTooLateToSteerIsTheNextTurn) {
+TEST_F(QueueTest, AMessageTooLateToSteerIsTheNextTurn) {
   const auto run =
       submit(R"({"replies":[{"text":"one two","delay_ms":5},{"text":"no"},{"text":"three"}]})");
   // The messages come while the only step is under way.
@@ -110,7 +110,7 @@ TEST_F(QueueTest, CollectedMessagesAreAnsweredInOneTurn) {
       << stored();
 }
 
-TEST_F(QueueTest, AnInterruptionCancelsWhatRunsAndIsAnsweredNext) {
+TEST_F(QueueTest, AnInterruptionCancelsTheRunningTurnAndIsAnsweredNext) {
   const auto run = waiting_turn();
   const auto waiting = send("later", QueueMode::followup);
   const auto message = send("stop, this", QueueMode::interrupt);
@@ -141,7 +141,7 @@ TEST_F(QueueTest, TheModeIsTheMessagesElseTheSessionsElseTheAgents) {
   EXPECT_TRUE(told(last).ends_with("end(cancelled)"));
 }
 
-TEST_F(QueueTest, WhatWaitsToSteerIsBoundedToo) {
+TEST_F(QueueTest, WaitingSteeringMessagesAreBoundedToo) {
   const auto run = waiting_turn();
   int accepted = 0;
   while (steer("x")) ASSERT_LT(++accepted, 1000);
@@ -175,7 +175,7 @@ TEST_F(QueueTest, C1_KillStopsTheRun) {
   EXPECT_EQ(sessions.size(), 1U) << "the same session goes on";
 }
 
-TEST_F(QueueTest, AKillLeavesWhatWaitsItsTurn) {
+TEST_F(QueueTest, AKillLeavesWaitingMessagesTheirTurn) {
   const auto run = waiting_turn();
   const auto waiting = send("waits", QueueMode::followup);
   const auto steering = send("left", QueueMode::steer);

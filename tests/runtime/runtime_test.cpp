@@ -241,7 +241,7 @@ TEST_F(RuntimeTest, AReplyThatCannotBeSavedIsSaidInEnd) {
   EXPECT_EQ(turn("again").names.back(), "end");
 }
 
-TEST_F(RuntimeTest, WhatCanNeverRunIsRefusedAtOnce) {
+TEST_F(RuntimeTest, AMessageThatCanNeverRunIsRefusedAtOnce) {
   EXPECT_EQ(runtime.submit(Message{"ghost", "user", "hi", ""}).error().code, Errc::not_found);
   EXPECT_EQ(runtime.submit(Message{"reef", "user", "", ""}).error().code, Errc::invalid);
   EXPECT_EQ(runtime.submit(Message{"reef", "a\nb", "hi", ""}).error().code, Errc::invalid);
@@ -387,7 +387,7 @@ TEST_F(RuntimeTest, ASessionsOwnModelIsUsed) {
   EXPECT_EQ(turn("hello").text, "one two three");
 }
 
-TEST_F(RuntimeTest, DrainTakesNoNewMessagesAndEndsWhatRuns) {
+TEST_F(RuntimeTest, DrainTakesNoNewMessagesAndEndsRunningTurns) {
   configure(R"({"replies":[{"text":"so far","hang":true}]})");
   const auto run = submit("hi");
   test::run_ready(io);

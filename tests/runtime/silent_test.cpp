@@ -35,7 +35,7 @@ Shown shown(const std::string& reply, unsigned cuts) {
   return out;
 }
 
-TEST(Silent, InEverySplitNothingOfItIsShown) {
+TEST(Silent, ASilentReplyIsNeverShownHoweverItIsSplit) {
   for (const std::string reply : {"NO_REPLY", "NO_REPLY.", "NO_REPLY ok", "NO_REPLY\nx"})
     for (unsigned cuts = 0; cuts < 1U << (reply.size() - 1); ++cuts) {
       const auto seen = shown(reply, cuts);
@@ -45,7 +45,7 @@ TEST(Silent, InEverySplitNothingOfItIsShown) {
     }
 }
 
-TEST(Silent, InEverySplitWhatOnlyLooksLikeItIsShownWhole) {
+TEST(Silent, ASimilarReplyIsShownWholeHoweverItIsSplit) {
   for (const std::string reply : {" NO_REPLY", "no_reply", "NO_REPLYING", "NO_REPLY_2", "NO_REPL",
                                   "N", "NO", "NOT now", "NO REPLY", "No_REPLY"})
     for (unsigned cuts = 0; cuts < 1U << (reply.size() - 1); ++cuts) {
@@ -55,7 +55,7 @@ TEST(Silent, InEverySplitWhatOnlyLooksLikeItIsShownWhole) {
     }
 }
 
-TEST(Silent, WhatIsHeldIsNotTold) {
+TEST(Silent, HeldTextCausesNoEvent) {
   boost::asio::io_context io;
   EventLog events(io.get_executor());
   std::string told;
@@ -97,7 +97,7 @@ class SilentTurns : public WindowStage {
   SilentTurns() { set_up(0); }
 };
 
-TEST_F(SilentTurns, ItIsKeptAndHidden) {
+TEST_F(SilentTurns, ASilentReplyIsKeptAndHidden) {
   model->words = "NO_REPLY nothing to say";
   const auto seen = turn("anything new?");
   EXPECT_EQ(seen.text, "");

@@ -66,7 +66,7 @@ TEST_F(WindowTest, AReportFromBeforeACompactionIsNotBelieved) {
   EXPECT_TRUE(report.usage.estimated);
 }
 
-TEST_F(WindowTest, WhatFillsItIsToldByKind) {
+TEST_F(WindowTest, ContentsOfTheWindowAreCountedByKind) {
   set_up(0, 32'000);
   model->script = {"call " + words_of(1'000), "done"};
   turn("look at this");
@@ -250,7 +250,7 @@ TEST_F(WindowTest, OldResultsArePrunedInRequestsAndTheBeginningStaysTheSame) {
   EXPECT_GT(test::value_of(test::run(io, runtime.window_of(id()))).prunable, 10'000);
 }
 
-TEST_F(WindowTest, ARewindMayTellWhatItLeaves) {
+TEST_F(WindowTest, ARewindMaySummariseThePartItLeaves) {
   set_up(0, 32'000);
   turn("first");
   const auto place = transcript().entries().back().id;

@@ -43,7 +43,7 @@ TEST(Bulk, ABulkIsFoundBeforeItIsWritten) {
   EXPECT_EQ(index->covered(index->group("g")), 2U);
 }
 
-TEST(Bulk, WhatWasAddedBehindABulkIsNoPartOfACrashBeforeIt) {
+TEST(Bulk, DocumentsAddedBehindABulkDoNotSurviveACrashWithoutIt) {
   TempDir dir;
   PosixFiles files;
   auto index = open_index(files, dir.path());
@@ -59,7 +59,7 @@ TEST(Bulk, WhatWasAddedBehindABulkIsNoPartOfACrashBeforeIt) {
   EXPECT_EQ(index->documents(), 0U);
 }
 
-TEST(Bulk, WhatWasAddedBehindABulkIsCoveredOnce) {
+TEST(Bulk, DocumentsAddedBehindABulkAreCoveredOnce) {
   for (const bool flush_ends_first : {true, false}) {
     TempDir dir;
     PosixFiles files;
@@ -163,7 +163,7 @@ TEST(Bulk, AGroupRemovedWhileItsBulkIsWrittenStaysAway) {
   EXPECT_TRUE(find(*index, "common").empty());
 }
 
-TEST(Bulk, WhatAFlushCoversIsKeptThroughAFailure) {
+TEST(Bulk, CoverageOfAFlushSurvivesAFailure) {
   TempDir dir;
   PosixFiles files;
   auto index = open_index(files, dir.path());

@@ -274,7 +274,7 @@ TEST(Index, FindsNeighboursAcrossSegmentsInOrder) {
   EXPECT_EQ(keys(index->documents_of(group)), (std::vector<std::uint64_t>{1, 2, 3, 5, 6, 7, 8, 9}));
 }
 
-TEST(Index, WhatStandsAroundHitsIsFoundOnceWhereverItLies) {
+TEST(Index, NeighboursOfHitsAreFoundOnceInAnySegment) {
   TempDir dir;
   PosixFiles files;
   auto index = open_index(files, dir.path());
@@ -451,7 +451,7 @@ TEST(Index, APrefixOfACompoundIsOfItsLastWord) {
   }
 }
 
-TEST(Index, OfALongQueryTheRarestKnownWordsAndAllDemandsCount) {
+TEST(Index, ALongQueryKeepsItsRarestKnownWordsAndAllDemands) {
   TempDir dir;
   PosixFiles files;
   auto index = open_index(files, dir.path());
@@ -474,7 +474,7 @@ TEST(Index, OfALongQueryTheRarestKnownWordsAndAllDemandsCount) {
   EXPECT_EQ(keys(find(*index, without + " -wombat platypus")), (std::vector<std::uint64_t>{1}));
 }
 
-TEST(Index, EverythingMeansWhatIsNotExcludedNewestFirst) {
+TEST(Index, EverythingFindsAllButExclusionsNewestFirst) {
   TempDir dir;
   PosixFiles files;
   auto index = open_index(files, dir.path());

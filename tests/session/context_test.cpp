@@ -42,7 +42,7 @@ Tail tail_of(const std::string& bytes) {
   return *read_tail(source_of(bytes));
 }
 
-TEST(Context, ACompactionReplacesWhatIsBeforeTheFirstKept) {
+TEST(Context, ACompactionReplacesTheEntriesBeforeTheFirstKept) {
   const auto bytes = kFirstLine + user("a", "", "one") + user("b", "a", "two") +
                      user("c", "b", "three") + compaction("k", "c", "c") + user("d", "k", "four");
   EXPECT_EQ(words(tail_of(bytes).context), "SUM k|three|four|");
@@ -57,7 +57,7 @@ std::string reply(const std::string& id, const std::string& parent, const std::s
                       content, stop));
 }
 
-TEST(Context, WhatAGuestSaidIsTaggedOnceAndItsThoughtsAreItsOwn) {
+TEST(Context, AGuestsWordsAreTaggedOnceAndItsThoughtsLeftOut) {
   const auto bytes =
       kFirstLine + user("a", "", "one") +
       reply("b", "a", "", R"([{"type":"text","text":"host"}])") +
@@ -85,7 +85,7 @@ TEST(Context, WhatAGuestSaidIsTaggedOnceAndItsThoughtsAreItsOwn) {
             "<from agent=\"critic\">\ncut\n\n[This answer was interrupted here.]\n</from>|");
 }
 
-TEST(Context, OfACancelledReplyTheModelIsToldWhatWasSeen) {
+TEST(Context, TheModelIsGivenTheShownPartOfACancelledReply) {
   const auto given = [](AssistantMessage reply) {
     reply.stop_reason = StopReason::aborted;
     const auto message = for_model(std::make_shared<const Message>(std::move(reply)));
@@ -198,7 +198,7 @@ TEST(Context, ModelAndThinkingAreTheLastOnTheBranch) {
   EXPECT_EQ(context.thinking_level, "high");
 }
 
-TEST(Context, ExtendingGivesWhatBuildingAnewGives) {
+TEST(Context, ExtendingAndBuildingAnewGiveTheSame) {
   const std::string lines[] = {user("a", "", "one"), user("b", "a", "two"),
                                entry("branch_summary", "c", "b", R"(,"summary":"s")"),
                                user("d", "c", "three")};

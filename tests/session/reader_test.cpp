@@ -160,7 +160,7 @@ TEST(Reader, UnknownTypesAndFieldsAreKeptAndCarryTheBranch) {
   EXPECT_EQ(entry_line(transcript.entries()[1]), odd + "\n");
 }
 
-TEST(Reader, OfFailedRepliesNothingAndOfCancelledOnesWhatWasSeenIsPartOfTheContext) {
+TEST(Reader, TheContextHasNoFailedRepliesAndTheShownPartOfCancelledOnes) {
   const auto reply = [](const char* id, const char* parent, const char* reason) {
     return fmt::format(
         R"({{"type":"message","id":"{}","parentId":"{}","timestamp":"2026-01-02T03:04:06.000Z",)"

@@ -186,7 +186,7 @@ TEST_F(SessionTest, AFailedAppendChangesNothingAndTheNextOneWorks) {
   EXPECT_TRUE(Transcript(read_transcript(bytes_of(*session))).damage().empty());
 }
 
-TEST_F(SessionTest, WhatAnotherProgramAppendedIsTakenIn) {
+TEST_F(SessionTest, EntriesAnotherProgramAppendedAreTakenIn) {
   const auto session = make("user");
   const auto mine = test::value_of(test::run(io, session->append(say("mine"))));
   auto theirs = make_entry(say("theirs"), EntryId{"feedbeef"}, mine, clock.now());
@@ -413,7 +413,7 @@ TEST_F(SessionTest, AnyStateOfTheCatalogGivesTheSameRows) {
   }
 }
 
-TEST(Rescan, WhatHappensMeanwhileIsNewerThanWhatWasSeen) {
+TEST(Rescan, ChangesDuringARescanWin) {
   boost::asio::io_context io{1};
   FixedClock clock;
   SeededRandom random{7};

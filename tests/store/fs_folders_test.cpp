@@ -53,7 +53,7 @@ class FoldersTest : public testing::Test {
   session::SessionId id = *session::SessionId::parse("s");
 };
 
-TEST_F(FoldersTest, WhatIsKeptIsListedAndReadAndHashed) {
+TEST_F(FoldersTest, AKeptFileIsListedReadAndHashed) {
   const auto kept = test::value_of(add("a.txt", "hello"));
   EXPECT_EQ(kept.file.path, "attachments/a.txt");
   EXPECT_EQ(kept.file.type, "text/plain");
@@ -76,7 +76,7 @@ TEST_F(FoldersTest, TheSameBytesAreKeptOnceAndOtherBytesGetANumber) {
   EXPECT_TRUE(incoming().empty());
 }
 
-TEST_F(FoldersTest, WhatIsNotKeptNeverWas) {
+TEST_F(FoldersTest, AFileThatIsNotKeptLeavesNoTrace) {
   {
     const auto file = test::value_of(test::run(io, folders.receive()));
     ASSERT_TRUE(test::run(io, file->write("half")));

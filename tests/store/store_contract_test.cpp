@@ -62,7 +62,7 @@ class HarnessNames {
 };
 TYPED_TEST_SUITE(StoreContract, Harnesses, HarnessNames);
 
-TYPED_TEST(StoreContract, WhatWasCreatedIsListedAndRead) {
+TYPED_TEST(StoreContract, ACreatedSessionIsListedAndRead) {
   EXPECT_TRUE(test::value_of(test::run(this->io, this->store.list())).empty());
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   const auto all = test::value_of(test::run(this->io, this->store.list()));
@@ -196,7 +196,7 @@ TYPED_TEST(StoreContract, TheCatalogIsEmptyThenAppendedThenReplaced) {
   EXPECT_EQ(test::catalog_of(this->io, this->store), "c");
 }
 
-TYPED_TEST(StoreContract, RewriteReplacesOnlyWhatItHasSeen) {
+TYPED_TEST(StoreContract, RewriteReplacesOnlyTheBytesItHasSeen) {
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   EXPECT_EQ(test::run(this->io, this->store.rewrite(this->id, 5, "y\n", "old")).error().code,
             Errc::conflict);
