@@ -296,7 +296,7 @@ class Scopes(unittest.TestCase):
                                        "mcps=").code, 0)
             self.assertEqual(home.reef("status", "--json").json["problems"], [])
 
-    def test_what_is_declared_is_offered_beside_the_whitelist(self):
+    def test_declared_skills_and_servers_are_offered_beside_the_whitelist(self):
         skill = "---\nname: web-search\ndescription: Looks things up.\n---\nDo it.\n"
         calls = {"calls": [{"name": "skill", "arguments": {"name": "web-search"}}, {"name": "recall", "arguments": {"query": "x"}},
                            {"name": "bash", "arguments": {"command": "true"}}]}

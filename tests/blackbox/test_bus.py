@@ -152,7 +152,7 @@ class Bus(unittest.TestCase):
         self.publish(home, "once")
         wait_for(lambda: 'once"' not in home.read("events/subscriptions.toml"), "the used one to be gone")
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_nonsense_is_refused(self):
         home = self.home()
         link = home.connect()
         self.addCleanup(link.close)

@@ -135,7 +135,7 @@ class Children(unittest.TestCase):
             link.events()
         self.assertTrue(os.path.isdir(f"{home.work}/victim"))
 
-    def test_who_kills_its_keeper_is_no_user_either_and_leaves_no_zombie(self):
+    def test_a_child_that_kills_its_keeper_is_no_user_and_leaves_no_zombie(self):
         home = self.home([f"{sys.executable} attack.py keeper HOME out; sleep 60"])
         with home.connect() as link:
             link.stream({1: "scripted", 2: "go", 5: home.work})

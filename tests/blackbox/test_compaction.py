@@ -60,7 +60,7 @@ class Compaction(unittest.TestCase):
         self.assertIn("release-7", shown.out)
         self.assertNotEqual(home.reef("memory", "forget", archive).code, 0, "archives are protected")
 
-    def test_who_asks_gets_one_down_to_the_last_turn(self):
+    def test_a_person_gets_a_compaction_down_to_the_last_turn(self):
         home = self.home()
         self.assertEqual(home.reef("compact", "260101-bulk-one").code, 0)
         # A compaction keeps no more than the configuration says; a second one keeps only the last turn.
@@ -94,7 +94,7 @@ class Compaction(unittest.TestCase):
         self.assertGreater(row["contextTokens"], 0)
         self.assertEqual(before["compactionCount"] + 1, row["compactionCount"])
 
-    def test_what_was_counted_before_a_compaction_is_not_what_there_is(self):
+    def test_a_count_from_before_a_compaction_does_not_hold_after_it(self):
         fake = FakeModel([{"content": "An answer."}], usage={"prompt_tokens": 7000, "completion_tokens": 9})
         self.addCleanup(fake.close)
         home = self.home(count=1, config=fake.config, files={"agents/fake.toml": 'model = "fake/big"\n'})
@@ -107,7 +107,7 @@ class Compaction(unittest.TestCase):
         self.assertEqual(again.code, 409)
         self.assertIn(f"about {done.int(202)} tokens", again.text)
 
-    def test_what_is_kept_is_said_with_the_request(self):
+    def test_the_request_says_how_much_is_kept(self):
         home = self.home()
         def kept(session):
             lines = read_lines(home.file(f"sessions/{session}/session.jsonl"))

@@ -106,7 +106,7 @@ class Usage(Case):
         self.assertGreater(usage[-1].int(200), 0)
         self.assertEqual(usage[-1].int(204), 1, "estimated")
 
-    def test_what_no_backend_counted_says_so_everywhere(self):
+    def test_estimated_counts_say_so_everywhere(self):
         for usage, estimated in ((None, True), ({"prompt_tokens": 700, "completion_tokens": 9, "total_tokens": 709}, False)):
             with self.subTest(usage=usage):
                 fake = FakeModel([{"content": "An answer."}], usage=usage)
@@ -241,7 +241,7 @@ class Titles(Case):
 
 
 class Rewind(Case):
-    def test_what_is_left_behind_is_told(self):
+    def test_a_rewind_tells_of_the_part_left_behind(self):
         home = self.home(script=script({"text": "Blue was tried."}))
         home.say("first")
         place = self.entries(home, "message")[-1]["id"]

@@ -81,7 +81,7 @@ class Events(Case):
                 self.assertEqual("user_steered" in names, not more, names)
                 self.assertEqual(texts(read_lines(home.transcript()), "user"), ["go", "hurry"])
 
-    def test_who_says_hello_or_a_request_id_gets_all(self):
+    def test_a_client_with_hello_or_a_request_id_gets_all_events(self):
         home = self.home(BUSY, {"text": "done"}, files=ALLOWED)
         with home.connect(hello=False) as link:
             self.assertIn("tool_progress", [e.event for e in link.stream(turn("scripted", "go", "a"), request_id=1)])
@@ -276,7 +276,7 @@ class Tools(Case):
         events = link.events()
         self.assertEqual([e.detail.str(2) for e in events if e.event == "tool_result"], ["blue"])
 
-    def test_what_its_window_for_questions_sends_is_understood(self):
+    def test_answers_of_the_window_for_questions_are_understood(self):
         # The answer is one object for all questions, by their texts; several choices are one text.
         two = {"questions": ASK["questions"] + [{"question": "Which sizes?", "header": "Size", "multi_select": True,
                                                  "options": [{"label": "s"}, {"label": "m"}, {"label": "l"}]}]}
@@ -310,7 +310,7 @@ class Tools(Case):
             self.assertIn("the client could not put the question", result.str(2))
             self.assertIn(said, result.str(2))
 
-    def test_whoever_sent_it_its_tools_are_judged(self):
+    def test_client_tools_are_judged_for_every_sender(self):
         for sender, command, mode, happens in (
                 ("tg:7", "touch /tmp/x", "allow-all", "tool_result"), ("tg:7", "ls", "allow-all", "tool_call_forward"),
                 ("joe", "touch /tmp/x", "safe", "tool_result"), ("joe", "ls", "safe", "tool_call_forward"),
@@ -353,7 +353,7 @@ class Tools(Case):
         self.assertEqual(home.say("next", "scripted").tag, RESPONSE)
         self.assertEqual(texts(read_lines(home.transcript()), "user"), ["next"])
 
-    def test_whatever_an_ephemeral_turn_does_it_leaves_nothing(self):
+    def test_an_ephemeral_turn_leaves_nothing(self):
         word = "zanzibar"
         calls = {"calls": [{"name": name, "arguments": arguments} for name, arguments in (
             ("remember", {"name": word, "content": word}), ("submit_plan", {"name": word, "content": word}),

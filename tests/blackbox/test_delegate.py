@@ -255,7 +255,7 @@ class Delegate(unittest.TestCase):
         self.assertEqual(self.texts(home, child)[0], "/new write it")
         self.assertIn("safe mode", self.results(home, child)["write"][0])
 
-    def test_what_an_active_skill_allows_binds_the_children_too(self):
+    def test_an_active_skills_allowed_tools_bind_the_children_too(self):
         path = f"/tmp/reef-delegated-skill-{os.getpid()}"
         self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
         write = {"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}},

@@ -116,7 +116,7 @@ class Stdout(Case):
         self.assertLess(branch.index("NOT taken"), branch.index("</details>"))
         self.assertGreater(branch.index("the way taken"), branch.index("</details>"))
 
-    def test_what_cannot_go_to_stdout_says_why(self):
+    def test_an_export_that_cannot_go_to_stdout_says_why(self):
         home = self.with_sessions(one=tree("one"), two=tree("two"))
         self.refused(home, "export", "one", "two", "--to", "markdown", says="folder")
         self.refused(home, "export", "--all", "--to", "pi", says="folder")
@@ -216,7 +216,7 @@ class Folders(Case):
 
 
 class AndBack(Case):
-    def test_what_went_out_as_pi_comes_in_the_same(self):
+    def test_an_export_to_pi_comes_back_unchanged(self):
         home = self.with_sessions(one=tree("one"), two=tree("two", title=None))
         self.ok(home, "export", "--all", "--to", "pi", self.out)
         other = Home()

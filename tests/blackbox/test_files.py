@@ -77,7 +77,7 @@ class Commands(unittest.TestCase):
             self.assertEqual(records(home, session), [])
             self.attach(home, session, "fits", b"x" * 1000)
 
-    def test_what_is_no_file_is_refused(self):
+    def test_pipes_folders_and_other_paths_are_refused(self):
         with Home() as home:
             session = new_session(home)
             os.mkfifo(os.path.join(home.base, "pipe"))

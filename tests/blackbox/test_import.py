@@ -111,7 +111,7 @@ class ImportTest(unittest.TestCase):
         self.assertEqual(snapshot(self.home), before)
         self.assertEqual(self.sessions(), {})
 
-    def test_what_the_source_grew_by_is_added(self):
+    def test_new_entries_of_a_source_are_added(self):
         path = self.pi("one", talk("one", "HELLO", "HI"))
         self.bring("pi")
         with open(path, "ab") as out:
@@ -143,7 +143,7 @@ class ImportTest(unittest.TestCase):
         self.home.start()
         self.assertEqual(self.said("one"), ours)
 
-    def test_what_is_said_here_while_an_import_continues_the_session_stays(self):
+    def test_messages_said_here_during_an_import_stay(self):
         path = self.pi("one", talk("one", "HELLO", "HI"))
         self.bring("pi")
         self.assertEqual(self.home.reef("resume", "one", "--key", "agent:reef:me").code, 0)

@@ -170,7 +170,7 @@ class ForeignImport(unittest.TestCase):
         self.assertEqual(self.bring("craft", self.source)["unchanged"], 1)
         self.assertEqual(self.home.reef("fsck", "--json").code, 0)
 
-    def test_what_a_craft_header_counted_survives(self):
+    def test_usage_in_a_craft_header_survives(self):
         used = {"inputTokens": 8200, "outputTokens": 950, "totalTokens": 9150, "contextTokens": 0, "costUsd": 0.07}
         header = {**HEADER, "lastUsedAt": 1772600900123, "model": "m", "tokenUsage": used}
         self.put_craft({"id": "m1", "type": "user", "content": "faster", "timestamp": 1772600700000}, header=header)

@@ -88,7 +88,7 @@ class ImportTrust(unittest.TestCase):
         self.assertEqual(self.session("calm")["permissionMode"], "safe")
         self.assertEqual(report["leftOut"], [])
 
-    def test_what_is_no_wider_here_is_not_wider_behind_a_gateway(self):
+    def test_a_mode_that_is_no_wider_here_is_no_wider_behind_a_gateway(self):
         self.start(mode="allow-all")
         report = self.bring("pi", self.hostile())
         self.assertNotIn("permission mode", json.dumps(report["leftOut"]))

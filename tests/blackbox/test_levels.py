@@ -94,7 +94,7 @@ class Levels(unittest.TestCase):
         lines = home.reef("show", id_).out.split("\n\n", 1)[1].splitlines()
         return [re.sub(r" \(\S+, ", " (", line) for line in lines]
 
-    def test_what_was_found_while_a_turn_ran_is_gone_when_it_ends_in_silence(self):
+    def test_words_found_during_a_turn_are_gone_when_it_ends_in_silence(self):
         asked = {"text": "LETMELOOK", "calls": [{"name": "ask_user", "arguments": {"questions": [
             {"question": "Now?", "header": "Now", "options": [{"label": "yes"}, {"label": "no"}]}]}}]}
         home = self.home({"text": "earlier answer"}, asked, {"text": "NO_REPLY"})

@@ -113,7 +113,7 @@ class Mcp(unittest.TestCase):
             pass
         self.assertLess(time.monotonic() - began, 5)
 
-    def test_what_a_server_logs_is_in_the_log_without_secrets(self):
+    def test_a_servers_log_lines_are_logged_without_secrets(self):
         home = self.with_fake([("fake__log", {})], "--token", SECRET)
         self.assertEqual(self.outcomes(home), [("logged", 0)])
         line = wait_for(lambda: next((l for l in home.read("logs/reefd.log").splitlines() if "all is not well" in l), None),

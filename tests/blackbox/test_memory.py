@@ -169,7 +169,7 @@ class Commands(MemoryTest):
                 self.assertEqual(done.code, 1, name)
             self.assertEqual(sorted(os.listdir(home.file("memory"))), ["gone.crmem", "scout.crmem"])
 
-    def test_what_cannot_be_is_refused_with_a_reason(self):
+    def test_impossible_changes_are_refused_with_a_reason(self):
         with Home() as home:
             self.ok(home, "remember", "deploy", "x", "--alias", "ship")
             before = read(home)
@@ -198,7 +198,7 @@ class Commands(MemoryTest):
                 self.assertIn("reef memory " + "".join(command), shown.out)
                 self.assertIn("Example", shown.out)
 
-    def test_what_others_wrote_cannot_drive_the_terminal(self):
+    def test_foreign_text_cannot_drive_the_terminal(self):
         evil = crmem(2, entry(1, 5, NOTE, "\x1b[2Jname", "\x1b]0;title\x07text", ["\x1b[31m"]))
         with Home(files={"memory/reef.crmem": evil}) as home:
             for command in (("ls",), ("recall", "text"), ("show", "\x1b[31m")):
@@ -368,7 +368,7 @@ class DumpAndLoad(MemoryTest):
             self.fails(home, "is no dump of a memory", "load", home.base + "/missing")
             self.assertEqual(read(home), MIXED)
 
-    def test_somebody_elses_book_is_left_alone(self):
+    def test_a_book_of_the_users_is_left_alone(self):
         with Home(files={"memory/reef.crmem": MIXED}) as home:
             book = Path(home.base) / "book"
             (book / "notes").mkdir(parents=True)

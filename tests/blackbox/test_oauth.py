@@ -371,7 +371,7 @@ class Oauth(unittest.TestCase):
             self.use(home)
             self.assertEqual(other.requests("mcp", "/mcp"), [], "redirects are not followed")
 
-    def test_who_goes_away_gives_the_login_up(self):
+    def test_a_client_that_leaves_ends_the_login(self):
         home = self.home()
         run, page = self.begin(home)
         port = urllib.parse.urlsplit(page["redirectUri"]).port
@@ -428,7 +428,7 @@ class Oauth(unittest.TestCase):
         self.log_in(home)
         self.assertEqual(self.use(home), [("look done", 0)])
 
-    def test_who_logs_in_is_told_when_it_cannot_be_kept(self):
+    def test_a_login_that_cannot_be_kept_is_reported(self):
         home = self.home()
         os.makedirs(os.path.join(home.path, "logins.json", "in the way"))
         run, page = self.begin(home)

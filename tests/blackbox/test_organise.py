@@ -258,7 +258,7 @@ class Labels(Case):
                 thread.join()
             self.assertEqual(sorted(labels_of(home, session)), [f"n::{n}" for n in range(8)])
 
-    def test_what_a_transcript_says_is_kept(self):
+    def test_values_in_a_transcript_are_kept(self):
         with Home(script=REPLIES, start=False) as home:
             home.write("sessions/260102-old-one/session.jsonl", jsonl(
                 header_entry("260102-old-one"),

@@ -56,7 +56,7 @@ class Titles(Case):
         self.assertTrue(3 <= len(row["name"].split()) <= 6, row["name"])
         self.assertEqual([e["type"] for e in self.entries(home)].count("session_info"), 1)
 
-    def test_one_that_was_given_stays(self):
+    def test_a_given_title_stays(self):
         home = self.home(policy=False)
         home.say("how do I rotate the deploy key?")
         id_ = self.row(home)["id"]
@@ -250,7 +250,7 @@ class Crashes(Case):
 
 
 class Recalling(Case):
-    def test_what_is_remembered_is_told_in_that_turn_only(self):
+    def test_recalled_notes_are_told_in_that_turn_only(self):
         with Backend() as model:
             home = self.home(config(model) + "[policy]\nrecall = true\ntitle = false\nflush = false\n")
             home.reef("memory", "remember", "keys", "The lighthouse key hangs behind the blue door.")

@@ -443,7 +443,7 @@ class Idle(Case):
         self.assertTrue(self.after(120, "[session]\nidle_minutes = 60\n",
                                    meanwhile=lambda home, old: self.ok(home, "set", old, "isFlagged=true")))
 
-    def test_what_was_resumed_is_continued(self):
+    def test_a_resumed_session_is_continued(self):
         self.assertFalse(self.after(120, "[session]\nidle_minutes = 60\n",
                                     meanwhile=lambda home, old: self.ok(home, "resume", old)))
 
@@ -1128,7 +1128,7 @@ class Fork(Case):
 
 
 class Rewind(Case):
-    def test_what_is_said_next_follows_the_entry(self):
+    def test_the_next_message_follows_the_entry(self):
         with Home(script=REPLIES) as home:
             session, _ = tell(home, "one")
             target = entries_of(home, session)[-1]["id"]
@@ -1634,7 +1634,7 @@ class Foreign(Case):
             self.assertIn("foreign a", texts(entries_of(home, made), "user"))
             self.clean(home)
 
-    def test_whoever_looks_sees_the_foreign_lines(self):
+    def test_every_view_shows_the_foreign_lines(self):
         with Home(script=REPLIES) as home:
             session, _ = tell(home, "one")
             append_to(home, session, jsonl(user_entry("fe000001", entries_of(home, session)[-1]["id"], "foreign")))

@@ -163,7 +163,7 @@ class Secrets(unittest.TestCase):
 class Homes(unittest.TestCase):
     """A home that others can write is not trusted."""
 
-    def test_what_others_can_write_is_refused_before_it_is_read(self):
+    def test_a_home_others_can_write_is_refused_before_it_is_read(self):
         with Home("[log]\nlevel = \"debug\"\n", start=False) as home:
             for path, mode in ((home.path, 0o777), (home.file("config.toml"), 0o666)):
                 before = os.stat(path).st_mode & 0o777
