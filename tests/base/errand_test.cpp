@@ -1,4 +1,4 @@
-// Work that is left: whoever waited goes on, the work is told and ends by itself.
+// Work that is abandoned: its waiter goes on at once; the work is cancelled and ends when it can.
 #include "base/errand.h"
 
 #include <atomic>
@@ -45,7 +45,7 @@ TEST_F(ErrandTest, GivesWhatTheTaskGives) {
   EXPECT_THROW(test::run(io, errands.run(fail(), sign)), std::runtime_error);
 }
 
-TEST_F(ErrandTest, IsLeftWhenTheSignIsSetAndEndsThen) {
+TEST_F(ErrandTest, AnErrandIsAbandonedWhenTheSignIsSetAndThenEnds) {
   TaskGroup others(io.get_executor(), "others");
   others.spawn([](auto& self) -> Task<void> {
     co_await yield_to_loop();
@@ -59,7 +59,7 @@ TEST_F(ErrandTest, IsLeftWhenTheSignIsSetAndEndsThen) {
   EXPECT_EQ(begun, 1) << "and nothing is begun";
 }
 
-TEST_F(ErrandTest, IsLeftWhenWhoWaitsIsCancelled) {
+TEST_F(ErrandTest, AnErrandIsAbandonedWhenItsWaiterIsCancelled) {
   TaskGroup waiting(io.get_executor(), "waiting");
   waiting.spawn([](auto& self) -> Task<void> {
     co_await yield_to_loop();
@@ -73,7 +73,7 @@ TEST_F(ErrandTest, IsLeftWhenWhoWaitsIsCancelled) {
   EXPECT_EQ(ended, 1);
 }
 
-TEST(PoolTest, WorkThatIsLeftIsToldAndNobodyWaitsForIt) {
+TEST(PoolTest, AbandonedWorkIsToldAndNobodyWaitsForIt) {
   boost::asio::io_context io{1};
   Pool pool(1);
   auto told = std::make_shared<std::promise<void>>();
@@ -105,7 +105,7 @@ TEST(PoolTest, WorkThatIsLeftIsToldAndNobodyWaitsForIt) {
   heard.wait();
 }
 
-TEST(PoolTest, WorkThatIsNotLeftGivesItsValueOrItsException) {
+TEST(PoolTest, WorkThatIsNotAbandonedGivesItsValueOrException) {
   boost::asio::io_context io{1};
   Pool pool(1);
   const auto five = [](std::stop_token stop) { return stop.stop_requested() ? 0 : 5; };

@@ -63,7 +63,7 @@ TEST(Files, MakeDirectoriesMakesParentsAndRefusesAFileInTheWay) {
   EXPECT_NE(refused.error().what.find("a file is in its place"), std::string::npos);
 }
 
-TEST(Files, WhatIsInMemoryIsReadWithoutWaiting) {
+TEST(Files, CachedBytesAreReadWithoutWaiting) {
   const test::TempDir folder;
   PosixFiles files;
   test::write_file(folder / "f", "hello world");
@@ -73,7 +73,7 @@ TEST(Files, WhatIsInMemoryIsReadWithoutWaiting) {
   const auto read = [&](const std::string& name, std::uint64_t offset) {
     return files.read_cached(directory->get(), name, offset, bytes.data(), bytes.size());
   };
-  // Not every kernel and file system can tell.
+  // Not every kernel and file system can tell what is cached.
   if (const auto got = read("f", 6)) {
     EXPECT_EQ(bytes.substr(0, *got), "world");
     EXPECT_EQ(read("f", 11), 0U);
@@ -84,8 +84,8 @@ TEST(Files, WhatIsInMemoryIsReadWithoutWaiting) {
   EXPECT_FALSE(read("pipe", 0));
 }
 
-// With one call for each and with a path from the top for each: the same.
-TEST(Files, StatsWhatEveryFolderHas) {
+// PosixFiles and the default implementation must give the same answer.
+TEST(Files, StatsTheSameFileInEveryFolder) {
   const test::TempDir folder;
   PosixFiles real;
   test::FaultyFiles longer;

@@ -33,7 +33,7 @@ TEST(Helper, WorksWhileTheOtherDoes) {
   if (::sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) < 2)
     GTEST_SKIP() << "with one core nobody comes";
   Helper helper;
-  // It is called again and again, until it comes while there is something to do.
+  // The helper thread is called until it once comes while there is still something to do.
   std::atomic<bool> came = false;
   const auto here = [&](std::size_t) {
     for (int i = 0; !came && i < 1000; ++i) std::this_thread::yield();
@@ -42,10 +42,10 @@ TEST(Helper, WorksWhileTheOtherDoes) {
   while (!came) helper.share(2, here, there);
 }
 
-TEST(Helper, NobodyIsWaitedForWhoDoesNotCome) {
+TEST(Helper, AHelperThatDoesNotComeIsNotWaitedFor) {
   Helper helper;
   int done = 0;
-  // All is done before it can have woken up, at least once.
+  // In at least one of these rounds all work is done before the helper has woken up.
   for (int round = 0; round < 1000; ++round) {
     std::atomic<int> others = 0;
     helper.share(
@@ -56,7 +56,7 @@ TEST(Helper, NobodyIsWaitedForWhoDoesNotCome) {
   EXPECT_EQ(done, 2000);
 }
 
-TEST(Helper, WhatFailsComesOut) {
+TEST(Helper, AnExceptionComesOut) {
   Helper helper;
   for (int round = 0; round < 100; ++round) {
     std::atomic<int> done = 0;
@@ -66,7 +66,7 @@ TEST(Helper, WhatFailsComesOut) {
     };
     EXPECT_THROW(helper.share(20, work, work), std::runtime_error);
     EXPECT_LT(done, 20);
-    // And it can be used again.
+    // The helper can be used again.
     std::atomic<int> sum = 0;
     const auto add = [&](std::size_t n) { sum += static_cast<int>(n); };
     helper.share(10, add, add);

@@ -78,7 +78,7 @@ TEST(Visible, ShowsWhatCouldDriveATerminalOrHide) {
       {"r\u200Bm \u2060\uFEFF\u00AD\u3164", "r<U+200B>m <U+2060><U+FEFF><U+00AD><U+3164>"},
       {"r\u200Dm a\u200C", "r<U+200D>m a<U+200C>"},
       {"x\U000E0041\U000E007F", "x<U+E0041><U+E007F>"},
-      // A family, a heart on fire, a key, Persian: what is drawn needs them.
+      // A family, a heart on fire, a key, Persian: these are drawn wrongly without their joiners.
       {"\U0001F468\u200D\U0001F469\u200D\U0001F467", "\U0001F468\u200D\U0001F469\u200D\U0001F467"},
       {"\u2764\uFE0F\u200D\U0001F525", "\u2764\uFE0F\u200D\U0001F525"},
       {"1\uFE0F\u20E3", "1\uFE0F\u20E3"},
@@ -90,7 +90,7 @@ TEST(Visible, ShowsWhatCouldDriveATerminalOrHide) {
   for (const auto& [text, shown] : cases) {
     EXPECT_EQ(utf8::visible(text), shown);
     EXPECT_EQ(utf8::visible(shown), shown);
-    // However it comes.
+    // The result is the same wherever the text is cut into two pieces.
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {
       utf8::VisibleText pieces;
       auto said = pieces.take(std::string_view(text).substr(0, cut));

@@ -1,9 +1,9 @@
 """CrabTalk's own clients, generation by generation, as strict as their decoders: written from CrabTalk's published
 schemas, and from nothing of Reef's.
 
-A decoder of theirs passes over fields it does not know, and fails a whole stream on a message or an event of which it
-knows no variant, on a known field of another wire type, and on text that is not UTF-8. This one does so too, and
-refuses beside that a number of an enumeration that has no name there (theirs would read it as the first one).
+Their decoders skip unknown fields. They fail a whole stream on a message or event whose variant they do not know, on a
+known field of another wire type, and on text that is not UTF-8. This decoder does the same. It also refuses a number of
+an enumeration that has no name there (theirs would read it as the first one).
 """
 
 from reefbox import *

@@ -1,4 +1,4 @@
-"""A backend that speaks Chat Completions, told by a test what to say; what it was asked is kept."""
+"""A backend that speaks Chat Completions and says what a test tells it; it keeps every request."""
 
 import json
 import socket
@@ -13,8 +13,8 @@ def piece(delta, reason=None):
 
 
 class FakeModel:
-    """`answers`: one for each request, the last one again and again: a list of deltas; "hang" among them waits
-    until the client leaves. `usage`: what each says of its tokens; nothing: it does not say."""
+    """`answers`: one for each request, the last one repeated. Each is a list of deltas; "hang" among them waits
+    until the client leaves. `usage`: the token counts each answer reports; none are reported when it is missing."""
 
     def __init__(self, *answers, usage=None):
         self.answers, self.asked = list(answers), []

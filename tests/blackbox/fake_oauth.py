@@ -1,6 +1,6 @@
 """An MCP server that wants a login, and the authorization server it trusts, on ports of loopback.
 
-    with Town() as town: town.url is the server's address. What they do can be changed while they run: the attributes say.
+    with Town() as town: town.url is the server's address. A test changes the behaviour while they run, by the attributes.
 """
 
 import base64
@@ -64,14 +64,14 @@ class Town:
         self.lock = threading.Lock()
         self.numbers = itertools.count(1)
         self.seen = []          # (where, method, path, parameters or headers)
-        self.codes = {}         # code -> what was asked for
+        self.codes = {}         # code -> the request it answers
         self.access = {}        # tokens that are good -> scopes
         self.refresh = {}       # refresh tokens that are good -> scopes
         self.lifetime = 3600
         self.rotate = True
         self.gives_refresh = True
-        self.iss = None         # in answers, in place of the right one
-        self.metadata = {}      # of the authorization server, over the right ones
+        self.iss = None         # when set, answers carry it in place of the right one
+        self.metadata = {}      # fields that replace the right ones of the authorization server
         self.raw_metadata = None
         self.resource = None    # in place of the right one
         self.challenge = None   # in place of the right one
@@ -198,7 +198,7 @@ class Town:
 
 
 def get(url):
-    """A browser that follows nothing: (status, Location)."""
+    """A browser that follows no redirect; returns (status, Location)."""
     parts = urllib.parse.urlsplit(url)
     link = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10)
     try:

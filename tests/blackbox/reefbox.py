@@ -1,4 +1,4 @@
-"""Helpers for the black-box tests: a throw-away home with its daemon, protobuf wire format, frames.
+"""What the black-box tests share: a throw-away home with its daemon, protobuf wire format, frames.
 
 Nothing here knows Reef's sources: only the documented protocol, files and commands.
 """

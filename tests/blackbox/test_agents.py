@@ -54,7 +54,7 @@ class Agents(unittest.TestCase):
         self.assertEqual(self.ask(home, DELETE_AGENT, {1: "scout"}).code, 404)
         self.assertEqual(home.say("x", agent="scout").code, 404)
         self.assertEqual([s["agent"] for s in home.reef("sessions", "--json").json], ["scout"], "history stays")
-        # What was made is there after a restart.
+        # The agent is still there after a restart.
         self.assertEqual(home.stop(), 0)
         home.start()
         self.assertEqual(self.ask(home, GET_AGENT, {1: "fresh"}).body.str(DESCRIPTION), "d")
@@ -190,7 +190,7 @@ class Agents(unittest.TestCase):
         everything = shown + home.reef("agents", "show", "scout", "--json").out + home.reef("agents", "show", "scout").out \
             + home.reef("agents", "ls", "--json").out + home.read("logs/reefd.log")
         self.assertNotIn("secret", everything.replace("env", ""))
-        # Sent back as it was seen, with one change.
+        # The client sends back what it was shown, with one change.
         patch = json.loads(shown)
         patch["description"] = "d"
         self.assertEqual(self.ask(home, UPDATE_AGENT, {1: "scout", 2: json.dumps(patch)}).tag, AGENT_INFO)
@@ -216,7 +216,7 @@ class Agents(unittest.TestCase):
                           "name": "search_sessions"})
         self.assertEqual(event["session"], events[-1].detail.str(200))
 
-    # S-6: search_sessions and recall crossed senders and agents.
+    # CrabTalk's S-6: search_sessions and recall crossed senders and agents.
     def test_S6_another_senders_words_are_not_found_by_a_scoped_agent(self):
         home = self.home(script=script({"calls": [{"name": "search_sessions", "arguments": {"query": "walnut"}}]}, {"text": "done"}))
         home.say("walnut of the owner", agent="scripted")
@@ -296,7 +296,7 @@ class Scopes(unittest.TestCase):
                                        "mcps=").code, 0)
             self.assertEqual(home.reef("status", "--json").json["problems"], [])
 
-    def test_what_is_declared_is_offered_beside_the_whitelist(self):
+    def test_declared_skills_and_servers_are_offered_beside_the_whitelist(self):
         skill = "---\nname: web-search\ndescription: Looks things up.\n---\nDo it.\n"
         calls = {"calls": [{"name": "skill", "arguments": {"name": "web-search"}}, {"name": "recall", "arguments": {"query": "x"}},
                            {"name": "bash", "arguments": {"command": "true"}}]}
@@ -321,13 +321,13 @@ class Scopes(unittest.TestCase):
             self.assertEqual(home.reef("events", "publish", "build:failed", "look into it").code, 0)
             wait_for(lambda: "agent:worker:event:build:failed" in [row["key"] for row in home.reef("sessions", "--json").json],
                      "the worker's conversation")
-            # It thinks as the default agent does, also when that is changed.
+            # The worker follows the default agent's thinking, also when that changes.
             self.assertFalse(home.reef("agents", "show", "worker", "--json").json["thinking"])
             self.assertEqual(home.reef("agents", "set", "reef", "thinking=high").code, 0)
             self.assertTrue(home.reef("agents", "show", "worker", "--json").json["thinking"])
             self.assertEqual(home.reef("reload").code, 0)
             self.assertTrue(home.reef("agents", "show", "worker", "--json").json["thinking"])
-            # An agent of that name in the configuration is the one.
+            # A configured agent of that name takes the place of the built-in one.
             home.write("agents/worker.toml", 'description = "Mine"\n')
             self.assertEqual(home.reef("reload").code, 0)
             self.assertEqual(home.reef("agents", "show", "worker", "--json").json["description"], "Mine")

@@ -8,7 +8,7 @@ from pathlib import Path
 from reefbox import Home
 from test_search import transcript
 
-# What the ranking reached when this was written; raise them when it gets better.
+# The ranking reached these shares when this was written; raise them when it gets better.
 SESSION_AT_1, ENTRY_AT_1, ENTRY_AT_5 = 26 / 27, 17 / 27, 26 / 27
 
 

@@ -82,7 +82,7 @@ class Case(unittest.TestCase):
         self.assertEqual(self.everything(home), before, "the home was changed")
 
     def everything(self, home):
-        """Every file but what the daemon derives and mends by itself."""
+        """Every file except those that the daemon derives and mends by itself."""
         found = {}
         for where, _, names in os.walk(home.path):
             for name in names:
@@ -158,7 +158,7 @@ class Backup(Case):
         self.assertEqual(home.reef("backup", archive).code, 0)
         self.assertEqual(unpack(archive)["sessions/one/session.jsonl"][0], FILES["sessions/one/session.jsonl"])
 
-    def test_what_an_import_has_under_way_is_left_out(self):
+    def test_a_running_imports_files_are_left_out(self):
         home = self.home(files=FILES)
         half = home.file("staging/9/session.jsonl")
         os.makedirs(os.path.dirname(half))
@@ -236,7 +236,7 @@ class Restore(Case):
                 out.write(broken)
             done = new.reef("restore-backup", bad)
             if broken in flips and done.code == 0:
-                # Some bits say nothing about the content, which has a checksum: then all of it must be right.
+                # Some bits do not matter for the content, which has a checksum; then everything must be restored.
                 self.assertEqual(snapshot(new), snapshot(old))
                 shutil.rmtree(new.path)
                 os.mkdir(new.path)
@@ -270,7 +270,7 @@ class Restore(Case):
         self.refused(new, "restore-backup", bad, says="newer")
         self.refused(new, "restore-backup", os.path.join(new.base, "nothing"), says="nothing")
 
-    def test_what_a_daemon_makes_itself_is_not_restored(self):
+    def test_derived_files_are_not_restored(self):
         new = self.home(start=False)
         archive = os.path.join(new.base, "b.tar.zst")
         pack(archive, [(member("reef-backup.json"), MANIFEST), (member("run/token"), b"known"),

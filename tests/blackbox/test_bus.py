@@ -93,7 +93,7 @@ class Bus(unittest.TestCase):
         self.assertEqual(self.listing(home).int(201), 0, "nothing dropped")
 
     def test_a_rename_that_was_killed_is_gone_on_with(self):
-        # The new files are written first and the old ones go last: whatever is in between names an agent that is there.
+        # New files are written first and old ones removed last, so a subscription always names an existing agent.
         for at in ("before", "after"):
             home = self.home(agents=("writer",))
             self.subscribe(home, "rss:*")
@@ -152,7 +152,7 @@ class Bus(unittest.TestCase):
         self.publish(home, "once")
         wait_for(lambda: 'once"' not in home.read("events/subscriptions.toml"), "the used one to be gone")
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_nonsense_is_refused(self):
         home = self.home()
         link = home.connect()
         self.addCleanup(link.close)

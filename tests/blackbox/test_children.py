@@ -1,4 +1,4 @@
-"""What the daemon's own children may ask of it: nothing in the user's name, whichever way they come."""
+"""The daemon's own children may ask nothing of it in the user's name, whichever way they connect."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from reefbox import *
 
 REPLY = 3
 
-# Run by an agent's bash. usage: attack.py WAY HOME OUT; WAY is how it connects, OUT gets what came of it.
+# An agent's bash runs this. usage: attack.py WAY HOME OUT; WAY is how it connects, OUT gets the outcome.
 ATTACK = '''
 import os, socket, sys, time
 sys.path.insert(0, {here!r})
@@ -86,7 +86,7 @@ for name, tag, fields in (("ping", PING, None), ("stats", GET_STATS, None), ("st
     seen.append("%s %s" % (name, reply.code if reply.tag == ERROR else "ok"))
 note("\\n".join(seen))
 '''
-TCP_UID = ("tcp-uid",) if os.geteuid() == 0 else ()  # only root can be whom it likes
+TCP_UID = ("tcp-uid",) if os.geteuid() == 0 else ()  # only root can take another uid
 REFUSED = ["stream 403", "reload 403", "sessions 403", "patch 403", "questions 403", "shutdown 403"]
 
 
@@ -109,7 +109,7 @@ class Children(unittest.TestCase):
         return home
 
     def attacked(self, home, out):
-        """What the attack found, once it is there."""
+        """The report of the attack, once it is there."""
         path = f"{home.work}/{out}"
         wait_for(lambda: os.path.exists(path), f"what came of {out}")
         with open(path) as source:
@@ -135,7 +135,7 @@ class Children(unittest.TestCase):
             link.events()
         self.assertTrue(os.path.isdir(f"{home.work}/victim"))
 
-    def test_who_kills_its_keeper_is_no_user_either_and_leaves_no_zombie(self):
+    def test_a_child_that_kills_its_keeper_is_no_user_and_leaves_no_zombie(self):
         home = self.home([f"{sys.executable} attack.py keeper HOME out; sleep 60"])
         with home.connect() as link:
             link.stream({1: "scripted", 2: "go", 5: home.work})
@@ -159,7 +159,7 @@ class Children(unittest.TestCase):
         reef = binary("reef")
         home = self.home([f"{reef} --home HOME mode $(cat id) allow-all; {reef} --home HOME status > status; "
                           f"{reef} --home HOME send --key agent:reef:user hi; echo ended"])
-        # One mode for the session, another for the tool to wish for.
+        # The session has one mode, and the tool asks for another.
         id_ = home.reef("new", "-a", "scripted").out.strip()
         with open(f"{home.work}/id", "w") as out:
             out.write(id_)
@@ -168,7 +168,7 @@ class Children(unittest.TestCase):
             events = []
             while not events or events[-1].event != "end":
                 events.append(link.recv())
-                if events[-1].event == "ask_user":  # it would grant what only the user may
+                if events[-1].event == "ask_user":  # saying yes here would grant what only the user may grant
                     with home.connect() as other:
                         other.call(REPLY, {1: "scripted", 2: "user", 3: "Allow once"})
         (result,) = [e.detail.str(2) for e in events if e.event == "tool_result"]
@@ -180,8 +180,8 @@ class Children(unittest.TestCase):
 
     def test_users_come_in_whatever_way(self):
         home = self.home(["while [ ! -e go ]; do sleep 0.05; done"])
-        # A client that double-forks, one over TCP, one with an IPv6 socket: none came from the daemon, whether it has children
-        # or not.
+        # Clients over a Unix socket, TCP and IPv6 that are no children of the daemon are served, whether the daemon has
+        # children or not.
         link = home.connect()
         self.addCleanup(link.close)
         for way in ("unix", "tcp", "tcp6", "orphan", *TCP_UID, "and now", "unix", "tcp", "tcp6", "orphan", *TCP_UID):

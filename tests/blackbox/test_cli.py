@@ -1,4 +1,4 @@
-"""The programs `reef` and `reefd` from the outside: commands, exit codes, what goes to which stream."""
+"""The programs `reef` and `reefd` from the outside: commands, exit codes, and what is printed to which stream."""
 
 import os
 import pty
@@ -395,7 +395,7 @@ class Terminal(CliCase):
             self.expect_end()
 
     def test_ctrl_c_during_a_reply(self):
-        """It cancels the reply, not the program."""
+        """Ctrl-C cancels the reply, not the program."""
         with Home(script=script({"text": "so far", "hang": True}, {"text": "fine"})) as home:
             self.open(home, "-a", "scripted")
             self.read_until(b"> ")
@@ -596,7 +596,7 @@ class Life(CliCase):
             self.assertTrue(home.ping())
 
     def test_human_lines_on_stderr(self):
-        """In the foreground what happens is told on stderr, and in a file under logs/."""
+        """In the foreground the log goes to stderr, and to a file under logs/."""
         with Home(start=False) as home:
             with open(home.log, "ab") as log:
                 home.process = subprocess.Popen([binary("reefd"), "--home", home.path], stdin=subprocess.DEVNULL,
@@ -626,7 +626,7 @@ class Life(CliCase):
             self.assertEqual(home.stop(), 0)
 
     def test_start_is_quick_and_small(self):
-        """Loose limits (the bench has the real ones): far over the issue's 50 ms, a factor over its 30 MB."""
+        """Loose limits (the bench has the real ones): far over the issue's 50 ms, and the issue's 30 MB."""
         with Home(start=False) as home:
             began = time.monotonic()
             home.start()
@@ -660,7 +660,7 @@ class Places(CliCase):
                     self.use(home, by)
 
     def test_around_the_limit_of_a_socket_path(self):
-        """The socket's own path is what counts: try homes that put it at 105 to 110 bytes."""
+        """The length of the socket's path is limited: try homes that put it at 105 to 110 bytes."""
         for total in range(105, 111):
             with self.subTest(socket_path=total), Home(start=False) as home:
                 tail = len("/run/reefd.sock")
@@ -694,7 +694,7 @@ class Places(CliCase):
             self.expect_ok(home.reef("ping"), "the same daemon by its full path")
 
     def test_default_home(self):
-        """Neither option nor variable: ~/.reef."""
+        """Without option and variable the home is ~/.reef."""
         with Home(name=".reef", start=False) as home:
             result = home.reef("ping", home_by="nothing", env={"HOME": home.base})
             self.assertEqual(result.code, 0, result)

@@ -60,10 +60,10 @@ class Compaction(unittest.TestCase):
         self.assertIn("release-7", shown.out)
         self.assertNotEqual(home.reef("memory", "forget", archive).code, 0, "archives are protected")
 
-    def test_who_asks_gets_one_down_to_the_last_turn(self):
+    def test_a_person_gets_a_compaction_down_to_the_last_turn(self):
         home = self.home()
         self.assertEqual(home.reef("compact", "260101-bulk-one").code, 0)
-        # What is kept is no more than the configuration says; asked again, the last turn stays.
+        # A compaction keeps no more than the configuration says; a second one keeps only the last turn.
         self.assertEqual(home.reef("compact", "260101-bulk-one").code, 0)
         size = os.path.getsize(home.file("sessions/260101-bulk-one/session.jsonl"))
         with home.connect() as link:
@@ -71,7 +71,7 @@ class Compaction(unittest.TestCase):
         self.assertEqual(reply.code, 409, reply)
         self.assertIn("nothing to compact", reply.text)
         self.assertEqual(os.path.getsize(home.file("sessions/260101-bulk-one/session.jsonl")), size)
-        # The policy's are refused as ever.
+        # A compaction by the policy is refused as before.
         with home.connect() as link:
             self.assertEqual(link.call(6, {201: "260101-bulk-one", 204: True}).code, 409)
 
@@ -88,13 +88,13 @@ class Compaction(unittest.TestCase):
         entry = next(e for e in lines if e["type"] == "compaction")
         kept = lines[[e.get("id") for e in lines].index(entry["firstKeptEntryId"]):]
         self.assertEqual([t for t in texts(kept, "user")], ["and the last"])
-        # The list says how large it is now, and that nobody counted it.
+        # The list gives the size it has now, and says that it is an estimate.
         row = next(r for r in home.reef("sessions", "--json").json if r["id"] == session)
         self.assertEqual((row["contextTokens"], row["contextEstimated"]), (entry["tokensAfter"], True))
         self.assertGreater(row["contextTokens"], 0)
         self.assertEqual(before["compactionCount"] + 1, row["compactionCount"])
 
-    def test_what_was_counted_before_a_compaction_is_not_what_there_is(self):
+    def test_a_count_from_before_a_compaction_does_not_hold_after_it(self):
         fake = FakeModel([{"content": "An answer."}], usage={"prompt_tokens": 7000, "completion_tokens": 9})
         self.addCleanup(fake.close)
         home = self.home(count=1, config=fake.config, files={"agents/fake.toml": 'model = "fake/big"\n'})
@@ -107,7 +107,7 @@ class Compaction(unittest.TestCase):
         self.assertEqual(again.code, 409)
         self.assertIn(f"about {done.int(202)} tokens", again.text)
 
-    def test_what_is_kept_is_said_with_the_request(self):
+    def test_the_request_says_how_much_is_kept(self):
         home = self.home()
         def kept(session):
             lines = read_lines(home.file(f"sessions/{session}/session.jsonl"))
@@ -127,7 +127,7 @@ class Compaction(unittest.TestCase):
         with home.connect() as asks, home.connect() as crab:
             asks.send(request(34, {203: 200}))
             crab.send(request(34, {}))
-            for link in (asks, crab):  # what comes behind a request is handled after it
+            for link in (asks, crab):  # later requests on the connection are handled after it
                 link.send(request(PING, {}, 7))
                 self.assertEqual(link.recv().tag, PONG)
             self.assertEqual(home.reef("compact", "260101-bulk-one").code, 0)

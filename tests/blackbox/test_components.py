@@ -70,7 +70,7 @@ class Components(unittest.TestCase):
         self.cron = Component(self.home)
         self.assertIn("no jobs", self.cron.call("cron_list")["content"][0]["text"])
 
-    def test_its_tools_are_for_whoever_may_read_the_port_file(self):
+    def test_its_tools_are_for_users_who_may_read_the_port_file(self):
         self.assertEqual(stat.S_IMODE(os.stat(self.home.file("run/cron.port")).st_mode), 0o600)
         self.assertGreaterEqual(len(self.cron.token), 32)
         for token in ("", "x", self.cron.token[:-1], self.cron.token + "x", "Bearer"):
@@ -99,7 +99,7 @@ class Components(unittest.TestCase):
         jobs = self.cron.call("cron_list")["structuredContent"]["jobs"]
         self.assertEqual([(j["name"], j["schedule"], j["message"]) for j in jobs], [("tea", "0 16 * * 1-5", "tea?")])
 
-    def test_what_is_wrong_is_said_to_the_model(self):
+    def test_mistakes_are_told_to_the_model(self):
         for arguments, part in (({"name": "x", "schedule": "61 * * * *", "message": "m"}, "minute: '61'"),
                                 ({"name": "../x", "schedule": "@daily", "message": "m"}, "name:"),
                                 ({"name": "x", "schedule": "@daily", "message": " "}, "message:"),
@@ -129,7 +129,7 @@ class ForAgents(unittest.TestCase):
         self.home.start()
 
     def looked(self):
-        """What the tool said in one more turn."""
+        """The answer of the tool in one more turn."""
         self.assertEqual(self.home.say("what is planned?", agent="scripted").tag, RESPONSE)
         results = [e["message"] for e in read_lines(self.home.transcript())
                    if e["type"] == "message" and e["message"]["role"] == "toolResult"]

@@ -1,4 +1,4 @@
-"""What a model is given, from outside: silent replies, hidden words, usage, overflow, titles, crashes."""
+"""A model's context, from outside: silent replies, hidden messages, usage, overflow, titles, crashes."""
 
 import json
 import os
@@ -106,7 +106,7 @@ class Usage(Case):
         self.assertGreater(usage[-1].int(200), 0)
         self.assertEqual(usage[-1].int(204), 1, "estimated")
 
-    def test_what_no_backend_counted_says_so_everywhere(self):
+    def test_estimated_counts_say_so_everywhere(self):
         for usage, estimated in ((None, True), ({"prompt_tokens": 700, "completion_tokens": 9, "total_tokens": 709}, False)):
             with self.subTest(usage=usage):
                 fake = FakeModel([{"content": "An answer."}], usage=usage)
@@ -160,7 +160,7 @@ class Usage(Case):
         self.assertIn("who are you", home.reef("status", session, "--json").json["lastError"])
 
 
-# The policy is off in these tests; the agent says so itself.
+# The policy is off in these tests, so the agent's file asks for compaction on overflow.
 COMPACTS = {"agents/reef.toml": "compact_on_overflow = true\n"}
 
 
@@ -241,7 +241,7 @@ class Titles(Case):
 
 
 class Rewind(Case):
-    def test_what_is_left_behind_is_told(self):
+    def test_a_rewind_tells_of_the_part_left_behind(self):
         home = self.home(script=script({"text": "Blue was tried."}))
         home.say("first")
         place = self.entries(home, "message")[-1]["id"]
@@ -276,7 +276,7 @@ class Crashes(Case):
                 before = len(read_lines(self.path(home)))
                 worker = threading.Thread(target=lambda: home.reef("--no-start", *command))
                 worker.start()
-                time.sleep(delay)  # the moment of the crash is what is varied
+                time.sleep(delay)  # varies the moment of the crash
                 home.kill9()
                 worker.join()
                 home.start()
@@ -288,7 +288,7 @@ class Crashes(Case):
                 self.assertEqual(home.reef("fsck").code, 0)
                 home.reef("resume", "260101-bulk-one", "--key", "agent:reef:ada")
                 home.say("still there?", sender="ada")
-                # And the next attempt works, or says that it was done.
+                # The next attempt works, or says that it was already done.
                 again = home.reef(*command)
                 if not made:
                     self.assertEqual(again.code, 0, again.err)

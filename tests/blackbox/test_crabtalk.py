@@ -75,13 +75,13 @@ class Events(Case):
                     self.assertEqual(other.call(STEER_SESSION, {1: "scripted", 2: "user", 3: "hurry"} | key).tag, PONG)
                     answer = {1: "scripted", 2: "user", 3: "red"} | ({201: "handle:h"} if more else {})
                     self.assertEqual(other.call(3, answer).tag, PONG)
-                    # To new words the script begins again.
+                    # The script begins again with each new message.
                     wait_for(lambda: other.call(3, answer).tag == PONG, "the question once more")
                 names = [e.event for e in link.events()]
                 self.assertEqual("user_steered" in names, not more, names)
                 self.assertEqual(texts(read_lines(home.transcript()), "user"), ["go", "hurry"])
 
-    def test_who_says_hello_or_a_request_id_gets_all(self):
+    def test_a_client_with_hello_or_a_request_id_gets_all_events(self):
         home = self.home(BUSY, {"text": "done"}, files=ALLOWED)
         with home.connect(hello=False) as link:
             self.assertIn("tool_progress", [e.event for e in link.stream(turn("scripted", "go", "a"), request_id=1)])
@@ -107,7 +107,7 @@ class Events(Case):
             link.send(request(34))
             self.assertEqual(link.call(PING).tag, PONG, "it watches now")
         self.assertEqual(home.say("hi", "scripted", "joe").tag, RESPONSE)
-        # The client reads strictly: that an answer came at all says that it was understood.
+        # The client reads strictly, so any answer it returns was understood.
         for generation in GENERATIONS:
             link = self.client(home, generation)
             session = Message(link.call(LIST_CONVERSATIONS).body.fields[1][0]).str(5)
@@ -276,8 +276,8 @@ class Tools(Case):
         events = link.events()
         self.assertEqual([e.detail.str(2) for e in events if e.event == "tool_result"], ["blue"])
 
-    def test_what_its_window_for_questions_sends_is_understood(self):
-        # One object for all questions, by their words; what was chosen of several is one text.
+    def test_answers_of_the_window_for_questions_are_understood(self):
+        # The answer is one object for all questions, by their texts; several choices are one text.
         two = {"questions": ASK["questions"] + [{"question": "Which sizes?", "header": "Size", "multi_select": True,
                                                  "options": [{"label": "s"}, {"label": "m"}, {"label": "l"}]}]}
         chosen = json.dumps({"Which colour?": "blue", "Which sizes?": "s, l"})
@@ -310,7 +310,7 @@ class Tools(Case):
             self.assertIn("the client could not put the question", result.str(2))
             self.assertIn(said, result.str(2))
 
-    def test_whoever_sent_it_its_tools_are_judged(self):
+    def test_client_tools_are_judged_for_every_sender(self):
         for sender, command, mode, happens in (
                 ("tg:7", "touch /tmp/x", "allow-all", "tool_result"), ("tg:7", "ls", "allow-all", "tool_call_forward"),
                 ("joe", "touch /tmp/x", "safe", "tool_result"), ("joe", "ls", "safe", "tool_call_forward"),
@@ -353,7 +353,7 @@ class Tools(Case):
         self.assertEqual(home.say("next", "scripted").tag, RESPONSE)
         self.assertEqual(texts(read_lines(home.transcript()), "user"), ["next"])
 
-    def test_whatever_an_ephemeral_turn_does_it_leaves_nothing(self):
+    def test_an_ephemeral_turn_leaves_nothing(self):
         word = "zanzibar"
         calls = {"calls": [{"name": name, "arguments": arguments} for name, arguments in (
             ("remember", {"name": word, "content": word}), ("submit_plan", {"name": word, "content": word}),
@@ -489,7 +489,7 @@ class Handles(Case):
         for handle in handles:
             self.assertEqual(len(link.call(GET_HISTORY, {1: handle}).body.fields[1]), 2, handle)
         self.assertEqual(link.call(SEND, {2: "x", 9: "x" * 301}).code, 400)
-        # What a list calls a session by is a handle, too.
+        # The name that a list gives a session also works as a handle.
         listed = {Message(raw).str(5) for raw in link.call(LIST_CONVERSATIONS).body.fields[1]}
         self.assertEqual(len(listed), len(handles))
         link.send(stream_of("again", _11=listed.pop()))

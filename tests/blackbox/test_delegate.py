@@ -48,7 +48,7 @@ class Delegate(unittest.TestCase):
         return out
 
     def results(self, home, session):
-        """What came of its calls, by tool: text and whether it failed."""
+        """The results of its calls by tool: the text, and whether the call failed."""
         out = {}
         for entry in map(json.loads, home.read(f"sessions/{session['id']}/session.jsonl").splitlines()):
             message = entry.get("message", {})
@@ -185,7 +185,7 @@ class Delegate(unittest.TestCase):
             self.assertFalse(results["ls"][1], "what both may do it does")
         told = [line for line in home.read("logs/reefd.log").splitlines() if "security {" in line]
         self.assertEqual(len(told), 6, "each a security event")
-        # Called by its user it has its own scope.
+        # Called by its user, it has all of its own scope.
         home.say("and now you", agent="scout")
         self.assertTrue(os.path.exists(path))
 
@@ -206,7 +206,7 @@ class Delegate(unittest.TestCase):
         self.assertFalse(os.path.exists(path))
 
     def test_background_work_that_wakes_a_child_leaves_it_bounded(self):
-        # scripted -> scout, whose own background task ends later and starts a second turn of scout.
+        # scripted delegates to scout; scout's own background task ends later and starts a second turn of scout.
         path = f"/tmp/reef-delegated-woken-{os.getpid()}"
         self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
         home = self.home([delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"}],
@@ -241,7 +241,7 @@ class Delegate(unittest.TestCase):
         self.assertFalse(os.path.exists(path))
 
     def test_a_task_that_begins_like_a_command_is_still_a_task(self):
-        # A session of its own would be out of the parent's sight and without its mode.
+        # A new session would be out of the parent's sight and free of its mode.
         path = f"/tmp/reef-delegated-new-{os.getpid()}"
         self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
         home = self.home([delegate({"agent": "scout", "message": "/new write it", "cwd": "/tmp"}), {"text": "ok"}],
@@ -255,12 +255,12 @@ class Delegate(unittest.TestCase):
         self.assertEqual(self.texts(home, child)[0], "/new write it")
         self.assertIn("safe mode", self.results(home, child)["write"][0])
 
-    def test_what_an_active_skill_allows_binds_the_children_too(self):
+    def test_an_active_skills_allowed_tools_bind_the_children_too(self):
         path = f"/tmp/reef-delegated-skill-{os.getpid()}"
         self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
         write = {"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}},
                            {"name": "ls", "arguments": {"path": "/tmp"}}]}
-        # The skill's text counts as words, so that the first reply is never played.
+        # The skill's text counts as a message, so the first reply is never played.
         home = self.home([{"text": "-"}, delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"},
                           delegate({"agent": "scout", "message": "x", "cwd": "/tmp"}), {"text": "ok"}],
                          [write, {"text": "done"}], agent='permission_mode = "allow-all"\n')

@@ -1,4 +1,4 @@
-"""SubscribeEvents and `reef events watch`: what happens in all conversations, for whoever wants to know."""
+"""SubscribeEvents and `reef events watch`: the events of all conversations, for whoever subscribes."""
 
 import json
 import os
@@ -137,7 +137,7 @@ class Events(unittest.TestCase):
         for number in range(2):
             self.assertEqual(home.say("go", agent="scripted", sender=f"s{number}").tag, RESPONSE)
         idle.close()
-        # 12 MiB were said; what is kept for a reader that took nothing is bounded.
+        # 12 MiB were said; the queue of a reader that took nothing is bounded.
         missed = heard = 0
         while True:
             event = slow.recv().body

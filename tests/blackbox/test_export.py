@@ -74,7 +74,7 @@ class Case(unittest.TestCase):
 
 class Stdout(Case):
     def test_pi_is_the_file_byte_for_byte(self):
-        # Spaces, escapes, numbers and members JSON libraries like to rewrite.
+        # Spaces, escapes, numbers and members that JSON libraries like to rewrite.
         odd = b'{"type":"message","id":"x1","parentId":"a3","timestamp":"2026-01-02T03:04:07Z","n":1.0,"e":1e3,' \
               b'"message":{"role":"user", "content":"\\u00e9 \\/ \xf0\x9f\x90\x9a"}}'
         data = tree("one") + odd + b"\n"
@@ -116,7 +116,7 @@ class Stdout(Case):
         self.assertLess(branch.index("NOT taken"), branch.index("</details>"))
         self.assertGreater(branch.index("the way taken"), branch.index("</details>"))
 
-    def test_what_cannot_go_to_stdout_says_why(self):
+    def test_an_export_that_cannot_go_to_stdout_says_why(self):
         home = self.with_sessions(one=tree("one"), two=tree("two"))
         self.refused(home, "export", "one", "two", "--to", "markdown", says="folder")
         self.refused(home, "export", "--all", "--to", "pi", says="folder")
@@ -129,7 +129,7 @@ class Stdout(Case):
         self.refused(home, "export", "one", "--all", "--to", "pi", "-o", "x", says="--all", code=(2,))
         self.refused(home, "export", "nobody", "--to", "pi", says="no session 'nobody'")
         self.refused(home, "export", "../one", "--to", "pi", says="../one")
-        # An id with a slip is not taken for a path.
+        # A mistyped id is not taken for a path.
         self.refused(home, "export", "one", "261115-swift-rivr", "--to", "pi", says="261115-swift-rivr")
         self.assertEqual(sorted(os.listdir(home.base)), ["h", "stderr"])
 
@@ -216,7 +216,7 @@ class Folders(Case):
 
 
 class AndBack(Case):
-    def test_what_went_out_as_pi_comes_in_the_same(self):
+    def test_an_export_to_pi_comes_back_unchanged(self):
         home = self.with_sessions(one=tree("one"), two=tree("two", title=None))
         self.ok(home, "export", "--all", "--to", "pi", self.out)
         other = Home()
@@ -250,7 +250,7 @@ class AndBack(Case):
                 for path, data in files.items():
                     with open(other.file(f"sessions/one/{path}"), "rb") as source:
                         self.assertEqual(source.read(), data)
-        # One file has no room for them, and says so.
+        # An export into one file cannot hold the files, and says so.
         for target in ([], [f"{self.out}/alone.jsonl"]):
             done = self.ok(home, "export", "one", "--to", "pi", *target)
             self.assertRegex(done.err, "3 file.s. of the session are left out")
@@ -295,7 +295,7 @@ class Streams(Case):
                 link.recv()
                 link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.assertTrue(home.ping())
-        # What waited for the readers is given back.
+        # The temporary files that held data for slow readers are released.
         wait_for(lambda: not any("(deleted)" in os.readlink(f"/proc/{home.pid}/fd/{fd}")
                                  for fd in os.listdir(f"/proc/{home.pid}/fd")
                                  if os.path.lexists(f"/proc/{home.pid}/fd/{fd}")), "temporary files to go")

@@ -77,7 +77,7 @@ class Commands(unittest.TestCase):
             self.assertEqual(records(home, session), [])
             self.attach(home, session, "fits", b"x" * 1000)
 
-    def test_what_is_no_file_is_refused(self):
+    def test_pipes_folders_and_other_paths_are_refused(self):
         with Home() as home:
             session = new_session(home)
             os.mkfifo(os.path.join(home.base, "pipe"))
@@ -188,7 +188,7 @@ class Wire(unittest.TestCase):
             self.assertEqual(link.call(ATTACH_FILE, {1: session, 2: "x", 3: 1001}, 1).code, 413)
             upload = self.begin(link, session, "x")
             self.assertEqual(link.call(ATTACH_DATA, {1: upload, 2: 5, 3: b"x"}, 2).code, 409)
-            # Too much after all: both the piece and the upload hear of it.
+            # A piece that exceeds the limit is refused in two answers, one for the piece and one for the upload.
             link.send(request(ATTACH_DATA, {1: upload, 2: 0, 3: b"x" * 1001}, 3))
             self.assertEqual([link.recv().code, link.recv().code], [413, 413])
             self.assertEqual(incoming(home), [])

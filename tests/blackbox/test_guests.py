@@ -53,7 +53,7 @@ class Guests(unittest.TestCase):
         (session,) = home.reef("sessions", "--json").json
         self.assertEqual((session["agent"], session["key"]), ("host", "agent:host:user"))
         self.assertIn("guest critic", home.reef("show", session["id"]).out)
-        # Whoever reads it elsewhere is told who spoke.
+        # Other views of the session also say who spoke.
         told = [("user", ""), ("assistant", "host"), ("user", ""), ("assistant", "critic"), ("user", ""), ("assistant", "host")]
         history = link.call(GET_HISTORY, {1: session["id"]}).body
         self.assertEqual([(m.str(1), m.str(200)) for m in map(Message, history.fields[1])], told)
@@ -65,7 +65,7 @@ class Guests(unittest.TestCase):
         around = [(item["role"], item.get("agent", "")) for item in hit["items"] if item["role"] in ("user", "assistant")]
         self.assertEqual(around, told)
         self.assertIn("critic: I disagree", home.reef("search", "disagree").out)
-        # It survives a restart, and goes out to CrabTalk's format.
+        # The speaker survives a restart and an export to CrabTalk's format.
         self.assertEqual(home.stop(), 0)
         home.start()
         home.connect().stream(turn("host", "four"))

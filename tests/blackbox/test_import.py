@@ -111,7 +111,7 @@ class ImportTest(unittest.TestCase):
         self.assertEqual(snapshot(self.home), before)
         self.assertEqual(self.sessions(), {})
 
-    def test_what_the_source_grew_by_is_added(self):
+    def test_new_entries_of_a_source_are_added(self):
         path = self.pi("one", talk("one", "HELLO", "HI"))
         self.bring("pi")
         with open(path, "ab") as out:
@@ -138,12 +138,12 @@ class ImportTest(unittest.TestCase):
             self.assertEqual(self.said("one"), ours)
             self.assertIn(text, texts(self.lines("one"), "user"))
         self.fsck()
-        # And after a restart.
+        # The same holds after a restart.
         self.home.stop()
         self.home.start()
         self.assertEqual(self.said("one"), ours)
 
-    def test_what_is_said_here_while_an_import_continues_the_session_stays(self):
+    def test_messages_said_here_during_an_import_stay(self):
         path = self.pi("one", talk("one", "HELLO", "HI"))
         self.bring("pi")
         self.assertEqual(self.home.reef("resume", "one", "--key", "agent:reef:me").code, 0)
@@ -165,7 +165,7 @@ class ImportTest(unittest.TestCase):
         said = texts(self.lines("one"), "user")
         self.assertEqual([text for text in said if text.startswith("OURS")], ours)
         self.assertEqual([text.split(" x")[0] for text in said if text.startswith("THEIRS")], theirs)
-        # The conversation goes on where we are, whichever was first.
+        # The conversation continues at our leaf, whichever side wrote first.
         current = [text for text in self.said("one") if text.startswith("OURS")]
         self.assertEqual(current[-1:], ours[-1:])
         self.assertEqual(self.bring("pi")["unchanged"], 1)
@@ -196,7 +196,7 @@ class ImportTest(unittest.TestCase):
             self.assertRegex(session, r"^(same|260102-[a-z]+-[a-z]+)$")
         other = write(f"{self.source}-2/x.jsonl", talk("same", "OTHER", "OK").replace(b'"a0"', b'"z0"').replace(b'"a1"', b'"z1"'))
         report = self.bring("pi", other)
-        # The same origin: the same session, continued.
+        # The same origin means the same session, so it is continued.
         self.assertEqual(report["continued"], 1)
         self.assertEqual(sorted(os.listdir(self.home.file("sessions"))), sorted(self.sessions()))
         self.fsck()
@@ -386,7 +386,7 @@ class ImportTest(unittest.TestCase):
         self.assertIn("missing", why["gone.jsonl"])
         self.assertIn("without their keys", why["sessions.json"])
         self.assertEqual(self.bring("clawdbot")["unchanged"], 5)
-        # Deleted there, it is still the same session.
+        # A file that Clawdbot marked as deleted is still the same session.
         os.rename(f"{self.source}/agents/main/sessions/orphan.jsonl",
                   f"{self.source}/agents/main/sessions/orphan.jsonl.deleted.2026-02-02T00-00-00.000Z")
         self.assertEqual(self.bring("clawdbot")["unchanged"], 5)
@@ -421,7 +421,7 @@ class ImportTest(unittest.TestCase):
         self.assertEqual(self.said("db1"), ["HELLO", "HI"])
         self.assertEqual((self.sessions()["db1"]["name"], self.sessions()["db1"]["key"]), ("From a table", "agent:main:main"))
         self.assertEqual(self.bring("clawdbot")["unchanged"], 1)
-        # A gateway that runs has its last words in the log only.
+        # The last messages of a running gateway are in SQLite's write-ahead log only.
         db = sqlite3.connect(path)
         self.addCleanup(db.close)
         db.execute("PRAGMA journal_mode=WAL")

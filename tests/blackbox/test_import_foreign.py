@@ -21,7 +21,7 @@ def write(path, data):
 
 
 def archive(name, content, kind=1):
-    """A CRMEM file with one entry, an archive unless it is said."""
+    """A CRMEM file with one entry, an archive unless `kind` says otherwise."""
     def text(value):
         return struct.pack("<I", len(value)) + value.encode()
     head = b"CRMEM\0" + struct.pack("<IH", 1, 0) + bytes(4)
@@ -82,7 +82,7 @@ class ForeignImport(unittest.TestCase):
         summaries = [line["summary"] for line in read_lines(self.home.file("sessions/crab_alice_1/session.jsonl"))
                      if line["type"] == "compaction"]
         self.assertEqual(summaries, ["They agreed."])
-        # The memory of its agent has the archive, by the name the marker says.
+        # The agent's memory has the archive, under the name in the marker.
         shown = json.loads(self.home.reef("memory", "show", "crab-alice-1-1", "-a", "crab", "--json").out)
         self.assertEqual((shown["kind"], shown["content"], shown["createdAt"]),
                          ("archive", "They agreed.", "2026-04-24T03:06:40.000Z"))
@@ -110,7 +110,7 @@ class ForeignImport(unittest.TestCase):
         rows = "".join(f'[[subscription]]\nid = {n}\nsource = "{source}"\ntarget_agent = "scout"\nonce = false\n'
                        for n, source in ((1, "agent:crab:done"), (9, "ci:failed"), (9, "odd one!")))
         write(f"{self.source}/events/subscriptions.toml", rows)
-        # What is subscribed here already has the ids theirs have.
+        # A subscription that is here already has an id that one of theirs has too.
         self.assertEqual(self.home.reef("events", "subscribe", "mine:here", "reef").code, 0)
         report = self.bring("crabtalk", self.source)
         for agent in ("crab", "scout"):
@@ -127,7 +127,7 @@ class ForeignImport(unittest.TestCase):
         self.assertNotIn("write", scout["config"]["tools"])
         why = "\n".join(p["why"] for p in report["problems"])
         self.assertIn("more than once a minute", why)
-        # The file of the subscriptions is whole, and used.
+        # The file of subscriptions is complete and in force.
         sources = {s["source"] for s in json.loads(self.home.reef("events", "ls", "--json").out)["subscriptions"]}
         self.assertEqual(sources & {"mine:here", "agent:crab:done", "ci:failed"},
                          {"mine:here", "agent:crab:done", "ci:failed"})
@@ -170,7 +170,7 @@ class ForeignImport(unittest.TestCase):
         self.assertEqual(self.bring("craft", self.source)["unchanged"], 1)
         self.assertEqual(self.home.reef("fsck", "--json").code, 0)
 
-    def test_what_a_craft_header_counted_survives(self):
+    def test_usage_in_a_craft_header_survives(self):
         used = {"inputTokens": 8200, "outputTokens": 950, "totalTokens": 9150, "contextTokens": 0, "costUsd": 0.07}
         header = {**HEADER, "lastUsedAt": 1772600900123, "model": "m", "tokenUsage": used}
         self.put_craft({"id": "m1", "type": "user", "content": "faster", "timestamp": 1772600700000}, header=header)
@@ -180,7 +180,7 @@ class ForeignImport(unittest.TestCase):
                           round(one["tokenUsage"]["costUsd"], 6)), (8200, 950, 0.07))
         self.assertEqual((one["lastUsedAt"], one["createdAt"]), (1772600900123, "2026-03-04T04:53:20.000Z"))
         self.assertNotIn("originUsage", one)
-        # It goes on there: only what came since is counted.
+        # The conversation goes on in Craft; only usage since the last import is added.
         header["tokenUsage"] = {**used, "outputTokens": 1000, "costUsd": 0.1}
         self.put_craft({"id": "m1", "type": "user", "content": "faster", "timestamp": 1772600700000},
                        {"id": "m2", "type": "assistant", "content": "done", "timestamp": 1772600950000}, header=header)
@@ -210,7 +210,7 @@ class ForeignImport(unittest.TestCase):
         live = self.sessions()["live"]
         self.assertEqual([live[k] for k in ("chatType", "thinkingLevel", "verboseLevel", "reasoningLevel", "sendPolicy",
                                             "modelOverride")], ["room", "high", "full", "stream", "allow", "local/x"])
-        # What would let its senders run commands is kept for the way back, and named.
+        # A field that would let its senders run commands has no effect here; it is kept for the way back, and reported.
         self.assertNotIn("elevatedLevel", live)
         self.assertIn("elevatedLevel", "\n".join(p["why"] for p in report["leftOut"]))
         self.assertEqual(self.home.reef("set", "live", "modelOverride=").code, 0)
@@ -236,7 +236,7 @@ class ForeignImport(unittest.TestCase):
         for name in os.listdir(f"{out}/sessions"):
             with open(f"{out}/sessions/{name}") as lines:
                 found[name] = [json.loads(line) for line in lines]
-        # As CrabTalk does: the highest number of those whose name begins so.
+        # CrabTalk also takes the highest number among the files whose names begin so.
         mine = sorted((n for n in found if n.startswith("reef_tg-12_")), key=lambda n: int(n[:-6].rsplit("_", 1)[1]))
         people = {found[n][0]["created_by"] for n in mine}
         self.assertEqual(len(people), 1, "two people share a history")

@@ -1,4 +1,4 @@
-"""What a file claims of itself grants nothing here: imported, a session may do what its agent may."""
+"""The claims in a file grant nothing: an imported session may do what its agent may do."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class ImportTrust(unittest.TestCase):
         return path
 
     def hostile(self, name="evil", **more):
-        """A pi transcript that helps itself."""
+        """A pi transcript that claims a key, a mode and permissions."""
         return self.write(f"{name}.jsonl", header_entry(name, cwd=self.work),
                           bind_entry("m", None, "scripted", "me", WRITTEN_AT + 10**12, permissionMode="allow-all",
                                      modelOverride="evil/model", policy=["flush=on"],
@@ -58,7 +58,7 @@ class ImportTrust(unittest.TestCase):
         self.assertEqual((row["key"], row.get("permissionMode", ""), row.get("modelOverride", "")), ("", "", ""))
         self.assertEqual(row["agent"], "scripted")
         self.assertNotIn("evil/model", json.dumps([row]))
-        # Each claim is named.
+        # The report names each claim.
         why = "\n".join(p["why"] for p in report["leftOut"])
         for word in ("permission mode allow-all: the agent's own is safe", "key " + KEY, "--keys", "model evil/model",
                      "permissions", "policy"):
@@ -66,7 +66,7 @@ class ImportTrust(unittest.TestCase):
         self.assertEqual({p["path"] for p in report["leftOut"]}, {os.path.join(self.home.base, "evil.jsonl")})
         self.assertEqual(report["directories"], [{"path": self.work, "sessions": 1}])
         self.assertEqual(report["problems"], [])
-        # Nothing of it is a permission.
+        # No permission came in.
         self.assertEqual(self.home.reef("permissions", "evil", "--json").json["permissions"], [])
 
     def test_a_key_that_is_asked_for_brings_no_more_than_itself(self):
@@ -88,7 +88,7 @@ class ImportTrust(unittest.TestCase):
         self.assertEqual(self.session("calm")["permissionMode"], "safe")
         self.assertEqual(report["leftOut"], [])
 
-    def test_what_is_no_wider_here_is_not_wider_behind_a_gateway(self):
+    def test_a_mode_that_is_no_wider_here_is_no_wider_behind_a_gateway(self):
         self.start(mode="allow-all")
         report = self.bring("pi", self.hostile())
         self.assertNotIn("permission mode", json.dumps(report["leftOut"]))
@@ -123,7 +123,7 @@ class ImportTrust(unittest.TestCase):
         self.assertIn("permission mode allow-all", why)
         self.assertIn("key " + KEY, why)
         self.assertEqual(report["directories"], [{"path": self.work, "sessions": 1}])
-        # One conversation of somebody's is a file; a whole store is the user's word for its keys.
+        # A single file brings no keys; the import of a whole store is the user's consent to its keys.
         line = {"agent": "scripted", "created_by": "me", "created_at": "2026-04-29T08:01:02+00:00"}
         crab = self.write("sessions/scripted_me_1.jsonl", line, {"role": "user", "content": "HELLO"})
         self.assertIn("key " + KEY, self.bring("crabtalk", crab)["leftOut"][0]["why"])

@@ -1,5 +1,5 @@
-"""kill -9 over indexing and merging: whatever the moment, the next start finds everything that was acknowledged, and the index
-it keeps is one that can be trusted."""
+"""kill -9 during indexing and merging: whatever the moment, the next start finds everything that was acknowledged, and
+the index on disk can be trusted."""
 
 import json
 import os
@@ -21,7 +21,7 @@ class IndexCrashes(unittest.TestCase):
 
     def test_kills_lose_nothing_that_was_said(self):
         chance = random.Random(7)
-        # Enough to be written down and merged while it is read: many small sessions, then more each round.
+        # Many small sessions, and more in each round, so that segments are written and merged during the kills.
         def imported(round_):
             return {f"sessions/26{1 + round_ // 28:02}{1 + round_ % 28:02}-bulk-{n}/session.jsonl":
                     transcript(f"26{1 + round_ // 28:02}{1 + round_ % 28:02}-bulk-{n}",
@@ -37,7 +37,7 @@ class IndexCrashes(unittest.TestCase):
                 home.say(f"please keep {word} in mind", sender=f"s{chance.randrange(3)}")
                 said[word] = True
             if chance.random() < 0.5:
-                self.found(home, f"said{round_}n0")  # an index that is in use
+                self.found(home, f"said{round_}n0")  # so that the index is in use
             home.kill9()
             for path, text in imported(round_).items():
                 target = os.path.join(home.path, path)
@@ -45,7 +45,7 @@ class IndexCrashes(unittest.TestCase):
                 with open(target, "w") as out:
                     out.write(text)
             if chance.random() < 0.3:
-                # A half-written file, as a crash of the machine leaves it.
+                # A crash of the machine leaves a half-written file.
                 segments = [f for f in os.listdir(os.path.join(home.path, "index")) if f.endswith(".seg")] \
                     if os.path.isdir(os.path.join(home.path, "index")) else []
                 if segments:

@@ -1,4 +1,4 @@
-"""What a session says of its own delivery: send policy, levels, kind of chat, coming back from the archive."""
+"""Settings of a session about its delivery: send policy, levels, kind of chat, coming back from the archive."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class Levels(unittest.TestCase):
         self.assertIn("second", texts(read_lines(home.file(f"sessions/{id_}/session.jsonl")), "assistant"))
 
     def test_a_turn_that_ends_in_silence_leaves_nothing_of_its_way_there(self):
-        """Where nobody sits and waits nothing is told either; who is talked to has read it by then."""
+        """In groups and crons the first words are not shown either; a person in a direct chat has read them by then."""
         wanted = {"text": "LETMELOOK", "calls": [{"name": "recall", "arguments": {"query": "XYZZYARG"}}]}
         for key, live in (("agent:scripted:cron:mail", False), ("agent:scripted:telegram:group:-7", False),
                           ("agent:scripted:ada", True)):
@@ -53,7 +53,7 @@ class Levels(unittest.TestCase):
                         told += event.str(4)
                     self.assertEqual("LETMELOOK" in told, live)
                 self.left_out_everywhere(home, key)
-                # A turn that does have an answer is told whole, and each of its parts once.
+                # A turn that does end with an answer is shown whole, each part once.
                 events = self.say(home, "and now?", key)
                 self.assertEqual(spoken(events), "LETMELOOKit rained")
                 self.assertIn("LETMELOOK", home.reef("search", "LETMELOOK").out)
@@ -70,7 +70,7 @@ class Levels(unittest.TestCase):
             self.assertIn("earlier answer", page)
             for words in ("LETMELOOK", "NO_REPLY", "XYZZYARG", "no memories"):
                 self.assertNotIn(words, page, kind)
-        # What others will show as words is not there; it comes back with the session.
+        # Foreign formats hold the hidden messages where other programs do not show them; an import restores them.
         for kind in ("crabtalk", "craft"):
             out = os.path.join(home.base, kind)
             self.assertEqual(home.reef("export", "--all", "--to", kind, out).code, 0)
@@ -94,7 +94,7 @@ class Levels(unittest.TestCase):
         lines = home.reef("show", id_).out.split("\n\n", 1)[1].splitlines()
         return [re.sub(r" \(\S+, ", " (", line) for line in lines]
 
-    def test_what_was_found_while_a_turn_ran_is_gone_when_it_ends_in_silence(self):
+    def test_words_found_during_a_turn_are_gone_when_it_ends_in_silence(self):
         asked = {"text": "LETMELOOK", "calls": [{"name": "ask_user", "arguments": {"questions": [
             {"question": "Now?", "header": "Now", "options": [{"label": "yes"}, {"label": "no"}]}]}}]}
         home = self.home({"text": "earlier answer"}, asked, {"text": "NO_REPLY"})
@@ -109,7 +109,7 @@ class Levels(unittest.TestCase):
             self.assertEqual(link.events()[-1].detail.int(201), 1)
         self.assertIn("nothing found", home.reef("search", "LETMELOOK").out)
         self.assertIn("earlier answer", home.reef("search", "earlier").out)
-        # And stays gone when the index is made anew.
+        # They stay hidden when the index is built anew.
         home.stop()
         shutil.rmtree(home.file("index"))
         home.start()

@@ -1,4 +1,4 @@
-"""Bounds a client runs into: strangers on TCP, descriptors, memory of unfinished frames."""
+"""Limits for clients: strangers on TCP, descriptors, memory of unfinished frames."""
 
 import os
 import resource
@@ -53,7 +53,7 @@ class Strangers(Case):
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, before)
         return home
 
-    def test_those_without_the_token_are_few_and_the_oldest_leaves(self):
+    def test_connections_without_the_token_are_few_and_the_oldest_leaves(self):
         home = self.home(TCP)
         address = home.read("run/reefd.tcp").strip()
         crowd = [Connection.tcp(address) for _ in range(200)]
@@ -81,7 +81,7 @@ class Strangers(Case):
             sock = self.keep(socket.socket(socket.AF_UNIX))
             sock.setblocking(False)
             sock.connect_ex(home.file("run/reefd.sock"))
-        # Whoever is in is served, with files.
+        # A client that got in is served, also when that opens files.
         with_token = Connection.tcp(home.read("run/reefd.tcp").strip())
         self.keep(with_token)
         with_token.hello(home.read("run/token").strip())
@@ -109,7 +109,7 @@ class Frames(Case):
 
         for link in links:
             link.sock.setblocking(False)
-        # All but the end of every frame, as far as it is taken.
+        # Send all but the last byte of every frame, as far as the daemon takes it.
         last = -1
         while sum(sent.values()) != last:
             last = sum(sent.values())
@@ -130,7 +130,7 @@ class Frames(Case):
                 self.assertEqual(link.recv().code, 404)
                 answers.add(link)
 
-    def test_whole_ones_that_wait_for_their_turn_are_bounded_in_sum_too(self):
+    def test_waiting_requests_are_bounded_in_sum_too(self):
         home = self.home(script=script({"text": "so far", "hang": True}))
         before = resident(home.pid)
         links = []
@@ -153,7 +153,7 @@ class Frames(Case):
             codes.add((reply if reply.tag == ERROR and reply.code == 429 else link.recv()).code)
         self.assertEqual(codes, {429, 400}, "some were read, the others were refused in their turn")
 
-    def test_those_that_drip_hold_nobody_up(self):
+    def test_dripping_connections_hold_nobody_up(self):
         home = self.home("[limits]\nstall_ms_max = 1000\n")
         drips = [self.keep(home.connect(hello=False)) for _ in range(6)]
         for link in drips:
@@ -161,7 +161,7 @@ class Frames(Case):
         rest = {link: struct.pack(">I", 15 * MIB) + b"x" * (14 * MIB) for link in drips}
 
         def push():
-            """Whoever has no more than one byte left gives that, again and again."""
+            """A link that has sent all its data goes on with single bytes, again and again."""
             for link, data in rest.items():
                 try:
                     rest[link] = data[link.sock.send(data[:MIB]):] or b"x"
@@ -184,7 +184,7 @@ class Frames(Case):
             push()
         self.assertEqual(large.recv().tag, RESPONSE)
 
-    def test_one_that_stops_in_the_middle_is_cut(self):
+    def test_a_frame_that_stops_in_the_middle_is_cut(self):
         home = self.home("[limits]\nstall_ms_max = 300\n")
         link = self.keep(home.connect(hello=False))
         link.send_raw(struct.pack(">I", 10 * MIB) + b"x" * MIB)

@@ -51,7 +51,7 @@ class Mcp(unittest.TestCase):
                          files={"agents/scripted.toml": agent_file(table("fake", *args, **more), mode=mode)})
 
     def outcomes(self, home, agent="scripted"):
-        """What the tools of one turn answered: (text, is_error) in the order of the calls."""
+        """The tools' answers of one turn: (text, is_error) in the order of the calls."""
         events = home.connect().stream(turn(agent, "go"))
         (start,) = [e.detail for e in events if e.event == "tool_start"]
         order = [Message(raw).str(200) for raw in start.fields[1]]
@@ -113,7 +113,7 @@ class Mcp(unittest.TestCase):
             pass
         self.assertLess(time.monotonic() - began, 5)
 
-    def test_what_a_server_logs_is_in_the_log_without_secrets(self):
+    def test_a_servers_log_lines_are_logged_without_secrets(self):
         home = self.with_fake([("fake__log", {})], "--token", SECRET)
         self.assertEqual(self.outcomes(home), [("logged", 0)])
         line = wait_for(lambda: next((l for l in home.read("logs/reefd.log").splitlines() if "all is not well" in l), None),
@@ -143,7 +143,7 @@ class Mcp(unittest.TestCase):
         self.assertNotIn("grown", changed[0])
 
     def test_nothing_secret_is_shown_anywhere(self):
-        # One after the other: side by side, the crash may come before the answer.
+        # The calls are in two steps, because in one step the crash may come before the answer.
         home = self.home(script=script({"calls": [{"name": "fake__env", "arguments": {"name": "SERVICE_KEY"}}]},
                                        {"calls": [{"name": "fake__crash", "arguments": {}}]}, {"text": "done"}),
                          files={"agents/scripted.toml": agent_file()})
@@ -164,7 +164,7 @@ class Mcp(unittest.TestCase):
         for text in seen:
             self.assertNotIn(SECRET, text)
         self.assertIn("env:HOME", seen[1])
-        # What was masked comes back as it was.
+        # A mask that is sent back keeps the secret.
         (info,) = self.listed(home)
         config["env"]["SERVICE_KEY"] = "***"
         config["args"][-1] = info.strs(3)[-1]
@@ -245,7 +245,7 @@ class Mcp(unittest.TestCase):
         wait_for(lambda: not alive(pid), "the end of the process")
 
     def serve(self, word="over http"):
-        """A server of 2026-07-28 with one tool, and what it has seen."""
+        """A server of revision 2026-07-28 with one tool; it keeps what it has seen."""
         seen = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -309,7 +309,7 @@ class Mcp(unittest.TestCase):
             wait_for(lambda: status()[0][1] == DISCONNECTED, f"{bad!r} to be no port")
             place(f"{second.server_port}")
             wait_for(lambda: status()[0][1] == CONNECTED, "it to be back")
-        # It crashes: the file stays, the daemon does not mind.
+        # The component crashes and leaves its file; the daemon is not harmed.
         second.shutdown()
         second.server_close()
         ((said, wrong),) = self.outcomes(home)

@@ -1,4 +1,4 @@
-"""What agents remember: `reef memory`, its operations on the wire, and the file, read and written here by hand."""
+"""Agents' memories: `reef memory`, its operations on the wire, and the file, read and written here by hand."""
 
 import os
 import random
@@ -169,7 +169,7 @@ class Commands(MemoryTest):
                 self.assertEqual(done.code, 1, name)
             self.assertEqual(sorted(os.listdir(home.file("memory"))), ["gone.crmem", "scout.crmem"])
 
-    def test_what_cannot_be_is_refused_with_a_reason(self):
+    def test_impossible_changes_are_refused_with_a_reason(self):
         with Home() as home:
             self.ok(home, "remember", "deploy", "x", "--alias", "ship")
             before = read(home)
@@ -198,7 +198,7 @@ class Commands(MemoryTest):
                 self.assertIn("reef memory " + "".join(command), shown.out)
                 self.assertIn("Example", shown.out)
 
-    def test_what_others_wrote_cannot_drive_the_terminal(self):
+    def test_foreign_text_cannot_drive_the_terminal(self):
         evil = crmem(2, entry(1, 5, NOTE, "\x1b[2Jname", "\x1b]0;title\x07text", ["\x1b[31m"]))
         with Home(files={"memory/reef.crmem": evil}) as home:
             for command in (("ls",), ("recall", "text"), ("show", "\x1b[31m")):
@@ -231,7 +231,7 @@ class Unreadable(MemoryTest):
             home.kill9()
             home.start()
             self.assertEqual(len(self.json(home, "ls")), 1)
-            # Put right by hand, it works at once.
+            # Once the file is repaired by hand, it works at once.
             home.write("memory/a0.crmem", MIXED)
             self.assertEqual(len(self.json(home, "ls", "-a", "a0")), 3)
 
@@ -294,7 +294,7 @@ class DumpAndLoad(MemoryTest):
             self.assertTrue(note.endswith("</dl>\n</div>\n\nThe key is in the blue vault.\n"), note)
             self.assertIn("- [deploy](notes/deploy.md)", (brain / "SUMMARY.md").read_text())
             self.assertIn('src = "."', (brain / "book.toml").read_text())
-            # Edits of the person stay, orphans go.
+            # The person's own files stay; files of entries that are gone are removed.
             (brain / "book.toml").write_text("mine")
             (brain / "theme").mkdir()
             (brain / "theme/x.md").write_text("mine")
@@ -368,7 +368,7 @@ class DumpAndLoad(MemoryTest):
             self.fails(home, "is no dump of a memory", "load", home.base + "/missing")
             self.assertEqual(read(home), MIXED)
 
-    def test_somebody_elses_book_is_left_alone(self):
+    def test_a_book_of_the_users_is_left_alone(self):
         with Home(files={"memory/reef.crmem": MIXED}) as home:
             book = Path(home.base) / "book"
             (book / "notes").mkdir(parents=True)
@@ -535,7 +535,7 @@ class Crashes(MemoryTest):
                 home.start()
                 have = {e[3]: e[4] for e in parse(read(home))[1]}
                 for name, content in acknowledged.items():
-                    # The one that was under way may stand as well.
+                    # The operation that was under way may also have taken effect.
                     last = next((a[name] for a in asked if name in a), content)
                     self.assertIn(have.get(name), (content, last), f"{name}, round {number}, REEF_SEED={seed}")
                 self.assertEqual({e["name"] for e in self.json(home, "ls")}, set(have))

@@ -61,7 +61,7 @@ class Oauth(unittest.TestCase):
         return end
 
     def use(self, home):
-        """What the tools of one turn answered."""
+        """The tools' answers of one turn."""
         with home.connect() as link:
             events = link.stream(turn("scripted", "go"))
         (start,) = [e.detail for e in events if e.event == "tool_start"]
@@ -99,7 +99,7 @@ class Oauth(unittest.TestCase):
         test = home.reef("mcp", "test", "town", "-a", "scripted")
         self.assertNotEqual(test.code, 0)
         self.assertIn(COMMAND, test.err)
-        self.use(home)  # the first turn tries it
+        self.use(home)  # the first turn tries the server
         listed = wait_for(lambda: (one := self.listed(home))["status"] == "needs login" and one, "the state")
         self.assertEqual(listed["error"], COMMAND)
         event = self.first_event(home)
@@ -182,7 +182,7 @@ class Oauth(unittest.TestCase):
         first, second = self.town.requests("oauth", "/authorize")
         self.assertEqual(first["redirect_uri"], second["redirect_uri"])
         self.assertEqual(len(self.town.requests("oauth", "/register")), 1)
-        # Nobody comes back: the issuer may have forgotten us.
+        # The browser never comes back, so the issuer may have forgotten this client.
         run, _ = self.begin(home)
         run.kill()
         run.wait()
@@ -371,7 +371,7 @@ class Oauth(unittest.TestCase):
             self.use(home)
             self.assertEqual(other.requests("mcp", "/mcp"), [], "redirects are not followed")
 
-    def test_who_goes_away_gives_the_login_up(self):
+    def test_a_client_that_leaves_ends_the_login(self):
         home = self.home()
         run, page = self.begin(home)
         port = urllib.parse.urlsplit(page["redirectUri"]).port
@@ -428,7 +428,7 @@ class Oauth(unittest.TestCase):
         self.log_in(home)
         self.assertEqual(self.use(home), [("look done", 0)])
 
-    def test_who_logs_in_is_told_when_it_cannot_be_kept(self):
+    def test_a_login_that_cannot_be_kept_is_reported(self):
         home = self.home()
         os.makedirs(os.path.join(home.path, "logins.json", "in the way"))
         run, page = self.begin(home)

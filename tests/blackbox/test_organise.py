@@ -103,13 +103,13 @@ class Statuses(Case):
             before = snapshot(home)
             self.ok(home, "statuses", "rm", "blocked")
             self.assertEqual(snapshot(home)[f"sessions/{session}/session.jsonl"], before[f"sessions/{session}/session.jsonl"])
-            # Vanished: shown as todo, kept as it was.
+            # A status that is no longer defined is shown as todo and kept in the session.
             row = self.ok(home, "sessions", "--json").json[0]
             self.assertEqual((row["sessionStatus"], row["storedStatus"]), ("todo", "blocked"))
             self.assertEqual(self.ids(home, "--status", "todo"), [session])
             self.assertEqual(self.ids(home, "--view", "inbox"), [session])
             self.assertEqual(self.statuses(home)["todo"]["sessions"], 1)
-            self.ok(home, "set", session, "sessionStatus=blocked", "isFlagged=true")  # what it has may be said again
+            self.ok(home, "set", session, "sessionStatus=blocked", "isFlagged=true")  # a value it has is accepted
             self.ok(home, "statuses", "add", "blocked")
             row = self.ok(home, "sessions", "--json").json[0]
             self.assertEqual(row["sessionStatus"], "blocked")
@@ -190,7 +190,7 @@ class Statuses(Case):
             threads = [threading.Thread(target=add, args=(name,)) for name in "ab"]
             for thread in threads:
                 thread.start()
-            # By hand as editors do it: a new file in the old one's place.
+            # Edit the file as editors do: put a new file in the old one's place.
             written = 0
             while any(thread.is_alive() for thread in threads):
                 written += 1
@@ -250,7 +250,7 @@ class Labels(Case):
             self.assertEqual(self.ok(home, "set", session, "labels-=a,never", "--json").json["labels"], [])
             self.assertEqual(home.reef("set", session, "name+=x").code, 2)
             self.assertEqual(home.reef("set", session).code, 2)
-            # Many at once: none is lost.
+            # Many changes at once: none may be lost.
             threads = [threading.Thread(target=home.reef, args=("set", session, f"labels+=n::{n}")) for n in range(8)]
             for thread in threads:
                 thread.start()
@@ -258,7 +258,7 @@ class Labels(Case):
                 thread.join()
             self.assertEqual(sorted(labels_of(home, session)), [f"n::{n}" for n in range(8)])
 
-    def test_what_a_transcript_says_is_kept(self):
+    def test_values_in_a_transcript_are_kept(self):
         with Home(script=REPLIES, start=False) as home:
             home.write("sessions/260102-old-one/session.jsonl", jsonl(
                 header_entry("260102-old-one"),
@@ -494,7 +494,7 @@ class Wire(Case):
                 self.assertEqual(json.loads(reply.body.sub(1).str(11))["labels"], ["a"])
                 self.assertEqual(link.call(PATCH_SESSION, {1: sessions[0], 3: "nope"}).code, 404)
                 self.assertEqual(link.call(PATCH_SESSION, {1: sessions[0]}).code, 400)
-                # A filtered list goes on by its cursor although what it lists changes.
+                # A filtered list goes on by its cursor although the sessions change.
                 first = link.call(LIST_SESSIONS, {18: "-label:a", 15: 2})
                 self.assertEqual((first.tag, first.body.int(4)), (SESSION_LIST, 4))
                 home.reef("set", sessions[1], "labels=a")
@@ -507,9 +507,9 @@ class Wire(Case):
             for n in range(5):
                 tell(home, "x", f"s{n}")
             with home.connect() as link:
-                self.assertEqual(bulk(link, PATCH_SESSIONS, {3: '{"isFlagged":true}'}).code, 400)  # no word about which
+                self.assertEqual(bulk(link, PATCH_SESSIONS, {3: '{"isFlagged":true}'}).code, 400)  # the sessions are not named
                 self.assertEqual(bulk(link, TRASH_SESSIONS, {2: "  "}).code, 400)
-                self.assertEqual(bulk(link, PATCH_SESSIONS, {1: "all"}).code, 400)  # nor about what
+                self.assertEqual(bulk(link, PATCH_SESSIONS, {1: "all"}).code, 400)  # the change is not named
                 self.assertEqual(bulk(link, PATCH_SESSIONS, {1: "all", 3: "[]"}).code, 400)
                 self.assertEqual(bulk(link, PATCH_SESSIONS, {1: "all", 4: "nope"}).code, 404)
                 self.assertEqual(bulk(link, PATCH_SESSIONS, {1: "all", 3: '{"isFlagged":true}', 6: True}), (5, 0, {}))

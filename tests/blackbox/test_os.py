@@ -25,7 +25,7 @@ def steps(*calls):
 
 
 class Turn:
-    """What came of a turn: events, results in the order they came, questions that were put."""
+    """The outcome of a turn: events, results in the order they came, questions that were asked."""
 
     def __init__(self, events, asked):
         self.events, self.asked = events, asked
@@ -77,13 +77,13 @@ class Os(unittest.TestCase):
         folder = os.path.join(home.base, "elsewhere")
         os.mkdir(folder)
         with home.connect() as link:
-            # Both steps of the first turn work there; the script starts over with the next.
+            # Both steps of the first turn run in the folder; the script starts over with the next turn.
             first = link.stream({1: "scripted", 2: "where?", 5: folder})
             second = link.stream({1: "scripted", 2: "and now?"})
             for events, where in ((first, folder), (second, os.path.realpath(os.environ.get("HOME", "/")))):
                 shown = [e.detail.str(2).strip() for e in events if e.event == "tool_result"]
                 self.assertEqual(set(shown), {where})
-            # One that is not there is an error, and nothing is said.
+            # A folder that is not there is an error, and the message is not kept.
             before = len(read_lines(home.transcript()))
             for bad in ("/no/such/folder", "relative", home.transcript()):
                 refused = link.call(SEND, {1: "scripted", 2: "there?", 5: bad})
@@ -195,7 +195,7 @@ class Os(unittest.TestCase):
         self.assertEqual(self.say(home).errors, [True], "another session's")
 
     def test_no_lease_on_its_files_holds_the_daemon_up(self):
-        """Held by a command that is allowed everything, and that does not listen to the kernel's wish to have it back."""
+        """A command that is allowed everything holds the lease and ignores the kernel's request to give it back."""
         home = self.home(("read", {"path": "x"}))
         sessions = [self.say(home, sender=name).session for name in ("ann", "bob", "eve")]
         self.assertEqual(home.stop(), 0)  # so that nothing is open

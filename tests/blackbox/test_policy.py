@@ -1,4 +1,4 @@
-"""What happens by itself: titles, flushes, compactions, archiving; and how it is turned off and explained."""
+"""The policy: titles, flushes, compactions, archiving; how each is turned off and explained."""
 
 import json
 import os
@@ -29,7 +29,7 @@ class Case(unittest.TestCase):
         return {row["id"]: row for row in home.reef("sessions", "--json").json}
 
     def row(self, home, **fields):
-        """The only session, once its fields are so."""
+        """The only session, once its fields have these values."""
         def look():
             rows = list(self.rows(home).values())
             return rows[0] if rows and all(rows[0].get(k) == v for k, v in fields.items()) else None
@@ -56,7 +56,7 @@ class Titles(Case):
         self.assertTrue(3 <= len(row["name"].split()) <= 6, row["name"])
         self.assertEqual([e["type"] for e in self.entries(home)].count("session_info"), 1)
 
-    def test_one_that_was_given_stays(self):
+    def test_a_given_title_stays(self):
         home = self.home(policy=False)
         home.say("how do I rotate the deploy key?")
         id_ = self.row(home)["id"]
@@ -94,7 +94,7 @@ class Titles(Case):
         self.addCleanup(policy.kill)
         self.assertIn(b"running", policy.stdout.readline())
 
-        # It may still be connecting when the first turn ends: later ones it hears of.
+        # The policy may still be connecting when the first turn ends; it hears of later ones.
         def another():
             home.say("which wave was the largest of all?")
             return [r for r in self.rows(home).values() if r.get("name")]
@@ -138,7 +138,7 @@ class Compactions(Case):
                 self.assertNotIn("about to be shortened", json.dumps(self.entries(home)))
 
     def test_a_flush_comes_in_every_conversation_and_writes_notes_only(self):
-        """Groups, gateways, crons and hooks are in safe mode; the turn has no tools but those of the memory."""
+        """Groups, gateways, crons and hooks are in safe mode; the flush turn has only the tools of the memory."""
         calls = [{"name": "remember", "arguments": {"name": "tides", "content": "twice a day"}},
                  {"name": "write", "arguments": {"path": "/tmp/reef-flush-wrote", "content": "x"}}]
         for key in ("agent:scripted:telegram:group:-7", "agent:scripted:cron:daily"):
@@ -164,7 +164,7 @@ class Compactions(Case):
                 self.assertEqual(row["memoryFlushCompactionCount"], 0)
                 self.assertIn("twice a day", home.reef("memory", "show", "tides", "-a", "scripted").out)
                 self.assertFalse(os.path.exists("/tmp/reef-flush-wrote"))
-                # Nothing of it is seen: not in events, not in searches, not in what is exported.
+                # No part of the flush is seen: not in events, not in searches, not in exports.
                 self.assertNotIn("HOUSEKEEPING", "".join(e.str(4) for e in seen))
                 self.assertNotIn("tides", "".join(e.str(4) for e in seen))
                 self.assertNotIn("HOUSEKEEPING", home.reef("search", "HOUSEKEEPING").out)
@@ -226,7 +226,7 @@ class Compactions(Case):
 
 class Crashes(Case):
     def test_killed_anywhere_in_title_flush_and_compaction(self):
-        """Whatever the moment: nothing is damaged, nothing said is lost, and in the end all is done once."""
+        """A kill at any moment damages nothing and loses no message, and in the end everything was done once."""
         random_ = random.Random(20261116)
         replies = [{"text": "noted", "chunks": 1}] * 3 + [{"text": "NO_REPLY", "chunks": 4, "delay_ms": 3}] * 20
         for _ in range(8):
@@ -250,7 +250,7 @@ class Crashes(Case):
 
 
 class Recalling(Case):
-    def test_what_is_remembered_is_told_in_that_turn_only(self):
+    def test_recalled_notes_are_told_in_that_turn_only(self):
         with Backend() as model:
             home = self.home(config(model) + "[policy]\nrecall = true\ntitle = false\nflush = false\n")
             home.reef("memory", "remember", "keys", "The lighthouse key hangs behind the blue door.")

@@ -219,7 +219,7 @@ class ProvidersTest(unittest.TestCase):
     def test_a_change_that_does_not_work_is_put_back(self):
         with Backend() as backend, Home(config(backend)) as home:
             before = home.read("config.toml")
-            refused = home.reef("providers", "rm", "work")  # the default model is its own
+            refused = home.reef("providers", "rm", "work")  # the default model belongs to it
             self.assertNotEqual(refused.code, 0)
             self.assertEqual(home.read("config.toml"), before)
             self.assertEqual(home.reef("chat", "-p", "hi").out.strip(), "pong")
@@ -236,7 +236,7 @@ class ProvidersTest(unittest.TestCase):
                     del os.environ["KEY_FOLDER_UNDER_TEST"]
                 home.reef("chat", "-p", "hi")
                 self.assertEqual(backend.requests[-1][1]["Authorization"], "Bearer first")
-                # One that was renewed is read again when the old one is refused.
+                # When a key is refused, its source is read again.
                 home.write("key", "second\n")
                 backend.behave = lambda body: (["ok"] if backend.requests[-1][1]["Authorization"] == "Bearer second"
                                                else 401)

@@ -67,7 +67,7 @@ class Gc(unittest.TestCase):
             self.assertIs(done.json["removed"], True)
             self.assertEqual(sorted(os.listdir(home.file("trash"))), ["old", "recent"])
             self.assertEqual([s["id"] for s in home.reef("sessions", "--json").json], ["keep"])
-            # Not straight to oblivion: it can come back, and is not removed by the next run.
+            # Archived sessions go to the trash: the next run does not remove them, and they can come back.
             self.assertEqual(home.reef("gc", "--yes", "--json").json["sessions"], [])
             self.assertEqual(home.reef("restore", "old").code, 0)
             self.assertIn("old", [s["id"] for s in home.reef("sessions", "--json").json])
@@ -136,7 +136,7 @@ class Usage(unittest.TestCase):
                     with self.subTest(by=by, restarted=restarted):
                         self.assertEqual(self.rows(home, "--by", by), rows)
                         self.assertEqual(home.reef("usage", "--by", by, "--json").json["total"], self.TOTAL)
-                # The second time from the catalog alone.
+                # The second round reads the catalog alone.
                 if not restarted:
                     self.assertEqual(home.stop(), 0)
                     home.start()

@@ -23,7 +23,7 @@ def asks(*questions):
 
 
 def running(seconds):
-    """Whether there is a `sleep SECONDS`."""
+    """True when a `sleep SECONDS` is running."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
@@ -42,7 +42,7 @@ class Case(unittest.TestCase):
         return home
 
     def begin(self, home, content="go", until="ask_user", sender=None):
-        """A stream that has come to its first `until`; the connection and what came."""
+        """Reads a stream up to its first `until`; returns the connection and the events."""
         connection = home.connect()
         self.addCleanup(connection.close)
         connection.send(request(STREAM, turn("scripted", content, sender)))
@@ -66,7 +66,7 @@ class Case(unittest.TestCase):
         return [e["message"] for e in read_lines(home.transcript()) if e["type"] == "message"]
 
     def said(self, home):
-        """role:text of the transcript."""
+        """The transcript as role:text."""
         out = []
         for entry in self.entries(home):
             content = entry["content"]

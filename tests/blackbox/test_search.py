@@ -1,4 +1,4 @@
-"""Search from the outside: what was said is found, at once, and what is gone is not."""
+"""Search from the outside: a message is found at once, and a removed one is not found."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def line(**fields):
 
 
 def transcript(session, *messages, title=None, day="2026-03-02"):
-    """(role, text) pairs, or whole lines, as a file of pi's."""
+    """A file of pi's made from (role, text) pairs or whole lines."""
     out = line(type="session", version=3, id=session, timestamp=f"{day}T10:00:00.000Z", cwd="/w")
     parent = None
     for n, (role, text) in enumerate(messages):
@@ -82,7 +82,7 @@ class Search(unittest.TestCase):
         self.home.reef("chat", "-p", "My locker code is xylophone")
         self.assertRegex(self.home.reef("search", "xylophone").out, r"(?m)^My locker code is xylophone  0 \w+ ago, reef$")
 
-    def test_what_an_agent_looked_up_does_not_stand_before_what_was_said(self):
+    def test_look_ups_of_an_agent_rank_behind_the_original_messages(self):
         first = json.loads(self.home.reef("chat", "--json", "-p", "The deploy key is in the blue vault").out)["session"]
         for _ in range(3):
             self.home.reef("new")
@@ -94,7 +94,7 @@ class Search(unittest.TestCase):
         self.assertNotIn("search_sessions", [item.get("tool") for _, item in hits[:at]])
         self.assertTrue([1 for _, item in hits if item.get("tool") == "search_sessions"], "it can be found all the same")
 
-    def test_what_was_just_said_is_found_and_what_is_trashed_is_not(self):
+    def test_a_new_message_is_found_and_a_trashed_one_is_not(self):
         said = json.loads(self.home.reef("chat", "--json", "-p", "My locker code is xylophone").out)
         self.assertIn(said["session"], self.sessions("xylophone"))
         self.assertEqual(self.home.reef("rm", said["session"]).code, 0)
@@ -102,7 +102,7 @@ class Search(unittest.TestCase):
         self.assertEqual(self.home.reef("restore", said["session"]).code, 0)
         self.assertIn(said["session"], self.sessions("xylophone"))
 
-    def test_what_somebody_else_cut_or_removed_is_not_found_after_a_reload(self):
+    def test_messages_another_program_removed_are_not_found_after_a_reload(self):
         folder = os.path.join(self.home.path, "sessions")
         self.assertEqual(self.sessions("+zebrafish"), ["260105-calm-boat"])
         with open(os.path.join(folder, "260105-calm-boat", "session.jsonl"), "w", encoding="utf-8") as file:
@@ -115,7 +115,7 @@ class Search(unittest.TestCase):
         self.assertEqual(self.sessions("+weather")[0], "260105-calm-boat")
         self.assertEqual(self.sessions("+greenhouse"), [])
 
-    def test_of_long_messages_the_place_is_shown(self):
+    def test_the_matching_place_of_a_long_message_is_shown(self):
         sizes = {"quokka": 5_000, "wombat": 20_000, "numbat": 100_000, "bilby": 700_000}
         said = [(role, "été lorem " * (size // 12) + f"the {animal} lives here " + "ipsum " * 50)
                 for animal, size in sizes.items() for role in ("user", "toolResult")]
@@ -154,7 +154,7 @@ class Search(unittest.TestCase):
                          [["260105-calm-boat"], ["260302-old-pump"]])
 
     def at_a_terminal(self, *words):
-        """What `reef search` prints at a terminal."""
+        """The output of `reef search` at a terminal."""
         ours, theirs = pty.openpty()
         with subprocess.Popen([binary("reef"), "--home", self.home.path, "search", *words], stdin=subprocess.DEVNULL,
                               stdout=theirs, stderr=subprocess.PIPE, env=environment()) as done:
@@ -212,7 +212,7 @@ class Search(unittest.TestCase):
         huge = self.home.reef("search", "--stdin", "--json", stdin="harbour\n" + "x" * (17 << 20) + "\ngreenhouse\n")
         self.assertEqual([list(json.loads(text))[0] for text in huge.out.splitlines()], ["hits", "error", "hits"])
 
-    def test_what_cannot_be_asked_is_said_with_the_commands_help(self):
+    def test_wrong_usage_is_refused_with_the_commands_help(self):
         for words, why in ((("--stdin", "alpha"), "--stdin takes its questions from standard input; leave out the words"),
                            (("alpha", "--stdin"), "leave out the words"), (("--stdin", "--", "alpha"), "leave out the words"),
                            (("alpha", "--limit", "many"), "--limit"), (("alpha", "--group", "day"), "--group"),
@@ -240,7 +240,7 @@ class Search(unittest.TestCase):
         self.assertEqual(self.sessions("+zebrafish", "-tank", "--limit", "3"), [])
         self.assertEqual(self.sessions("+zebrafish", "-bucket", "--limit", "3"), ["260105-calm-boat"])
         self.assertEqual(self.sessions("--limit", "1", "--", "--greenhouse"), ["260302-old-pump"])
-        # What the parser would make something else of.
+        # Each of these words means something else to the command line's parser.
         for words in (("status", "greenhouse"), ("[greenhouse,pump]",), ("++", "greenhouse"), ("-", "greenhouse")):
             self.assertIn("260302-old-pump", self.sessions(*words), words)
         done = self.home.reef("search", "greenhouse", "--limt", "3")
@@ -292,7 +292,7 @@ class Search(unittest.TestCase):
 
 
 class BusyDaemon:
-    """Between `reef` and the daemon: lets the first search wait for ever and says that the index is read."""
+    """Stands between `reef` and the daemon: the first search waits for ever, and the index is said to be being read."""
 
     def __init__(self, home):
         self.path = home.file("run/reefd.sock")
@@ -343,7 +343,7 @@ class BusyDaemon:
 
 
 class Waiting(unittest.TestCase):
-    def test_who_waits_is_told_why_and_gets_the_answer(self):
+    def test_a_waiting_search_says_why_and_gets_its_answer(self):
         with Home(files={"sessions/260302-old-pump/session.jsonl": PUMPS}) as home:
             busy = BusyDaemon(home)
             done = home.reef("search", "--json", "greenhouse")

@@ -20,7 +20,7 @@ import reefbox
 from reefbox import (NEW_SESSION, SEND, STREAM, WRITTEN_AT, assistant_entry, bind_entry, binary, entry, environment,
                      header_entry, iso, jsonl, read_lines, request, script, snapshot, texts, turn, user_entry, wait_for)
 
-# What the tests below put on sessions; one that is not defined is refused.
+# The labels that the tests below use; labels that are not defined would be refused.
 LABELS = "".join(f'[[label]]\nid = "{label}"\n' for label in ("ops", "priorities", "x", "b", "c", *(f"l{n}" for n in range(5)))) + (
     '[[label]]\nid = "priority"\ntype = "number"\n[[label]]\nid = "a"\ntype = "string"\n')
 
@@ -35,7 +35,7 @@ class Home(reefbox.Home):
 REPLIES = script(*({"text": f"reply {n}"} for n in range(1, 10)))
 HOSTILE = {"dots": "..", "dot": ".", "slash": "/", "absolute": "/etc/passwd", "climbing": "../../etc", "inside": "a/../b",
            "10 KB": "x" * 10240, "control": "a\x01b", "newline": "a\nb", "backspace": "a\x7fb"}
-# What looks like a path is a sender like any other, but no agent: agents have files of that name.
+# A name that looks like a path may be a sender but not an agent, because agents have files of their name.
 HOSTILE_KEYS = {name: key if name == "10 KB" else f"agent:scripted:{key}" if name in ("control", "newline", "backspace")
                 else f"agent:{key}:x" for name, key in HOSTILE.items() if name != "dot"}
 FIELDS = {  # field: (given to `reef set`, shown in JSON)
@@ -102,7 +102,7 @@ def ids(home, *filters):
 
 
 def age(home, session, minutes):
-    """With the daemon down: everything in a session happened so many minutes earlier."""
+    """Moves everything in a session so many minutes into the past; the daemon must be down."""
     def earlier_text(match):
         then = datetime.datetime.strptime(match.group(2), "%Y-%m-%dT%H:%M:%S.%fZ") - datetime.timedelta(minutes=minutes)
         return f'{match.group(1)}"{then.strftime("%Y-%m-%dT%H:%M:%S.")}{then.microsecond // 1000:03d}Z"'
@@ -182,7 +182,7 @@ class Ids(Shared):
 
 class Keys(Shared):
     def three(self, say):
-        """Three conversations however alike: each is found again, and keeps its own count."""
+        """Three conversations with similar keys: each is found again and keeps its own count."""
         first = [say(n, "first") for n in range(3)]
         self.assertEqual(len({session for session, _ in first}), 3, first)
         self.assertEqual([reply for _, reply in first], ["reply 1"] * 3)
@@ -391,10 +391,10 @@ class Bindings(Case):
 
 
 class Idle(Case):
-    """An old conversation is one whose file says so: written while the daemon is down."""
+    """A conversation is made old by changing the times in its file while the daemon is down."""
 
     def after(self, minutes, config="", agent="", sender="bob", meanwhile=None):
-        """Say something `minutes` after the last message: (is it a new session?, what home)."""
+        """Says something `minutes` after the last message; returns (is it a new session?, home)."""
         files = {"agents/scripted.toml": 'model = "s/x"\n' + agent}
         with Home(config=config, script=REPLIES, files=files, start=False) as home:
             home.start()
@@ -443,7 +443,7 @@ class Idle(Case):
         self.assertTrue(self.after(120, "[session]\nidle_minutes = 60\n",
                                    meanwhile=lambda home, old: self.ok(home, "set", old, "isFlagged=true")))
 
-    def test_what_was_resumed_is_continued(self):
+    def test_a_resumed_session_is_continued(self):
         self.assertFalse(self.after(120, "[session]\nidle_minutes = 60\n",
                                     meanwhile=lambda home, old: self.ok(home, "resume", old)))
 
@@ -473,7 +473,7 @@ class Idle(Case):
 
 class Daily(Case):
     def after(self, minutes, reset, zone=None):
-        """Is there a new session when the last message is so old and the day starts at `reset`?"""
+        """True when a message `minutes` after the last one gets a new session; the day starts in `reset` minutes."""
         kept = os.environ.get("TZ")
         try:
             if zone:
@@ -608,7 +608,7 @@ class Metadata(Shared):
 
 class Catalog(Case):
     def furnished(self, home):
-        """Sessions of every kind; what `reef sessions --json` says of them."""
+        """Makes sessions of every kind; returns their rows in `reef sessions --json`."""
         for sender in ("ann", "bob", "eve"):
             for n in range(3):
                 tell(home, f"{sender} says {n}", sender)
@@ -628,7 +628,7 @@ class Catalog(Case):
         return {r["id"]: r for r in rows(home)}
 
     def restarted(self, home, expected, change=None, hard=False):
-        """The rows are as expected after a stop (or kill -9), a change and a start."""
+        """Checks the rows after a stop (or kill -9), a change and a start."""
         home.kill9() if hard else home.stop()
         if change:
             change()
@@ -965,7 +965,7 @@ class Tail(Shared):
                                 env=environment(), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
     def until(self, process, word):
-        """What it prints until `word` was there."""
+        """The output until `word` was printed."""
         os.set_blocking(process.stdout.fileno(), False)
         got = b""
 
@@ -1128,7 +1128,7 @@ class Fork(Case):
 
 
 class Rewind(Case):
-    def test_what_is_said_next_follows_the_entry(self):
+    def test_the_next_message_follows_the_entry(self):
         with Home(script=REPLIES) as home:
             session, _ = tell(home, "one")
             target = entries_of(home, session)[-1]["id"]
@@ -1278,7 +1278,7 @@ class Trash(Case):
                 self.assertEqual(tell(home, "four"), (session, "reply 2"))
 
     def test_a_removed_sessions_key_goes_back_to_the_one_before(self):
-        # docs/session-engine.md; as CrabTalk does, which takes up the latest session that is left.
+        # As docs/session-engine.md says: like CrabTalk, which takes the latest session that is left.
         with Home(script=REPLIES) as home:
             old, _ = tell(home, "one")
             young, _ = tell(home, "/new two")
@@ -1634,7 +1634,7 @@ class Foreign(Case):
             self.assertIn("foreign a", texts(entries_of(home, made), "user"))
             self.clean(home)
 
-    def test_whoever_looks_sees_the_foreign_lines(self):
+    def test_every_view_shows_the_foreign_lines(self):
         with Home(script=REPLIES) as home:
             session, _ = tell(home, "one")
             append_to(home, session, jsonl(user_entry("fe000001", entries_of(home, session)[-1]["id"], "foreign")))

@@ -86,7 +86,7 @@ class Wire(unittest.TestCase):
             found.append((reply.body.str(1), reply.body.str(2), reply.body.int(3)))
 
     def hang(self, sender="bob"):
-        """A connection with a turn that does not end; call after the script says so."""
+        """A connection with a turn that does not end; the script must make the reply hang."""
         link = self.home.connect()
         self.addCleanup(link.close)
         link.send(request(STREAM, turn("scripted", "go", sender)))
@@ -250,7 +250,7 @@ class Running(Wire):
         self.assertEqual(self.check()[0], [])
 
     def test_starting_over_during_a_turn(self):
-        """Reset binds a new session; what runs ends in the old one."""
+        """Reset binds a new session; a turn that is running ends in the old one."""
         hanging = self.hang()
         old = ids(self.home)[0]
         young = self.expect(SESSION_INFO, NEW_SESSION, {1: "scripted", 2: "bob"}).sub(1).str(1)

@@ -1,4 +1,4 @@
-"""Kill and stop, from the outside: prompt whatever is waited for, and nothing that was said is lost."""
+"""Kill and stop, from the outside: both are prompt, whatever the daemon waits for, and lose no message."""
 
 import os
 import threading
@@ -9,7 +9,7 @@ from fake_model import FakeModel
 from reefbox import *
 
 KEY, ALL, QUEUE = 200, 201, 201
-# A cancelled wait ends in a moment; the figure leaves room for a machine that does other things, too.
+# A cancelled wait ends in a moment; the figure leaves room for a busy machine.
 PROMPT = 0.1 * max(1.0, TIMEOUT / 10)
 
 
@@ -92,7 +92,7 @@ class Prompt(Case):
 
 
 def sleeping(seconds):
-    """Whether there is a `sleep SECONDS` of ours."""
+    """True when a `sleep SECONDS` of ours is running."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
@@ -118,7 +118,7 @@ class Words(Case):
         self.assertEqual([spoken(link.events()) for link in others], ["second", "third"])
         self.assertEqual(self.users(home), ["one", "two", "three"])
 
-    def test_what_came_to_steer_a_killed_turn_is_the_next_one(self):
+    def test_a_message_that_steered_a_killed_turn_is_the_next_turn(self):
         home = self.home(script=script(HANG, {"text": "second"}))
         first = self.begin(home, "scripted", "one", until="chunk")
         other = self.connect(home)
@@ -151,7 +151,7 @@ class Words(Case):
         home.stop()
         self.assertEqual(self.users(home), ["one", "two"])
 
-    def test_what_was_seen_of_a_cancelled_answer_is_told_to_the_model(self):
+    def test_the_model_is_given_the_shown_part_of_a_cancelled_answer(self):
         fake = self.model([{"content": "The first half"}, "hang"], [{"content": "ok"}])
         home = self.home(config=fake.config, files={"agents/fake.toml": 'model = "fake/big"\n'})
         self.kill(home, self.begin(home, "fake", "tell me", until="chunk"), "fake")

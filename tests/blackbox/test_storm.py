@@ -6,7 +6,7 @@ import unittest
 from reefbox import *
 
 CONVERSATIONS = 500
-# Of the daemon in any build but a sanitized one; measured 36 to 50.
+# The daemon's peak memory in any build but a sanitized one; measured values are 36 to 50.
 PEAK_MIB_MAX = 120
 PATIENCE = 60  # seconds, on a busy machine
 CALLS = {"text": "look ", "calls": [{"name": "recall", "arguments": {"query": "walnut"}},
@@ -27,7 +27,7 @@ class Storm(unittest.TestCase):
         return home
 
     def begin(self, home, count, words, connections=None):
-        """A stream each, of a sender each; all sent before anything is read."""
+        """Streams with one sender each; all are sent before anything is read."""
         connections = connections or [home.connect() for _ in range(count)]
         for number, connection in enumerate(connections):
             self.addCleanup(connection.close)

@@ -152,7 +152,7 @@ class Tasks(unittest.TestCase):
         self.assertEqual((event.str(ID), event.str(STATE)), (task.str(ID), "cancelled"))
         wait_for(lambda: not [t for t in self.tasks(home) if t.str(KIND) == "import"], "the list to be clean")
         self.assertEqual(home.ask(CANCEL_TASK, {1: task.str(ID)}).code, 404)
-        # Whole sessions, as many as were told, nothing half-way, and the rest comes with the next one.
+        # The cancelled import left whole sessions, as many as it reported; the next import brings the rest.
         found = home.reef("sessions", "--json", "--limit", "1000").json
         self.assertEqual(len(found), report["added"])
         self.assertEqual({s["messageCount"] for s in found} - {60}, set())
@@ -207,7 +207,7 @@ class Tasks(unittest.TestCase):
         self.assertEqual((task.int(CAN), task.str(SESSION)), (1, "260101-bulk-one"))
         under_way()
         if not connected:
-            # Whoever asked may leave: it goes on, so it is still listed and can be ended.
+            # The client may leave: the work goes on, is still listed and can be cancelled.
             asking.kill()
             asking.wait()
             home.ping()
@@ -241,7 +241,7 @@ class Tasks(unittest.TestCase):
         links = []
 
         def under_way():
-            # Listed is not yet connected: a compaction cancelled before that has nobody to hang up on.
+            # The task is listed before it connects; cancelling it earlier would leave no connection to observe.
             link, _ = server.accept()
             link.settimeout(TIMEOUT)
             self.addCleanup(link.close)
@@ -253,7 +253,7 @@ class Tasks(unittest.TestCase):
 
     def test_a_turn_that_makes_room_lists_it(self):
         # The request is too long; the compaction that follows hangs, and is cancelled alone.
-        # The policy is off in these tests; the agent says so itself.
+        # The policy is off in these tests, so the agent's file asks for compaction on overflow.
         home = self.compacting('[providers.m]\nkind = "scripted"\nscript = "m.json"\n',
                                **{"m.json": json.dumps({"replies": [HANG], "window": 20000}),
                                   "agents/reef.toml": "compact_on_overflow = true\n"})

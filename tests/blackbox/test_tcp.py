@@ -122,7 +122,7 @@ class Token(TcpCase):
         self.assertEqual(link.call(GET_CONFIG).code, 410, "what is gone is answered too")
         self.assertEqual(self.home.reef("sessions", "--json").json[0]["sender"], "over tcp")
         for path in self.home.transcripts():
-            os.remove(path)  # other tests look for none; a later start would not know it
+            os.remove(path)  # other tests expect none, and a later start would not know it
 
     def test_hello_and_request_in_one_write(self):
         link = self.connect()

@@ -1,4 +1,4 @@
-"""What others say, on a terminal: it can neither drive it, nor reorder what is read, nor hide."""
+"""Foreign text on a terminal can neither drive the terminal, nor reorder what is read, nor hide."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from reefbox import *
 
 # A title, a colour, the screen emptied, CSI as one character, an override, a mark, a space without width, two line ends.
 EVIL = "evil \x1b]0;owned\x07 \x1b[31m\x1b[2J \u009b8m \u202egpj.exe\u202c \u2066\u200f\u061c r\u200bm \u2028x\rover"
-# What a terminal may get of text: line ends and tabs. (A pty makes \r\n of \n.)
+# Text may send only line ends and tabs to a terminal. (A pty turns \n into \r\n.)
 DRIVES = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\r(?!\r*\n)")
 ASK_USER = 8
 

@@ -1,4 +1,4 @@
-"""What people are told: at a first try, when something is missing, and where secrets are given."""
+"""Messages to people: at a first try, when something is missing, and where secrets are given."""
 
 import json
 import os
@@ -119,7 +119,7 @@ class Told(unittest.TestCase):
 
 
 class Secrets(unittest.TestCase):
-    """They need not stand on the command line."""
+    """Secrets need not stand on the command line."""
 
     def test_a_providers_key_comes_from_standard_input(self):
         with Home() as home:
@@ -134,7 +134,7 @@ class Secrets(unittest.TestCase):
             empty = home.reef(*words, "-")
             self.assertNotEqual(empty.code, 0)
             self.assertEqual(home.read("config.toml"), before)
-            # Whoever gives it openly is told what that means, but not with the key.
+            # A key on the command line is taken with a warning, and the warning does not repeat the key.
             open_one = home.reef(*words, KEY)
             self.assertEqual(open_one.code, 0)
             self.assertIn("--key -", open_one.err)
@@ -161,9 +161,9 @@ class Secrets(unittest.TestCase):
 
 
 class Homes(unittest.TestCase):
-    """A home that others can write is not believed."""
+    """A home that others can write is not trusted."""
 
-    def test_what_others_can_write_is_refused_before_it_is_read(self):
+    def test_a_home_others_can_write_is_refused_before_it_is_read(self):
         with Home("[log]\nlevel = \"debug\"\n", start=False) as home:
             for path, mode in ((home.path, 0o777), (home.file("config.toml"), 0o666)):
                 before = os.stat(path).st_mode & 0o777

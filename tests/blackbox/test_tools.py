@@ -1,4 +1,4 @@
-"""What agents can do beside talking, from the outside: their memory, earlier conversations, and who may see what."""
+"""The tools of agents, from the outside: their memory, earlier conversations, and who may see what."""
 
 import json
 import unittest
@@ -105,7 +105,7 @@ class Tools(unittest.TestCase):
                 self.assertEqual({who for who in ("user", "zed", "mallory") if f"walnut of {who}" in found or
                                   f"walnut of telegram:{who}" in found}, wanted, found[:300])
 
-    def test_what_may_not_be_seen_is_not_there(self):
+    def test_list_messages_refuses_ids_that_are_no_session(self):
         files = {"sessions/260302-old-pump/session.jsonl":
                  transcript("260302-old-pump", *[("user", f"walnut {n}") for n in range(5)])}
         home = self.home(script=calls(("list_messages", {"id": "260302-old-pump", "offset": 3}),

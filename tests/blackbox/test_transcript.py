@@ -1,4 +1,4 @@
-"""session.jsonl: what pi needs to read it, and that it survives crashes, torn tails and foreign hands."""
+"""session.jsonl: pi can read it, and it survives crashes, torn tails and foreign hands."""
 
 import os
 import random
@@ -78,7 +78,7 @@ class TranscriptCase(unittest.TestCase):
         return entries
 
     def roles(self, entries):
-        """Of what was said: a turn's tool calls and their results are left out."""
+        """The roles of the messages; tool calls and their results are left out."""
         said = [e["message"] for e in entries if e["type"] == "message" and e["message"]["role"] != "toolResult"]
         return [m["role"] for m in said if not any(b["type"] == "toolCall" for b in m["content"])]
 
@@ -121,7 +121,7 @@ class Format(TranscriptCase):
         for cwd in ("/srv/demo", "/" + "long/" * 800, "/ünï/" + "é" * 600, '/quote"\\' + '"' * 400, "/tab\t" * 80):
             with self.subTest(cwd=cwd[:20]), Home() as home, home.connect() as link:
                 reply = link.call(SEND, {1: "reef", 2: "hello", 5: cwd})
-                if reply.tag == ERROR:  # refused: as good as cut
+                if reply.tag == ERROR:  # refusing is as good as cutting
                     self.assertEqual(reply.code, 400)
                     continue
                 header = read_lines(home.transcript())[0]
@@ -379,7 +379,7 @@ class Damage(TranscriptCase):
             self.assertEqual(self.readable(path)[-1]["message"]["role"], "assistant")
 
     def readable(self, path):
-        """The lines that are JSON, whatever is between them."""
+        """The lines that are JSON; anything between them is skipped."""
         out = []
         for line in path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"):
             try:

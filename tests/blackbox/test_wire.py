@@ -484,7 +484,7 @@ class Turns(WireCase):
         self.assertEqual(self.home.listing(), before, "nothing may be created")
 
     def test_answer_to_a_huge_name_fits_a_frame(self):
-        """What an Error quotes must not make it larger than a frame."""
+        """Text that an Error quotes must not make it larger than a frame."""
         huge = "n" * (MAX_FRAME - 64)
         reply = self.link.call(SEND, turn(agent=huge))
         self.assertEqual(reply.tag, ERROR)
@@ -506,7 +506,7 @@ class Turns(WireCase):
         self.assertEqual(self.link.call(PING).tag, PONG)
 
     def test_any_sender_a_client_chooses_works(self):
-        """What looks like a path names a conversation like any other, and no file."""
+        """A key that looks like a path names a conversation like any other, and no file."""
         senders = ["slack:T01/C02", "matrix:!room:server/thread", "..", "/", "../../etc/passwd", "a/../b"]
         outside = sorted(os.listdir(self.home.base))
         for sender in senders:
@@ -536,7 +536,7 @@ class Turns(WireCase):
         self.assertCountEqual(texts(read_lines(path), "user"), [f"message {n}" for n in range(8)])
 
     def test_a_thousand_connections_stream_at_once(self):
-        """All complete in under 300 MB; one among them that never reads changes nothing."""
+        """All complete in under 300 MB, although one client among them never reads."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         if soft != resource.RLIM_INFINITY and soft < 2000:

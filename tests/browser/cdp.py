@@ -25,7 +25,7 @@ def program():
 
 class Browser:
     def __init__(self):
-        # On a busy machine Chromium now and then hangs before it has read its first command: not what is tested here.
+        # On a busy machine Chromium sometimes hangs before it reads its first command, so the start is repeated.
         for _ in range(2):
             try:
                 return self.start()
@@ -39,7 +39,7 @@ class Browser:
         from_browser, to_us = os.pipe()
 
         def take_pipe():
-            # The browser reads commands from 3 and writes answers to 4; out of the way first.
+            # The browser reads commands from 3 and writes answers to 4, so the pipes move out of the way first.
             reading, writing = os.dup2(from_us, 100), os.dup2(to_us, 101)
             os.dup2(reading, 3)
             os.dup2(writing, 4)

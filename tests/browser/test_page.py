@@ -108,7 +108,7 @@ class Page(unittest.TestCase):
         return self.browser
 
     def nothing_fetched(self):
-        """The page itself and pictures that are in it; nothing that was even tried."""
+        """Only the page itself and pictures inside it were loaded; nothing else was even tried."""
         self.browser.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         urls = [e["params"]["request"]["url"] for e in self.browser.events if e.get("method") == "Network.requestWillBeSent"]
         self.assertTrue(urls and urls[0].startswith("file://"))
@@ -226,7 +226,7 @@ class Page(unittest.TestCase):
             page.screenshot(path)
             with open(path, "rb") as source:
                 self.assertEqual(source.read(8), b"\x89PNG\r\n\x1a\n")
-            # Something is drawn: text and ground are not one colour.
+            # A file of this size means that something is drawn, not a page of one colour.
             self.assertGreater(os.path.getsize(path), 20_000)
 
 

@@ -43,7 +43,7 @@ class BusTest : public testing::Test {
   Task<void> wait_until_idle() {
     while (runtime.active() > 0) co_await yield_to_loop();
   }
-  // "role:text;" of a conversation.
+  // The messages of a conversation as "role:text;".
   std::string said(const std::string& agent, const std::string& sender) {
     const auto id = sessions.current(*session::Key::of_pair(agent, sender));
     if (!id) return "(nothing)";
@@ -67,7 +67,7 @@ class BusTest : public testing::Test {
   Bus bus{io.get_executor(), files, pool, runtime, dir / "events/subscriptions.toml"};
 };
 
-TEST_F(BusTest, AnEventStartsWhoIsSubscribedAndNobodyElse) {
+TEST_F(BusTest, AnEventStartsTheSubscribedAgentsOnly) {
   subscribe("rss:fetched", "scout");
   subscribe("rss:*", "writer");
   subscribe("other", "reef");
@@ -180,7 +180,7 @@ TEST_F(BusTest, U5_ADiskThatStaysFullKeepsTheOldSubscriptions) {
     if (gone) EXPECT_EQ(kept.list.size(), 1U) << nth;
     if (!renamed)
       for (const auto& one : fragile.list()) EXPECT_EQ(one.target_agent, "scout") << nth;
-    // An event is delivered, whatever the disk says; what was used up may come twice.
+    // A failing disk does not stop the delivery; a subscription for one event may then fire twice.
     EXPECT_TRUE(fragile.publish({"once", "x"}));
     settle();
     test::run(io, fragile.stop());
@@ -200,7 +200,8 @@ TEST_F(BusTest, HandEditsAreTakenAtAReloadAndNeverWrittenOver) {
   const auto second = subscribe("rss:two", "scout");
   const auto path = dir / "events/subscriptions.toml";
   const auto read = [&] { return test::value_of(read_all(files, path)); };
-  // Somebody takes the first away, gives the second another agent and adds one, without an id.
+  // A person edits the file: removes the first, gives the second another agent, adds one without
+  // an id.
   auto text = read();
   const auto edit = [&](const std::string& was, const std::string& is) {
     const auto at = text.find(was);
@@ -230,7 +231,7 @@ TEST_F(BusTest, HandEditsAreTakenAtAReloadAndNeverWrittenOver) {
   Bus again(io.get_executor(), files, pool, runtime, path);
   ASSERT_TRUE(test::run(io, again.load()));
   EXPECT_EQ(sources(again), sources(bus));
-  // An edit that gave away the same id, and one that broke the file.
+  // First an edit that took the id the bus would give next, then one that broke the file.
   text =
       read() +
       fmt::format("\n[[subscription]]\nid = {}\nsource = \"rss:six\"\ntarget_agent = \"scout\"\n",
@@ -250,7 +251,7 @@ TEST_F(BusTest, HandEditsAreTakenAtAReloadAndNeverWrittenOver) {
   static_cast<void>(first);
 }
 
-TEST_F(BusTest, WhatMakesNoSenseIsRefused) {
+TEST_F(BusTest, NonsenseIsRefused) {
   EXPECT_EQ(test::run(io, bus.subscribe("a", "nobody", false)).error().code, Errc::not_found);
   EXPECT_EQ(test::run(io, bus.subscribe("a:", "scout", false)).error().code, Errc::invalid);
   EXPECT_EQ(bus.publish({"a:*", ""}).error().code, Errc::invalid);

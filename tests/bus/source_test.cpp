@@ -33,7 +33,7 @@ TEST(Source, NamesAreCheckedAndTheErrorSaysWhy) {
   EXPECT_FALSE(check_source("a:b:c:d:e:f:g:h:i:j:k:l:m:n:o:p:q"));
 }
 
-TEST(SubscriptionsFile, WhatIsWrittenIsReadBack) {
+TEST(SubscriptionsFile, AWrittenFileIsReadBack) {
   Subscriptions all;
   all.last_id = 7;
   all.list.push_back({3, "agent:\"odd\" name:done", "writer", true});
@@ -47,7 +47,7 @@ TEST(SubscriptionsFile, WhatIsWrittenIsReadBack) {
   EXPECT_TRUE(test::value_of(parse_subscriptions("", "f")).list.empty());
 }
 
-TEST(SubscriptionsFile, WhatIsWrongIsNamedWithItsLine) {
+TEST(SubscriptionsFile, MistakesAreNamedWithTheirLine) {
   const auto error = [](const char* text) {
     const auto read = parse_subscriptions(text, "f");
     return read ? std::string("(read)") : read.error().what;

@@ -1,4 +1,4 @@
-// What a component keeps, on a disk that fails at any call, once or for good.
+// A component's files on a disk that fails at any call, once or for good.
 #include <cerrno>
 #include <filesystem>
 #include <functional>
@@ -21,7 +21,8 @@ using test::value_of;
 constexpr std::time_t kNow = 1'700'000'000;
 constexpr int kNever = 200;  // more calls than any of these makes
 
-// Once with a disk that is full for a moment, once with one that stays so, once with a short write.
+// Runs the attempt on a disk that is full for a moment, on one that stays full, and on one that
+// writes less than it was given.
 template <class Try>
 void sweep(const Try& attempt) {
   for (const bool forever : {false, true}) {
@@ -89,7 +90,7 @@ TEST(FullDisk, JobsAreTheOldOnesOrTheNewOnesAndWhatIsAcknowledgedIsKept) {
         EXPECT_NE(done.error().what.find("jobs.json"), std::string::npos) << done.error().what;
         EXPECT_EQ(names_in(jobs), "old:tea;") << nth << ": as if it had not been asked";
         EXPECT_TRUE(kept == "old:tea;" || kept == change.after) << nth << ": " << kept;
-        // With room again everything agrees.
+        // When the disk has room again, memory and file agree.
         EXPECT_TRUE(change.make(jobs)) << nth;
         EXPECT_EQ(names_in(path), change.after) << nth;
       }
@@ -117,7 +118,7 @@ TEST(FullDisk, APortFileIsWholeOrAsItWas) {
   for (const bool before : {false, true})
     sweep([&](FaultyFiles& files, const auto& begin_to_fail, int nth) {
       std::filesystem::remove(path);
-      if (before) test::write_file(path, "1111\n");  // of one that was killed
+      if (before) test::write_file(path, "1111\n");  // left by a component that was killed
       begin_to_fail();
       bool hit = false;
       {

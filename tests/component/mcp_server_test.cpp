@@ -102,7 +102,7 @@ TEST_F(McpServerTest, AToolThatFailsIsAResultAndOneThatIsNotThereAnError) {
   EXPECT_EQ(code(post(legacy("resources/list"))), -32601);
 }
 
-TEST_F(McpServerTest, WhatIsNoRequestIsRefused) {
+TEST_F(McpServerTest, AMessageThatIsNoRequestIsRefused) {
   const auto raw = [&](std::string method, std::string path, std::string text,
                        std::map<std::string, std::string, std::less<>> headers = {}) {
     headers.emplace("content-type", "application/json");

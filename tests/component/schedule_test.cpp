@@ -47,13 +47,13 @@ TEST_F(ScheduleTest, FieldsListsRangesAndSteps) {
 
 TEST_F(ScheduleTest, AClockPutForwardOrBackIsNoSpecialCase) {
   use_zone("Europe/Berlin");
-  // 29 March 2026: 2:30 does not exist; the day after it does.
+  // 2:30 does not exist on 29 March 2026, so the next time is on the day after.
   EXPECT_EQ(next("30 2 * * *", local(2026, 3, 28, 12, 0)), local(2026, 3, 30, 2, 30));
-  // 25 October 2026: 0:30 the next day, over an hour that comes twice.
+  // One hour of 25 October 2026 comes twice; 0:30 on the next day is still found.
   EXPECT_EQ(next("30 0 26 * *", local(2026, 10, 25, 0, 0)), local(2026, 10, 26, 0, 30));
 }
 
-TEST_F(ScheduleTest, WhatIsWrongIsNamed) {
+TEST_F(ScheduleTest, MistakesAreNamed) {
   for (const auto* bad :
        {"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *",
         "* * * * 8", "5-1 * * * *", "*/0 * * * *", "a * * * *", "1- * * * *", "@every", "@every 5",
@@ -109,7 +109,7 @@ TEST_F(ScheduleTest, QuietHoursMayLieOverMidnight) {
   EXPECT_TRUE(jobs.all().empty());
 }
 
-TEST_F(ScheduleTest, WhatSomebodyElseWritesIsTakenIn) {
+TEST_F(ScheduleTest, AChangeByAnotherProgramIsTakenIn) {
   use_zone("UTC");
   PosixFiles files;
   const test::TempDir folder;

@@ -1,4 +1,4 @@
-// Where compactions cut, and how much there is to cut.
+// The places where compactions cut, and how much they cut.
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -78,7 +78,7 @@ TEST(Cut, NeverBetweenACallAndItsResult) {
   for (std::int64_t keep = 1; keep < 1200; keep += 7) {
     const auto cut = branch.cut(keep);
     if (!cut) continue;
-    // Before the reply that calls, or behind both results.
+    // The cut must be before the reply with the calls or after both of their results.
     EXPECT_TRUE(cut->first_kept == 1 || cut->first_kept == 5) << keep << ": " << cut->first_kept;
   }
 }
@@ -89,7 +89,7 @@ TEST(Cut, NothingToReplaceIsNoCut) {
   EXPECT_FALSE(Branch().setting().user(10).agent(10).cut(100));
 }
 
-TEST(Cut, StartsAtWhatTheLastCompactionKept) {
+TEST(Cut, StartsAtTheEntriesTheLastCompactionKept) {
   const auto cut =
       Branch().user(100).agent(100).user(100).agent(100).compaction("e2").user(100).agent(100).cut(
           150);
@@ -98,7 +98,7 @@ TEST(Cut, StartsAtWhatTheLastCompactionKept) {
   EXPECT_EQ(cut->first_kept, 5U);
 }
 
-TEST(Cut, SettingsBeforeWhatIsKeptAreKept) {
+TEST(Cut, SettingsBeforeTheKeptEntriesAreKept) {
   const auto cut = Branch().user(100).agent(100).setting().setting().user(100).agent(100).cut(150);
   ASSERT_TRUE(cut);
   EXPECT_EQ(cut->first_kept, 2U);

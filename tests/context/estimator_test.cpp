@@ -34,7 +34,7 @@ double off(const Sample& sample, int which, std::int64_t estimate) {
   return std::abs(static_cast<double>(estimate) - counted) / counted;
 }
 
-TEST(EstimatorOnText, IsNearWithoutALesson) {
+TEST(EstimatorOnText, AnEstimateIsNearWithoutAnyReport) {
   const auto all = samples();
   ASSERT_GE(all.size(), 8U);
   for (const int which : {0, 1}) {
@@ -48,7 +48,7 @@ TEST(EstimatorOnText, IsNearWithoutALesson) {
   }
 }
 
-TEST(EstimatorOnText, IsNearerInAConversationThatIsReported) {
+TEST(EstimatorOnText, AnEstimateIsNearerAfterReports) {
   const auto all = samples();
   for (const int which : {0, 1}) {
     Estimator estimator;

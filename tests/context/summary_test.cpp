@@ -1,4 +1,4 @@
-// What a summary must still say, what is pruned, what is not for anybody.
+// Facts that a summary must keep, pruning, and silent replies.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST(Facts, ASummaryThatSaysItInOtherWordsSaysIt) {
   EXPECT_FALSE(says("Port 8443 and release-2.", fact)) << "the rule is missing";
 }
 
-TEST(Facts, WhatIsMissingIsAppended) {
+TEST(Facts, MissingFactsAreAppended) {
   const std::vector<Fact> facts = {{Fact::Kind::rule, "Never use tabs."},
                                    {Fact::Kind::task, "write the parser"},
                                    {Fact::Kind::file, "src/a.cpp"}};

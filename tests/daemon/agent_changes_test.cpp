@@ -1,5 +1,5 @@
-// Agents as files: what is on disk and in force after every kind of change, and after a disk that
-// failed in the middle of one.
+// Agents as files: after every kind of change, and after a disk failure in the middle of one, the
+// files and the running configuration must agree.
 #include "daemon/agent_changes.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ class AgentChangesTest : public testing::Test {
     if (default_agent == from) default_agent = std::move(to);
     co_return co_await load();
   }
-  // "source agent;" of every subscription, as it is and as the file has it.
+  // Every subscription as "source agent;"; the bus and its file must agree.
   std::string subscribed() {
     std::string now, kept;
     for (const auto& one : bus.list()) now += one.source + " " + one.target_agent + ";";
@@ -152,7 +152,7 @@ TEST_F(AgentChangesTest, HostileNamesNeverReachTheDisk) {
   EXPECT_FALSE(test::exists(folder / "evil.toml"));
 }
 
-TEST_F(AgentChangesTest, WhatCannotBeIsRefusedBeforeAnythingIsWritten) {
+TEST_F(AgentChangesTest, ImpossibleChangesAreRefusedBeforeAnyWrite) {
   EXPECT_EQ(create("scout", "", std::string(10U << 20, 'x')).error().code, Errc::too_large);
   EXPECT_EQ(create("scout", "", "\xff").error().code, Errc::invalid);
   EXPECT_EQ(create("scout", "model = [").error().code, Errc::invalid);
@@ -203,8 +203,8 @@ TEST_F(AgentChangesTest, AReloadThatFailsPutsTheFilesBack) {
   EXPECT_EQ(file("other.md"), "(none)");
 }
 
-// settings were written before the prompt, without a lock: a crash or a full disk left one agent's
-// words with another's settings.
+// CrabTalk wrote the settings before the prompt, without a lock: a crash or a full disk left one
+// agent's words with another's settings.
 TEST_F(AgentChangesTest, C11_ADiskThatFailsAnywhereLeavesTheOldAgentOrTheNew) {
   ASSERT_TRUE(create("scout", "max_iterations = 1", "old"));
   for (const int number : {EIO, ENOSPC}) {
@@ -230,7 +230,8 @@ TEST_F(AgentChangesTest, C11_ADiskThatFailsAnywhereLeavesTheOldAgentOrTheNew) {
 }
 
 TEST_F(AgentChangesTest, C11_ThePromptIsThereBeforeTheConfiguration) {
-  // Every write fails from some call on, as at a crash: never a configuration without its prompt.
+  // Every write fails from some call on, as in a crash. There must never be a configuration without
+  // its prompt.
   for (int nth = 1; nth < 60; ++nth) {
     const auto name = fmt::format("a{}", nth);
     files.fail_at(nth, EIO, true);
@@ -240,7 +241,7 @@ TEST_F(AgentChangesTest, C11_ThePromptIsThereBeforeTheConfiguration) {
   }
 }
 
-// Sessions were found by the agent's name: a rename left them all behind.
+// CrabTalk found sessions by the agent's name: a rename left them all behind.
 TEST_F(AgentChangesTest, C10_HistoryFollowsAnAgentsNewName) {
   ASSERT_TRUE(create("scout", "max_iterations = 2", "words"));
   default_agent = "scout";
@@ -249,7 +250,7 @@ TEST_F(AgentChangesTest, C10_HistoryFollowsAnAgentsNewName) {
   const auto current = talk("scout", "user");
   const auto other = talk("scout", "tg:7");
   const auto bystander = talk("reef", "user");
-  const auto leftover = talk("ranger", "user");  // of an agent of that name that is gone
+  const auto leftover = talk("ranger", "user");  // left by an earlier agent of that name
   auto note =
       test::value_of(memories.of("scout"))->apply(memory::Remember{"pin", "tulip", std::nullopt});
   ASSERT_TRUE(test::run(io, std::move(note)));
@@ -275,7 +276,7 @@ TEST_F(AgentChangesTest, C10_HistoryFollowsAnAgentsNewName) {
   ASSERT_EQ(hits.size(), 1U);
   EXPECT_EQ(sessions.find(leftover)->agent(), "ranger");
 
-  // And after a restart.
+  // The same must hold after a restart.
   test::run(io, sessions.stop());
   session::Sessions again{io.get_executor(), store, clock, random};
   ASSERT_TRUE(test::run(io, again.load()));
@@ -311,7 +312,7 @@ TEST_F(AgentChangesTest, C10_ARenameThatFailsLeavesTheSubscriptionsAsTheyWere) {
   ASSERT_TRUE(create("scout", "", "words"));
   ASSERT_TRUE(create("ranger", "", ""));
   subscribe("rss:*", "scout");
-  subscribe("old", "ranger");  // and its agent is gone
+  subscribe("old", "ranger");  // its agent is removed below
   ASSERT_TRUE(remove("ranger"));
   const auto before = subscribed();
   const auto id = talk("scout", "user");
@@ -334,12 +335,12 @@ TEST_F(AgentChangesTest, C10_SessionsInTheTrashFollowWhenTheyComeBack) {
   ASSERT_TRUE(rename("scout", "ranger"));
   const auto current = talk("ranger", "user");
   ASSERT_TRUE(rename("ranger", "warden"));
-  // Another agent with the first name, and a session of its own.
+  // Another agent takes the first name and has a session of its own.
   ASSERT_TRUE(create("scout", "", "others"));
   const auto others = talk("scout", "user");
   ASSERT_TRUE(test::run(io, sessions.trash(others)));
 
-  // As after a restart.
+  // A new AgentChanges knows no more than one after a restart.
   AgentChanges again{AgentHouse{AgentFiles{files, folder / "agents"},
                                 pool,
                                 runtime,
@@ -383,7 +384,7 @@ TEST_F(AgentChangesTest, C10_ARenameThatCannotBeChangesNothing) {
   EXPECT_EQ(rename("scout", "scout").error().code, Errc::invalid);
   EXPECT_EQ(rename("nobody", "x").error().code, Errc::not_found);
   EXPECT_EQ(rename("scout", "reef").error().code, Errc::conflict);
-  // A memory in the way.
+  // A memory that already has the new name is in the way.
   for (const auto* name : {"scout", "old"}) {
     auto note = test::value_of(memories.of(name))->apply(memory::Remember{"a", "b", std::nullopt});
     ASSERT_TRUE(test::run(io, std::move(note)));
@@ -398,7 +399,7 @@ TEST_F(AgentChangesTest, C10_ARenameThatCannotBeChangesNothing) {
 TEST_F(AgentChangesTest, C10_ARenameThatWasInterruptedIsGoneOnWith) {
   ASSERT_TRUE(create("scout", "max_iterations = 2", "words"));
   talk("scout", "user");
-  // As a crash after the copy leaves it.
+  // A crash after the copy leaves these files.
   test::write_file(folder / "agents/ranger.toml", file("scout.toml"));
   test::write_file(folder / "agents/ranger.md", "words");
   ASSERT_TRUE(test::run(io, load()));

@@ -65,7 +65,7 @@ TEST(AgentPatch, IsJsonOrToml) {
   EXPECT_EQ(test::value_of(agent_patch_from("scout", R"({"prompt":null})")).prompt, "");
 }
 
-TEST(AgentPatch, WhatIsWrongIsNamed) {
+TEST(AgentPatch, MistakesAreNamed) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"colour":"red"})", "unknown field 'colour'"},
       {"colour = 1", "unknown field 'colour'"},
@@ -170,7 +170,7 @@ TEST(AgentEdit, FormsThatAreNotEditedAreWrittenAnew) {
   }
 }
 
-// Whatever a file looks like, the result says what the merge patch says.
+// Whatever the file looks like, its values afterwards are those of the JSON merge patch.
 TEST(AgentEdit, AnyPatchOnAnyFileIsTheMergePatch) {
   const char* const seed = std::getenv("REEF_SEED");
   const auto number = seed ? std::strtoull(seed, nullptr, 10) : 1;
@@ -245,7 +245,7 @@ TEST(AgentEdit, ABrokenFileIsNamedAndNotTouched) {
   EXPECT_NE(bad.error().what.find("search: must be one of"), std::string::npos);
 }
 
-// GetAgent returned secrets in the clear.
+// CrabTalk's GetAgent returned secrets in the clear.
 TEST(AgentSecrets, S5_AreMaskedAndSurviveARoundTrip) {
   const std::string text =
       "model = \"local\"\n"
@@ -280,11 +280,11 @@ TEST(AgentSecrets, AMaskIsNeverTakenForASecret) {
   std::vector<std::string> warnings;
   const auto agent = test::value_of(parse_agent("scout", text, "f", warnings));
   const auto shown = json::write(*agent.config);
-  // Of itself it comes back as it was; nothing is refused.
+  // The same agent takes back what it showed: the masks stand for its own secrets.
   EXPECT_EQ(test::value_of(parse_agent("scout", patched(text, shown), "f", warnings)).config,
             agent.config);
-  // Another agent made of what was shown has none of the secrets, and is told which is the first it
-  // lacks.
+  // Another agent made from what was shown has none of the secrets; the error names the first one
+  // that is missing.
   const auto refusal = [](std::string_view config) {
     const auto made = with_agent_patch("fork", "", "f", object(std::string(config)));
     return made ? std::string("taken: ") + *made : made.error().what;
@@ -301,12 +301,12 @@ TEST(AgentSecrets, AMaskIsNeverTakenForASecret) {
                   .starts_with("mcps[w].headers.A: "));
   EXPECT_TRUE(
       refusal(R"({"mcps":{"w":{"command":"f","env":{"A":"***"}}}})").starts_with("mcps.w.env.A: "));
-  // The same agent, a server of another name: what was its neighbour's is not its own.
+  // A server of another name in the same agent does not inherit its neighbour's secret.
   const auto renamed = with_agent_patch(
       "scout", text, "f", object(R"({"mcps":[{"name":"w2","url":"https://h/","auth":"***"}]})"));
   ASSERT_FALSE(renamed);
   EXPECT_TRUE(renamed.error().what.starts_with("mcps[w2].auth: ")) << renamed.error().what;
-  // Words that only look like a mask are words.
+  // A text that only looks like a mask stays a text.
   EXPECT_TRUE(refusal(R"({"parameters":{"stop":["***"]}})").starts_with("taken: "));
 }
 

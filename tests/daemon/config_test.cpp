@@ -84,7 +84,7 @@ TEST(Config, ABadValueNamesFileLineAndKey) {
   }
 }
 
-TEST(Config, WhatMakesRoomInAContext) {
+TEST(Config, SettingsThatMakeRoomInAContextAreRead) {
   const auto loaded = parse_config(R"(
 [compaction]
 keep_recent_tokens = 5000

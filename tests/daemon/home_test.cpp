@@ -35,7 +35,7 @@ TEST(Home, DirectoriesAreMadeForTheOwnerAlone) {
   }
 }
 
-TEST(Home, WhatOthersCanWriteIsNotTrusted) {
+TEST(Home, AHomeThatOthersCanWriteIsNotTrusted) {
   const test::TempDir folder;
   const Home home{folder / "home"};
   PosixFiles files;

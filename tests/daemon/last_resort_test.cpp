@@ -23,7 +23,7 @@ TEST(LastResortDeathTest, EndsAProcessThatHangsWhereItWouldTakeTheSignal) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        std::signal(SIGTERM, [](int) {});  // what a loop does that does not run
+        std::signal(SIGTERM, [](int) {});  // a loop that hangs does not react either
         LastResort last;
         last.hear_signals(std::chrono::milliseconds(20));
         std::raise(SIGTERM);
@@ -50,7 +50,7 @@ TEST(LastResort, DoesNothingWhenTheEndIsReached) {
   {
     LastResort last;
     last.arm(std::chrono::hours(1));
-    last.arm(std::chrono::milliseconds(0));  // the first counts
+    last.arm(std::chrono::milliseconds(0));  // only the first call counts
   }
   LastResort never;
 }

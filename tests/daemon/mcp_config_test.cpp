@@ -31,7 +31,7 @@ TEST(McpConfig, TheOrderIsThatOfTheFile) {
   EXPECT_EQ(names_of(*list), (std::vector<std::string>{"z", "a"}));
 }
 
-TEST(McpConfig, WhatIsWrongIsSaidWithItsPlace) {
+TEST(McpConfig, MistakesAreReportedWithTheirPlace) {
   const std::pair<const char*, const char*> cases[] = {
       {"mcps = 7", "a.toml:1: mcps: must be a list"},
       {"[mcps]\nx = 7", "a.toml:2: mcps.x: must be a table"},

@@ -106,7 +106,7 @@ TEST(ConfigEdit, TheDefaultModelIsSetAndEverythingElseStays) {
   EXPECT_FALSE(with_default_model("a = = 1", "c", "y"));
 }
 
-TEST(ConfigEdit, WhatNamesAnAgentGetsItsNewName) {
+TEST(ConfigEdit, SettingsThatNameAnAgentGetItsNewName) {
   EXPECT_EQ(*with_renamed_agent("# mine\ndefault_agent = \"scout\"\n", "c", "scout", "ranger"),
             "# mine\ndefault_agent = \"ranger\"\n");
   EXPECT_EQ(*with_renamed_agent("default_agent = \"reef\"\n", "c", "scout", "ranger"),
@@ -183,7 +183,7 @@ level = "info"
 )");
 }
 
-TEST(ConfigEdit, WhatOnlyAPersonCanEditIsLeftAlone) {
+TEST(ConfigEdit, EntriesOnlyAPersonCanEditAreLeftAlone) {
   for (const std::string_view text :
        {"providers.o = { kind = \"groq\" }\n", "[providers]\no = { kind = \"groq\" }\n",
         "providers.o.kind = \"groq\"\n"}) {

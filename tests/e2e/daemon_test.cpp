@@ -95,7 +95,7 @@ TEST_F(DaemonTest, ReloadKeepsRunsAndConnections) {
   ASSERT_TRUE(test::run(io, client->reload()));
   EXPECT_EQ(send(*client, "late", "hi"), "here now");
 
-  // A broken file is refused, and what runs goes on.
+  // A broken file is refused, and the running configuration stays in force.
   test::write_file(home / "config.toml", "[tcp]\nport = true\n");
   const auto refused = test::run(io, client->reload());
   ASSERT_FALSE(refused);
@@ -162,7 +162,7 @@ TEST_F(DaemonTest, AClientThatLeavesDoesNotEndTheRun) {
   }
   EXPECT_EQ(messages, 2U);
 
-  // Nobody saw the answer: it is unread, until somebody looks.
+  // The answer is unread until a client looks at it.
   const auto unread = [&] {
     protocol::ListSessions query;
     query.set_unread(true);

@@ -1,5 +1,5 @@
-// kill -9, again and again, under load: what was acknowledged is there, and nothing needs repair by
-// hand. REEF_SEED=n repeats a run, REEF_KILLS=n makes it longer.
+// kill -9, again and again, under load: everything acknowledged is still there, and nothing needs
+// repair by hand. REEF_SEED=n repeats a run, REEF_KILLS=n makes it longer.
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -87,8 +87,8 @@ TEST(Torture, NothingAcknowledgedIsLostInTwoHundredKills) {
       writers.spawn(
           write_until_killed(daemon.endpoint(), i, static_cast<int>(round), acknowledged));
     io.restart();
-    // Most kills come after something was acknowledged, however slow the machine is today; the
-    // others anywhere from the first bytes on.
+    // Most kills come after something was acknowledged, however slow the machine is today; one in
+    // four comes at any moment, from the first bytes on.
     const auto before = acknowledged.messages.size();
     const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (round % 4 != 0 && acknowledged.messages.size() <= before + 1 &&
@@ -100,7 +100,7 @@ TEST(Torture, NothingAcknowledgedIsLostInTwoHundredKills) {
     test::run(io, writers.join());
   }
 
-  // Started once more, as after any crash; every conversation goes on.
+  // The daemon starts as after any crash, and every conversation goes on.
   {
     test::DaemonProcess daemon(home.path());
     for (int i = 0; i < kWriters; ++i) {
@@ -112,7 +112,7 @@ TEST(Torture, NothingAcknowledgedIsLostInTwoHundredKills) {
       client.close();
       test::run_ready(io);
     }
-    // As `reef fsck` would ask.
+    // This is what `reef fsck` asks.
     client::Client client(io.get_executor(), daemon.endpoint());
     const auto report = test::value_of(test::run(io, check(client)));
     EXPECT_EQ(report.problems(), 0U);

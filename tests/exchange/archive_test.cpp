@@ -1,4 +1,4 @@
-// What carries files away: paths, the spool, tar, and the files of a home.
+// The parts of backups and exports: checked paths, the spool, tar, and the files of a home.
 #include <gtest/gtest.h>
 
 #include "exchange/home_files.h"

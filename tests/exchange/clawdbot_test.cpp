@@ -30,7 +30,7 @@ TEST(Json5, BecomesJson) {
   for (const auto& [in, out] : cases) EXPECT_EQ(json_from_json5(in), out);
 }
 
-TEST(Clawdbot, MapsWhatAStoreSays) {
+TEST(Clawdbot, MapsTheFieldsOfAStore) {
   MemoryFiles files;
   MemoryIntake intake(files);
   files.put(

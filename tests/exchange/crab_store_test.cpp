@@ -150,7 +150,7 @@ TEST(CrabStore, CheckpointsAndTornEndsChangeNothing) {
   EXPECT_EQ(notes, 3U);
   EXPECT_TRUE(intake.problems().empty());
 
-  // A crash in the last record.
+  // A crash while the last record was written.
   MemoryFiles torn_files;
   MemoryIntake torn(torn_files);
   const auto cut = store.bytes_.substr(0, store.bytes_.size() - 5);
@@ -158,7 +158,7 @@ TEST(CrabStore, CheckpointsAndTornEndsChangeNothing) {
   ASSERT_EQ(torn.problems().size(), 1U);
 }
 
-TEST(CrabStore, WhatIsNoStoreIsAProblemAndLyingIndexesAreNotBelieved) {
+TEST(CrabStore, AFileThatIsNoStoreIsAProblemAndLyingIndexesAreNotBelieved) {
   for (const std::string& bytes : {std::string(), std::string("CRMEM"), std::string(64, 'x'),
                                    std::string("CRMEM\0", 6) + std::string(64, '\xff')}) {
     MemoryFiles files;
@@ -167,7 +167,7 @@ TEST(CrabStore, WhatIsNoStoreIsAProblemAndLyingIndexesAreNotBelieved) {
     EXPECT_EQ(intake.problems().size(), 1U);
     EXPECT_TRUE(intake.sessions().empty());
   }
-  // Every offset leads to the first record.
+  // Every offset points back to the first record.
   auto store = sample();
   const auto at = store.bytes_.size();
   store.bytes_ +=

@@ -30,7 +30,7 @@ class CrabTalk : public testing::Test {
   void put(const std::string& path, std::string_view bytes) {
     files_.put(fmt::format("{}/{}", kRoot, path), std::string(bytes));
   }
-  // As a folder of steps.
+  // Writes the session as a folder with one file for each step.
   void put_steps(const std::string& slug, const Lines& lines, std::string_view meta = kMeta) {
     put("sessions/" + slug + "/meta", meta);
     for (std::size_t i = 0; i < lines.size(); ++i)
@@ -134,7 +134,7 @@ TEST_F(CrabTalk, CompactMarkersFindTheirArchive) {
   const auto* archive = definition(Definition::Kind::archive, "crab-alice-1-1");
   ASSERT_TRUE(archive);
   EXPECT_EQ(archive->text, "We chose Rust.");
-  EXPECT_EQ(intake_.definitions().size(), 2U);  // and the note, which is no archive
+  EXPECT_EQ(intake_.definitions().size(), 2U);  // the archive and a note
 
   MemoryIntake one(files_);
   value_of(read_crabtalk(files_, "/h/.crabtalk/sessions/crab_alice_1", one));
@@ -252,7 +252,8 @@ TEST_F(CrabTalk, WrongClocksDoNotPinASession) {
        R"({"role":"user","content":"hi"})", R"({"event":"done","model":"m","ts":-1})",
        R"({"role":"user","content":"there"})"});
   read();
-  EXPECT_EQ(format_iso(only().row().updated), "2026-01-02T03:04:05.000Z");  // the file's own
+  EXPECT_EQ(format_iso(only().row().updated),
+            "2026-01-02T03:04:05.000Z");  // when the file was last changed
 }
 
 TEST_F(CrabTalk, TheSameIdsAtEveryImportAndNoneTwice) {
@@ -344,7 +345,7 @@ disabled = true
   EXPECT_TRUE(has("skilled", "bash") && has("skilled", "skill") && has("skilled", "recall"));
   EXPECT_FALSE(has("skilled", "write") || has("skilled", "mcp"));
   EXPECT_TRUE(has("wired", "read") && !has("wired", "skill"));
-  // Its server would run a program.
+  // An imported server would run a program, so it is left out.
   EXPECT_TRUE(definition(Definition::Kind::agent, "wired")->body.contains("left_out"));
   EXPECT_TRUE(has("quiet", "read") && has("quiet", "skill") && !has("quiet", "bash"));
 }

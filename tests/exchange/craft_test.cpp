@@ -83,7 +83,7 @@ TEST_F(Craft, ASessionFolderBecomesASession) {
   EXPECT_EQ(row.text("permissionMode"), "ask");
   EXPECT_EQ(row.text("thinkingLevel"), "xhigh");
   EXPECT_EQ(format_iso(row.updated), "2026-03-04T05:06:46.000Z");
-  // What has no place of its own is kept.
+  // Fields that have no place of their own are kept in a custom entry.
   EXPECT_EQ(session.entries[0].body.at("customType"), "craft.header");
   const auto& rest = session.entries[0].body.at("data").get_object();
   EXPECT_TRUE(rest.contains("future") && rest.contains("tokenUsage") && rest.contains("model"));
@@ -132,7 +132,7 @@ TEST_F(Craft, FilesComeAlongAndReferencesFollowThem) {
   EXPECT_FALSE(attachment.contains("resizedBase64"));
   EXPECT_EQ(user.at("message").at("content").at(1).at("data"), "UE5H");
   EXPECT_EQ(session.entries[2].body.at("craft").at("planPath"), "plans/speed.md");
-  // In words the folder is where it was.
+  // In texts the placeholder becomes the folder the session came from.
   EXPECT_EQ(session.said()[0], fmt::format("user: see {}/data/x", folder("260304-keen-otter")));
 }
 
@@ -208,7 +208,7 @@ TEST_F(Craft, TornWrongAndUnknownLinesAreNamedOrKept) {
   EXPECT_EQ(intake_.problems()[2].line, 8U);
   EXPECT_EQ(intake_.problems()[3].line, 10U);
   EXPECT_EQ(intake_.problems()[3].why, "the last line is cut short");
-  // Nothing is believed of the clock, and so the file's own counts.
+  // The times in the file are impossible, so the time the file was last changed is taken.
   EXPECT_EQ(format_iso(session.row().updated), "2026-01-02T03:04:05.000Z");
   EXPECT_EQ(json::write(session.entries[0].body.at("data")), R"({"labels":[1],"name":7})");
 }
@@ -237,7 +237,7 @@ TEST_F(Craft, ABrokenHeaderLosesOnlyItself) {
   EXPECT_EQ(intake_.problems().size(), 5U);
 }
 
-TEST_F(Craft, WhatOnlyATemporaryFileHoldsIsSaved) {
+TEST_F(Craft, ASessionThatOnlyATemporaryFileHoldsIsRead) {
   files_.put(
       folder("s") + "/session.jsonl.tmp",
       std::string(kCraftHeader) + "\n{\"id\":\"m1\",\"type\":\"user\",\"content\":\"hi\"}\n");
@@ -352,7 +352,7 @@ TEST_F(CraftBundle, ABundleIsASessionWithItsFiles) {
   EXPECT_EQ(first_[0].head.origin, "craft:260304-keen-otter@1772600000000");
 }
 
-TEST_F(CraftBundle, WhatIsNoBundleIsNamedAndNothingComesOfIt) {
+TEST_F(CraftBundle, AFileThatIsNoBundleIsNamedAndNotImported) {
   for (
       const std::string& bytes :
       {std::string("[]"), std::string("{}"), std::string(""), std::string("nonsense"),
@@ -383,7 +383,7 @@ TEST_F(CraftBundle, BadFilesAreLeftOutByName) {
   EXPECT_EQ(problems_.size(), 8U);
 }
 
-TEST_F(CraftBundle, OneThatIsCutShortKeepsWhatItHas) {
+TEST_F(CraftBundle, ABundleThatIsCutShortKeepsTheRest) {
   const auto whole = bundle(kCraftHeader, R"({"id":"m1","type":"user","content":"hi"})",
                             R"({"relativePath":"data/x","contentBase64":"aGVsbG8=","size":5})");
   read_bundle(whole.substr(0, whole.find("branchInfo")));

@@ -1,4 +1,5 @@
-// What is no session, written into files of the home: whole, once, and over nothing.
+// Imported definitions (agents, notes, archives and the like) become files of the home: written
+// whole, once, and never over a file that is there.
 #include "exchange/definitions.h"
 
 #include <unistd.h>
@@ -52,9 +53,9 @@ TEST_F(KeepDefinition, AnAgentIsItsFileAndItsPrompt) {
   const auto file = toml::parse(text);
   EXPECT_EQ(file["model"].value<std::string>(), "local/x");
   EXPECT_EQ(file["description"].value<std::string>(), "looks \"ahead\"\nfar");
-  // What has no place here can be read by people, and by nobody else.
+  // Settings that Reef does not have become comments.
   EXPECT_EQ(file.size(), 5U);
-  // Its scope is.
+  // The agent's scope takes effect.
   ASSERT_EQ(file["tools"].as_array()->size(), 2U);
   EXPECT_EQ(file["tools"][1].value<std::string>(), "bash");
   EXPECT_EQ(file["skills"][0].value<std::string>(), "brief");

@@ -49,7 +49,7 @@ TEST_F(PiReader, ReadsTheSameWhereverTheReadsEnd) {
   EXPECT_EQ(read(std::string(kHeader) + said("a", "", "one") + said("b", "a", "two")).size(), 2U);
 }
 
-TEST_F(PiReader, KeepsWhatNothingPointsTo) {
+TEST_F(PiReader, KeepsEntriesThatNothingPointsTo) {
   EXPECT_EQ(read(std::string(kHeader) + said("a", "", "one") + said("b", "nobody", "two")),
             (std::vector<std::string>{"user: one", "user: two"}));
   EXPECT_EQ(intake.sessions()[0].entries[1].parent->text, "a");
@@ -63,7 +63,7 @@ TEST_F(PiReader, RepeatedLinesCountOnceAndRepeatedIdsTwice) {
                  said("c", "a", "last")),
             (std::vector<std::string>{"user: one", "user: other", "user: last"}));
   const auto& entries = intake.sessions()[0].entries;
-  // Later children belong to the later one.
+  // Children that follow belong to the later of two entries with one id.
   EXPECT_EQ(entries[2].parent, entries[1].id);
 }
 
@@ -73,7 +73,7 @@ TEST_F(PiReader, SavesEntriesThatFollowAFragment) {
             (std::vector<std::string>{"user: one", "user: two"}));
 }
 
-TEST_F(PiReader, NamesWhatIsNoSessionAndGoesOn) {
+TEST_F(PiReader, NamesFilesThatAreNoSessionsAndGoesOn) {
   files.put("/in/a/empty.jsonl", "");
   files.put("/in/a/junk.jsonl", "nothing\n{\"a\":1}\n");
   files.put_odd("/in/a/pipe.jsonl");

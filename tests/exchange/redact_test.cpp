@@ -13,7 +13,7 @@ std::string redacted(std::string_view text) {
   return redactor.redact(text, out) ? out : std::string(text);
 }
 
-// In pieces, so that no scanner of this repository takes it for a secret.
+// The secrets stand here in pieces, so that no scanner takes them for real ones.
 std::string joined(std::initializer_list<std::string_view> pieces) {
   std::string out;
   for (const auto piece : pieces) out += piece;

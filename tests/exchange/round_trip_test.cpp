@@ -1,5 +1,5 @@
-// Native to a foreign format and back: what comes back is what went out, for every format that
-// holds conversations. A format is added by a line in kFormats.
+// A session written in a foreign format and read again comes back unchanged, for every format that
+// holds conversations. A new format needs one line in kFormats.
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -57,7 +57,8 @@ struct Native {
   session::Row row;
 };
 
-// What counts of an entry: everything but who stands before it and what a default says as well.
+// The part of an entry that must come back: all but its parent and the fields that have their
+// default value.
 json::object essence(const session::Entry& entry) {
   auto body = entry.body;
   body.erase("parentId");
@@ -80,7 +81,7 @@ json::object essence(const session::Entry& entry) {
 
 class RoundTrip : public testing::TestWithParam<Foreign> {
  protected:
-  // Writes all, reads all back.
+  // Writes all sessions and reads them back.
   std::vector<MemoryIntake::Session> there_and_back(const std::vector<Native>& sessions,
                                                     std::vector<Exported::File> files = {}) {
     MemoryOutlet outlet;
@@ -145,7 +146,7 @@ TEST_P(RoundTrip, AThousandSessionsComeBackAsTheyWere) {
   }
 }
 
-// pi's files are ours: not the current branch alone comes back, but every entry as it was.
+// pi's format is ours, so every entry of every branch comes back, not the current branch alone.
 TEST(PiExport, EveryEntryOfEveryBranchComesBack) {
   const auto seed = first_seed();
   for (int i = 0; i < kSessions && !testing::Test::HasFailure(); ++i) {
@@ -170,8 +171,7 @@ TEST(PiExport, EveryEntryOfEveryBranchComesBack) {
   }
 }
 
-// What Craft shows and does with our lines, beyond their coming back.
-// Its transcripts are pi's; the keys and the titles are in the store beside them.
+// Clawdbot's transcripts are pi's; the keys and the titles are in the store beside them.
 TEST(ClawdbotExport, EveryEntryComesBackUnderItsKey) {
   const auto seed = first_seed();
   for (int from = 0; from < kSessions && !testing::Test::HasFailure(); from += kPerExport) {
@@ -266,7 +266,7 @@ TEST_F(CraftExport, CallAndResultShareALineAndFilesKeepTheirReferences) {
   EXPECT_EQ(lines[3].at("toolResult"), "bad");
   EXPECT_EQ(lines[3].at("toolStatus"), "error");
   EXPECT_EQ(lines[3].at("turnId"), lines[2].at("turnId"));
-  // Only the reference is one: the words are somebody's.
+  // Only the reference to the file becomes a placeholder; the same path in a message's text stays.
   EXPECT_EQ(bytes.find("{{SESSION_PATH}}"), bytes.rfind("{{SESSION_PATH}}"));
 
   for (const bool bundled : {false, true}) {
@@ -309,7 +309,7 @@ TEST_F(CraftExport, AHeaderIsNeverTooLongToBeListed) {
   EXPECT_EQ(json::value(intake.sessions().at(0).meta.at("labels")), json::value(labels));
 }
 
-TEST_F(CraftExport, WhatWasAddedAndRenamedThereComesBackToo) {
+TEST_F(CraftExport, AdditionsAndRenamesInCraftComeBackToo) {
   const Native native(std::string(kNativeHeader) +
                           line("message", "u", R"("message":{"role":"user","content":"hi"})") +
                           line("session_info", "n", R"("name":"Old name")"),

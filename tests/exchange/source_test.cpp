@@ -128,7 +128,7 @@ TEST(Content, AnyBlocksComeBackInTheirOrder) {
   }
 }
 
-TEST(Content, WhatWasEditedMeanwhileIsTakenAsItIsNow) {
+TEST(Content, AMessageEditedMeanwhileIsTakenAsItIsNow) {
   auto parts = take_apart(
       message(
           R"([{"type":"text","text":"one"},{"type":"image","data":"A","mimeType":"m"},{"type":"text","text":"two"}])"),

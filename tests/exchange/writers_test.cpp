@@ -87,7 +87,7 @@ TEST(Formats, AnEmptySessionIsAFileInEach) {
   }
 }
 
-TEST(PiWriter, NamesAndBytesAreWhatPiLooksFor) {
+TEST(PiWriter, NamesAndBytesAreAsPiExpects) {
   const Sample sample(kHeader + R"({"type":"message","id":"1","parentId":null,"n":1.0, "x":"é"})"
                                 "\n");
   const auto files = written("pi", {&sample});
@@ -149,7 +149,7 @@ TEST(HtmlWriter, SeveralSessionsHaveAList) {
 }
 
 TEST(HtmlWriter, BranchesInBranchesStayShallow) {
-  // Every branch was left for the one before it in the file, so each stands inside the other.
+  // Each branch forks off the one before it in the file, so each would be nested in the other.
   constexpr int kBranches = 200;
   std::string text = kHeader + user("b0", nullptr, "root");
   const auto name = [](int i) { return "b" + std::to_string(i); };

@@ -49,7 +49,7 @@ TEST_F(AskUserHookTest, SeveralAnswersAreToldWithTheirQuestions) {
   EXPECT_TRUE(asked.questions[1].multi_select);
 }
 
-TEST_F(AskUserHookTest, WhatIsWrongNamesTheField) {
+TEST_F(AskUserHookTest, AMistakeNamesTheField) {
   EXPECT_EQ(call("{}").text.substr(0, 32), "invalid arguments: 'questions' m");
   EXPECT_NE(call(R"({"questions":[{"header":"x"}]})").text.find("questions[0].question"),
             std::string::npos);

@@ -16,8 +16,8 @@ namespace {
 using runtime::Agent;
 using runtime::PermissionMode;
 
-// Does what the last user message says: {"tool": {...}} calls tools, `fail` and `hang` do so,
-// anything else is answered with "did ..."; a result with "got ...".
+// Does what the last user message says: {"tool": {...}} calls tools, `fail` fails, `hang` hangs,
+// anything else is answered with "did ...", and a tool result with "got ...".
 class Puppet final : public model::Provider {
  public:
   std::string_view api() const override { return "puppet"; }
@@ -110,7 +110,7 @@ class DelegateHookTest : public runtime::Stage {
     return sessions.find(*id);
   }
   Task<void> wait_until_idle() {
-    // What one turn's end begins takes a few rounds of the loop to begin.
+    // Work that the end of a turn starts begins a few rounds of the loop later.
     for (int calm = 0; calm < 50; ++calm) {
       if (runtime.active() > 0) calm = 0;
       co_await yield_to_loop();
@@ -178,7 +178,7 @@ TEST_F(DelegateHookTest, WhenAllFailTheCallFailed) {
   EXPECT_TRUE(last_failed);
 }
 
-TEST_F(DelegateHookTest, WhatMakesNoSenseIsTextForTheModel) {
+TEST_F(DelegateHookTest, NonsenseIsAnsweredWithTextForTheModel) {
   EXPECT_EQ(call({}), "invalid arguments: 'tasks' must be a list of objects");
   EXPECT_TRUE(last_failed);
 }
@@ -194,7 +194,7 @@ TEST_F(DelegateHookTest, W5_EachTaskWorksInAFolderOfItsOwn) {
   EXPECT_NE(std::string(got.at(1).at("error").as_string()).find("is no folder"), std::string::npos);
 }
 
-TEST_F(DelegateHookTest, WhoIsBehindAGatewayStaysInTheFolder) {
+TEST_F(DelegateHookTest, ASenderBehindAGatewayStaysInTheFolder) {
   std::filesystem::create_directories(dir / "in/sub");
   EXPECT_TRUE(where_to_work(dir / "in", "sub", false));
   EXPECT_EQ(where_to_work(dir / "in", "..", false).error().code, Errc::denied);
@@ -261,7 +261,7 @@ TEST_F(DelegateHookTest, AChildKeepsItsOwnNarrowerMode) {
   EXPECT_EQ(row_of(got.at(0))->text("permissionMode"), "safe");
 }
 
-TEST_F(DelegateHookTest, AChildIsToldAndOfferedWhatBothMayUse) {
+TEST_F(DelegateHookTest, AChildIsToldAndOfferedTheToolsBothMayUse) {
   auto setup = std::make_shared<runtime::Setup>(runtime.setup());
   setup->agents["reef"].tools = {"delegate", "echo"};
   setup->agents["scout"].tools = {"echo", "ask_user"};
@@ -277,7 +277,7 @@ TEST_F(DelegateHookTest, AChildIsToldAndOfferedWhatBothMayUse) {
       << asked.system;
 }
 
-TEST_F(DelegateHookTest, WhereNothingIsInCommonNothingIsOffered) {
+TEST_F(DelegateHookTest, WithoutCommonToolsNothingIsOffered) {
   auto setup = std::make_shared<runtime::Setup>(runtime.setup());
   setup->agents["reef"].tools = {"delegate"};
   setup->agents["scout"].tools = {"echo"};
@@ -322,7 +322,7 @@ TEST_F(DelegateHookTest, AChildsQuestionReachesTheParentsUser) {
   EXPECT_EQ(result().at(0).at("result"), "got the blue one");
 }
 
-TEST_F(DelegateHookTest, InTheBackgroundIdsComeAtOnceAndTheResultComesByTheBus) {
+TEST_F(DelegateHookTest, ABackgroundCallReturnsIdsAtOnceAndTheResultComesByTheBus) {
   ASSERT_TRUE(test::run(io, bus.subscribe("delegate:*:done", "scout", false)));
   const auto got = call(tasks({json::object{{"message", "one"}}}, true));
   ASSERT_EQ(got.as_array().size(), 1U);
@@ -352,7 +352,7 @@ TEST_F(DelegateHookTest, AKillOfTheParentReachesAlsoTheBackgroundAndStartsNothin
   EXPECT_EQ(stored(), before);
 }
 
-TEST_F(DelegateHookTest, WhoWaitsForTheBackgroundIsNotRenamed) {
+TEST_F(DelegateHookTest, AnAgentThatWaitsForTheBackgroundIsNotRenamed) {
   call(tasks({json::object{{"agent", "scout"}, {"message", "hang"}}}, true));
   EXPECT_EQ(runtime.hold("reef").error().code, Errc::busy);
   ASSERT_TRUE(runtime.kill("reef", "user"));

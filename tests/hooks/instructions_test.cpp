@@ -22,7 +22,7 @@ class InstructionsTest : public testing::Test {
   void write(const std::string& path, const std::string& text) {
     std::ofstream(folder / path, std::ios::binary) << text;
   }
-  // Without what lies above the temporary folder.
+  // Collects from the temporary folder down; instructions in the folders above it do not count.
   std::string collect(const std::string& cwd) { return instructions.collect(rule, folder / cwd); }
   std::string file(const std::string& path, const std::string& text) {
     return "<file path=\"" + (folder / path) + "\">\n" + text + "\n</file>\n";
@@ -90,7 +90,7 @@ TEST_F(InstructionsTest, AreLimitedInSizeEachAndTogether) {
   EXPECT_EQ(all.find("home/Reef.md"), std::string::npos);
 }
 
-TEST_F(InstructionsTest, WhatIsNoFileOfOursIsLeftOut) {
+TEST_F(InstructionsTest, FoldersPipesAndFilesOfOtherUsersAreLeftOut) {
   ASSERT_EQ(::mkfifo((folder / "p/AGENTS.md").c_str(), 0600), 0) << "would wait for ever";
   ASSERT_TRUE(files.make_directory(folder / "p/Reef.md"));
   write("p/q/AGENTS.md", "good \xff bytes");
@@ -129,7 +129,7 @@ TEST(InstructionsHook, AsksThePoolAndCanBeTurnedOff) {
   test::TempDir folder;
   PosixFiles files;
   boost::asio::io_context io{1};
-  Pool pool(1);  // its thread is gone before the loop is
+  Pool pool(1);  // declared after the loop, so that its thread ends first
   std::ofstream(folder / "Reef.md") << "be brief";
   InstructionsHook hook(files, pool, folder.path());
   const std::string cwd;

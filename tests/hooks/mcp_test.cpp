@@ -1,4 +1,4 @@
-// What agents see of MCP servers: names, and questions of servers.
+// Tool names of MCP servers, and the questions a server puts to the user.
 #include <gtest/gtest.h>
 
 #include "hooks/mcp/elicitation.h"
@@ -72,7 +72,7 @@ TEST(McpElicitation, AnswersBecomeWhatTheFormWants) {
       *json::parse(R"({"name":"Ann","age":7,"sure":true,"colour":"g","days":["mon","wed"]})"));
 }
 
-TEST(McpElicitation, WhatCannotBeIsSaidAndARefusalIsOne) {
+TEST(McpElicitation, InvalidAnswersAreRefusedAndDecliningDeclines) {
   EXPECT_FALSE(elicited_from(form(), {{}, {}, {}, {}, {}})) << "a name is needed";
   EXPECT_FALSE(elicited_from(form(), {{"Ann"}, {"seven"}, {}, {}, {}}));
   EXPECT_FALSE(elicited_from(form(), {{"Ann"}, {}, {}, {"Blue"}, {}}));

@@ -28,7 +28,7 @@ class MemoryHookTest : public testing::Test {
   }
 
   ~MemoryHookTest() override { test::run(io, sessions.stop()); }
-  // An archive of reef's memory, as a compaction leaves it.
+  // Adds the archive that a compaction of this conversation would leave in reef's memory.
   std::string archive(const std::string& agent, const std::string& sender,
                       const std::string& content) {
     const auto session =
@@ -43,7 +43,7 @@ class MemoryHookTest : public testing::Test {
         test::run(io, memory->apply(memory::Add{name, content, {}, memory::Kind::archive}));
     ASSERT_TRUE(kept) << kept.error().what;
   }
-  // Those of these words that are recalled.
+  // Returns those of the words that a recall finds.
   std::vector<std::string> recalled(const std::string& sender, runtime::Agent::Sight sight,
                                     const std::vector<std::string>& words) {
     const auto text =
@@ -85,7 +85,7 @@ TEST_F(MemoryHookTest, AnAgentRemembersRecallsAndForgets) {
   expect_failed("forget", R"({"name":"ship"})", "no entry named: ship");
 }
 
-TEST_F(MemoryHookTest, WhatIsWrongIsToldToTheModel) {
+TEST_F(MemoryHookTest, MistakesAreToldToTheModel) {
   expect_failed("remember", R"({"content":"x"})", "invalid arguments: 'name' must be a text");
   expect_failed("remember", R"({"name":1,"content":"x"})",
                 "invalid arguments: 'name' must be a text");
@@ -170,7 +170,7 @@ TEST_F(MemoryHookTest, OnlyNamesOfSessionsOfOursAreOfOnesThatAreGone) {
   }
 }
 
-TEST_F(MemoryHookTest, WhatMayNotBeSeenTakesNobodysPlace) {
+TEST_F(MemoryHookTest, EntriesThatMayNotBeSeenTakeNoPlaceInTheResult) {
   for (int i = 0; i < 30; ++i)
     archive("reef", "zed", "walnut walnut walnut number " + std::to_string(i));
   call("remember", R"({"name":"tree","content":"a walnut among many other words of a note"})");

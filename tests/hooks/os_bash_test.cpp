@@ -1,4 +1,4 @@
-// bash: how commands end, and what comes of their output.
+// The bash tool: how commands end, and what happens to their output.
 #include <csignal>
 #include <filesystem>
 
@@ -71,7 +71,7 @@ TEST_F(OsBash, ATimeoutEndsTheWholeGroup) {
             std::string::npos);
 }
 
-TEST_F(OsBash, WhatRunsOnInTheBackgroundEndsWithTheCommand) {
+TEST_F(OsBash, BackgroundProcessesEndWithTheCommand) {
   const auto began = std::chrono::steady_clock::now();
   const auto answer = run("sleep 1000 & echo $!; setsid sleep 1000 & echo ok");
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));

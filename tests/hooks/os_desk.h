@@ -31,7 +31,7 @@ class DeskTest : public testing::Test {
   runtime::ToolAnswer call(Tool tool, const json::object& arguments) {
     return test::run(io, tool(desk, arguments));
   }
-  // The text of an answer that is no error, of one that is "ERROR: ...".
+  // The answer's text, with "ERROR: " before it when it is an error.
   std::string told(Tool tool, const json::object& arguments) {
     const auto answer = call(tool, arguments);
     return answer.is_error ? "ERROR: " + answer.text : answer.text;

@@ -22,7 +22,7 @@ class OsFiles : public DeskTest {
     return told(
         edit, {{"path", "a.txt"}, {"old_string", from}, {"new_string", to}, {"replace_all", all}});
   }
-  // a.txt with these bytes, read.
+  // Writes a.txt and reads it with the tool, because only files that were read may be edited.
   void have(const std::string& bytes) {
     write_file(work("a.txt"), bytes);
     EXPECT_FALSE(call(read, {{"path", "a.txt"}}).is_error);
@@ -300,7 +300,7 @@ TEST_F(OsFiles, APlanIsHandedInAndHandedInAgain) {
     EXPECT_TRUE(call(submit_plan, {{"name", name}, {"content", "x"}}).is_error) << name;
 }
 
-TEST_F(OsFiles, WhatASessionReadsIsItsOwn) {
+TEST_F(OsFiles, FilesReadInOneSessionAreUnreadInAnother) {
   have("x");
   desk.session = test::value_of(session::SessionId::parse("260202-c-d"));
   EXPECT_EQ(edited("x", "y"), "ERROR: you must read a.txt before changing it");

@@ -1,4 +1,4 @@
-// ls, glob, grep.
+// The tools ls, glob and grep.
 #include <filesystem>
 
 #include "base/utf8.h"

@@ -1,4 +1,5 @@
-// The hook around the tools: what it says a call would do, who may make it, and where it starts.
+// The hook around the tools: what it says a call would do, who may make the call, and in which
+// folder the call starts.
 #include "hooks/os/os_hook.h"
 
 #include <filesystem>
@@ -90,7 +91,7 @@ TEST_F(OsHookTest, AlwaysCoversTheFolderAndNeverTooMuch) {
   EXPECT_EQ(intent("edit", {{"path", "/etc/hosts"}}).rule, "/etc/*");
   cwd = folder / "home";
   EXPECT_EQ(intent("edit", {{"path", "a"}}).rule, folder / "home/*");
-  // What the user's own programs read when they start.
+  // The user's own programs read these files when they start, so no rule covers them.
   for (const auto* path : {".bashrc", ".ssh/config", ".config/x/y"})
     EXPECT_EQ(intent("edit", {{"path", path}}).rule, "") << path;
   cwd = folder / "work";
@@ -138,7 +139,7 @@ TEST_F(OsHookTest, TheModelIsToldOfTheMachine) {
   EXPECT_NE(told({}).find("working directory: " + (folder / "home") + "\n"), std::string::npos);
   EXPECT_NE(told({"", false}).find("of this conversation's own"), std::string::npos)
       << "who is behind a gateway does not work in the user's home";
-  // A name that would break out of the block stays on its line.
+  // A newline in a folder's name must not break out of the block.
   ::mkdir((folder / "a\nb").c_str(), 0700);
   EXPECT_EQ(told({folder / "a\nb"}).find("\nb"), std::string::npos);
 }
@@ -183,7 +184,7 @@ TEST_F(OsHookTest, SendersFromOutsideHaveNoBashAndStayInTheFolder) {
   EXPECT_FALSE(call("ls", {{"path", folder / "home"}}).is_error);
 }
 
-TEST_F(OsHookTest, WhatNobodyWasAskedAboutIsSandboxed) {
+TEST_F(OsHookTest, CallsWithoutAQuestionAreSandboxed) {
   EXPECT_EQ(call("bash", {{"command", "ls"}}).details.if_contains("sandboxed") != nullptr, true);
   EXPECT_EQ(call("bash", {{"command", "touch b"}}).details.if_contains("sandboxed") != nullptr,
             false);
@@ -191,7 +192,7 @@ TEST_F(OsHookTest, WhatNobodyWasAskedAboutIsSandboxed) {
   EXPECT_EQ(call("bash", {{"command", "ls"}}).details.if_contains("sandboxed") != nullptr, false);
 }
 
-TEST_F(OsHookTest, WhatIsShownGoesByTheModelsWindow) {
+TEST_F(OsHookTest, TheModelsWindowBoundsTheShownOutput) {
   const auto shown = [&](std::int64_t tokens) {
     window = tokens;
     return call("bash", {{"command", "seq 1 100000"}}).text.size();

@@ -21,7 +21,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return out;
 }
 
-// As `patch` does, with no forgiveness.
+// Applies a diff as `patch` does, but tolerates nothing.
 std::string patched(const std::string& before, const std::string& diff) {
   const auto old = lines_of(before);
   std::string out;
@@ -85,7 +85,7 @@ TEST(Diff, MakesTheNewTextOutOfTheOld) {
   }
 }
 
-TEST(Diff, OfLargeAndDifferentTextsTakesLittleTime) {
+TEST(Diff, ADiffOfLargeTextsTakesLittleTime) {
   std::string before, after;
   for (int i = 0; i < 50'000; ++i) {
     before += "old " + std::to_string(i) + "\n";
@@ -158,7 +158,7 @@ TEST_F(OutputTest, AHugeOneIsBoundedOnDiskAndInMemory) {
   EXPECT_LT(shown.text.size(), 8400U);
 }
 
-TEST_F(OutputTest, WhereItCannotBeKeptThatIsSaid) {
+TEST_F(OutputTest, OutputThatCannotBeKeptIsReported) {
   Output output(pool, folder / "gone", "x", 100);
   test::run(io, output.take(std::string(1000, 'z')));
   const auto shown = test::run(io, output.finish());

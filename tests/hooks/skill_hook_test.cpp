@@ -16,7 +16,7 @@ namespace {
 using runtime::Agent;
 using runtime::ToolAnswer;
 
-// Tools to be forbidden.
+// A hook whose tools a skill can forbid.
 class Tools final : public runtime::Hook {
  public:
   std::vector<model::Tool> tools(const Agent&) const override {
@@ -62,7 +62,7 @@ class SkillHookTest : public testing::Test {
     setup->agents["reef"] = agent;
     runtime.configure(std::move(setup));
   }
-  // "role:text;" of all that is in the conversation after these words.
+  // Sends the words and returns all of the conversation as "role:text;".
   std::string say(const std::string& words) {
     const auto run = test::value_of(runtime.submit({"reef", "user", words, ""}));
     test::run(io, finish(run));
@@ -171,7 +171,7 @@ TEST_F(SkillHookTest, WordsFindOnlyWhatIsInTheScope) {
   EXPECT_NE(all.find("toolResult:no skills found;"), std::string::npos) << all;
 }
 
-TEST_F(SkillHookTest, WhoMayNotCallTheToolIsToldOfNoSkill) {
+TEST_F(SkillHookTest, AnAgentWithoutTheToolIsToldOfNoSkill) {
   Agent agent;
   agent.tools = {"read"};
   EXPECT_EQ(test::run(io, hook->instructions(agent, runtime::Place{})), "");
@@ -184,7 +184,7 @@ TEST_F(SkillHookTest, ASlashPutsTheSkillBesideTheUsersOwnWords) {
   EXPECT_NE(all.find("Fetch them."), std::string::npos);
 }
 
-TEST_F(SkillHookTest, WhatIsNoSkillIsLeftAsItIs) {
+TEST_F(SkillHookTest, ASlashThatNamesNoSkillIsLeftAsItIs) {
   configure(R"({"replies":[{"text":"so"}]})");
   EXPECT_EQ(say("/nothing here"), "user:/nothing here;assistant:so;");
   EXPECT_EQ(say("/etc/passwd ../x").find("beside"), std::string::npos);
@@ -215,7 +215,7 @@ TEST_F(SkillHookTest, AllowedToolsBindAlsoWhenASlashLoadedIt) {
   EXPECT_NE(all.find("toolResult:tool not available: bash"), std::string::npos) << all;
 }
 
-TEST_F(SkillHookTest, OfSeveralActiveSkillsEachBinds) {
+TEST_F(SkillHookTest, EachOfSeveralActiveSkillsBinds) {
   put("other", "x", "y", "allowed-tools: bash\n");
   configure(R"({"replies":[
     {"calls":[{"name":"skill","arguments":{"name":"strict"}}]},

@@ -50,7 +50,7 @@ TEST_F(TitleHookTest, NamesTheSessionItIsCalledInOnce) {
   EXPECT_EQ(session->bytes(), bytes) << "the same again is not written";
 }
 
-TEST_F(TitleHookTest, WhatIsWrongIsTextForTheModelAndChangesNothing) {
+TEST_F(TitleHookTest, AMistakeIsTextForTheModelAndChangesNothing) {
   const auto session = test::value_of(test::run(io, sessions.create({{}, "reef", "user", "", {}})));
   const auto id = session->id();
   EXPECT_EQ(call(id, {}).text, "invalid arguments: 'title' must be a text");

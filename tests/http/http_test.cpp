@@ -194,12 +194,12 @@ TEST_F(HttpTest, SilenceIsBounded) {
   ASSERT_TRUE(no_more.error);
   EXPECT_EQ(no_more.error->code, Errc::timeout);
   EXPECT_EQ(no_more.body, "so far");
-  // Nobody stays behind.
+  // No connection stays open.
   test::run(io_, until([&] { return server_.closed().size() == 2; }));
 }
 
 TEST_F(HttpTest, ConnectingIsBounded) {
-  // TLS is part of it: a server that accepts and says nothing.
+  // The limit covers the TLS handshake: this server accepts and then says nothing.
   FakeReply silent;
   silent.silent = true;
   server_.reply(silent);

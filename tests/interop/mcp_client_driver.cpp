@@ -1,8 +1,8 @@
-// A client for others' conformance tests: connects to the server named by its last argument, looks
-// at everything it has and uses it once. What is to be called may be said by the suite
-// (MCP_CONFORMANCE_CONTEXT: toolCalls, and what an `oauth` table would hold). Where a login is
-// wanted it plays the user and the browser: it visits the page and goes where that sends it. Exit
-// code 0 when nothing failed.
+// A client for the conformance tests of others: connects to the server named by its last argument,
+// lists everything the server has and uses each thing once. The suite may name the calls to make
+// (MCP_CONFORMANCE_CONTEXT: toolCalls, and the fields of an `oauth` table). When a server wants a
+// login, this program plays the user and the browser: it visits the page and follows its redirect.
+// Exits with 0 when nothing failed.
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -18,7 +18,7 @@
 namespace reef::mcp {
 namespace {
 
-// A value for every argument a schema insists on.
+// Returns a value for every argument that the schema requires.
 json::value sample(const json::object& schema) {
   if (const auto* value = schema.if_contains("default")) return *value;
   if (const auto* values = json::find_array(schema, "enum"); values && !values->empty())
@@ -51,7 +51,7 @@ Task<Elicited> say_yes(Elicitation question) {
   co_return out;
 }
 
-// Of what the suite says, what a user would have written into the configuration.
+// Takes from the suite's context what a user would have written into the configuration.
 oauth::Settings settings_from(const json::object& context, const std::string& key_file) {
   const auto text = [&](std::string_view key) {
     return std::string(json::find_string(context, key).value_or(""));
@@ -86,7 +86,7 @@ oauth::Settings settings_from(const json::object& context, const std::string& ke
   return out;
 }
 
-// The user, and the browser.
+// Plays the user and the browser.
 struct Visitor {
   static constexpr int kLoginsMax = 5;
 
@@ -106,7 +106,7 @@ struct Visitor {
     co_return out;
   }
 
-  // Whether what failed is worth another attempt.
+  // Logs in when the error asks for it; returns true when the call is worth another attempt.
   Task<bool> log_in_after(Error why) {
     std::printf("refused: %s\n", why.what.c_str());
     if (why.code != Errc::unauthorized || is_unattended(account->settings()) ||
@@ -149,7 +149,7 @@ struct Driver {
     auto result = co_await peer.call_tool(name, arguments, options);
     while (!result && co_await visitor.log_in_after(result.error()))
       result = co_await peer.call_tool(name, arguments, options);
-    // A refusal is an answer, too.
+    // A refusal is an answer too.
     std::printf("tools/call %s: %s\n", name.c_str(), result ? "ok" : result.error().what.c_str());
   }
 

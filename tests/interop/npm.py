@@ -20,7 +20,7 @@ ANSWER_SECONDS = 30
 
 
 class Unavailable(Exception):
-    """Why a program cannot be had."""
+    """Says why a program cannot be installed."""
 
 
 def skip_loudly(what, why):

@@ -131,7 +131,7 @@ class AimockTest(unittest.TestCase):
                 done, reply = self.ask(backend, "say hello", "text")
                 self.assertEqual(done.out.strip(), HELLO, done)
                 self.assertEqual(reply["stopReason"], "stop")
-                if backend in ("chat", "azure"):  # elsewhere the mock counts nothing
+                if backend in ("chat", "azure"):  # for the others the mock counts nothing
                     self.assertGreater(reply["usage"]["output"], 0)
 
     def test_tools_and_what_follows(self):
@@ -157,7 +157,7 @@ class AimockTest(unittest.TestCase):
         for backend in BACKENDS:
             with self.subTest(backend=backend):
                 if backend == "azure":
-                    continue  # the mock's does not think
+                    continue  # the mock of Azure does not think
                 done, reply = self.ask(backend, "think", "thinking")
                 self.assertEqual(done.out.strip(), "42", done)
                 thoughts = "".join(b["thinking"] for b in reply["content"] if b["type"] == "thinking")
@@ -180,7 +180,7 @@ class AimockTest(unittest.TestCase):
     def test_the_verdict_is_plain(self):
         for backend in BACKENDS:
             with self.subTest(backend=backend):
-                # The mock has no answer to what a test asks.
+                # The mock has no answer to the test's question.
                 verdict = self.home.reef("providers", "test", backend)
                 self.assertIn(f"{backend} does not work", verdict.out)
 

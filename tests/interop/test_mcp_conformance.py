@@ -1,8 +1,8 @@
 """The client scenarios of the MCP project's own conformance suite, for both eras of the protocol.
 
-A small program on our client (mcp_client_driver) is run by the suite. All that are required pass, and those of
-extensions about OAuth; logins are done by src/oauth, the program only plays the user's browser. Without node, npm or a
-network the test is skipped, loudly.
+The suite runs a small program on our client (mcp_client_driver). All required scenarios must pass, and those of the
+OAuth extensions; src/oauth does the logins, the program only plays the user's browser. Without node, npm or a network
+the test is skipped, loudly.
 """
 
 import os
@@ -23,7 +23,7 @@ AUTH_MODERN = [f"auth/{name}" for name in [
     "resource-mismatch", "offline-access-scope", "offline-access-not-supported", "authorization-server-migration",
     "iss-supported", "iss-not-advertised", "iss-supported-missing", "iss-wrong-issuer", "iss-unexpected", "iss-normalized",
     "metadata-issuer-mismatch"]]
-# Of extensions: they belong to no revision, the suite has to be told to run them (--force).
+# Scenarios of extensions belong to no revision, so the suite has to be told to run them (--force).
 AUTH_MORE = [f"auth/{name}" for name in [
     "client-credentials-jwt", "client-credentials-basic", "enterprise-managed-authorization", "wif-jwt-bearer", "dpop",
     "dpop-nonce"]]
@@ -35,7 +35,7 @@ PASSING = {
                    "http-custom-headers", "http-invalid-tool-headers", "json-schema-ref-no-deref",
                    "json-schema-2020-12-preservation", *AUTH, *AUTH_MODERN],
 }
-# A node that is started for the first time is read from a disk that may be slow; what hangs, hangs for ever.
+# The first start of node may read from a slow disk; a scenario that hangs never ends by itself.
 SCENARIO_SECONDS = 180
 place = None
 

@@ -50,7 +50,7 @@ class Servers(unittest.TestCase):
         self.addCleanup(home.cleanup)
         home.write("agents/scripted.toml", f'model = "s/x"\npermission_mode = "allow-all"\n{servers}')
         home.start()
-        # The first start of node may take longer than a first turn waits for it.
+        # The first start of node may take longer than a first turn waits, so the tests watch for the connection.
         link = home.connect()
         link.send(message({52: b""}))
         self.addCleanup(link.close)
@@ -65,7 +65,7 @@ class Servers(unittest.TestCase):
                  "all servers to be connected", 60)
 
     def outcomes(self, home, answer=None):
-        """(text, is_error) of the calls of one turn, in their order, and everything that was told meanwhile."""
+        """(text, is_error) of the calls of one turn in their order, and all events meanwhile."""
         link = home.connect()
         link.send(message({STREAM: message(turn("scripted", "go"))}))
         events = []
@@ -150,11 +150,11 @@ class Servers(unittest.TestCase):
         home.write("s.json", calls(("everything__echo", {"message": "back"})))
         self.assertEqual(home.reef("reload").code, 0)
         self.assertEqual(self.outcomes(home)[0], [("Echo: back", 0)], "the connection is as good as before")
-        # Gone, and told as such.
+        # The server is gone, and the error says so.
         self.end(server)
         (echo,), _ = self.outcomes(home)
         self.assertEqual(echo[1], 1)
-        # Another one in its place knows nothing of the session, and is connected anew.
+        # A new server in its place does not know the session, so the daemon connects anew.
         self.serve("streamableHttp", port)
         wait_for(lambda: self.outcomes(home)[0] == [("Echo: back", 0)], "the server to be back", 60)
 
@@ -207,7 +207,7 @@ class Servers(unittest.TestCase):
         home.write("s.json", calls(("everything__echo", {"message": "back"})))
         self.assertEqual(home.reef("reload").code, 0)
         (echo,), _ = self.outcomes(home)
-        if echo[1]:  # ended soon after it was connected: the next attempt has a pause before it
+        if echo[1]:  # it ended soon after connecting, so the next attempt waits
             wait_for(lambda: self.outcomes(home)[0] == [("Echo: back", 0)], "the server to be back", 20)
 
     def children(self, home):

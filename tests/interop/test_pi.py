@@ -147,7 +147,7 @@ def context_of(branch):
 
 
 def comparable(messages):
-    """Numbers to 12 digits: Numbers looks closer. The times of summaries and notes are made by pi."""
+    """Rounds numbers to 12 digits (the class Numbers looks closer), and drops the times that pi makes up itself."""
     def rounded(value):
         if isinstance(value, dict):
             return {name: rounded(inner) for name, inner in value.items()}
@@ -160,7 +160,7 @@ def comparable(messages):
 
 
 def essence(text):
-    """What a user-side message says, without the sentence each program puts around summaries and commands."""
+    """The text of a user-side message, without the sentence each program puts around summaries and commands."""
     text = " ".join(text.split())
     summary = re.search(r"<summary> ?(.*?) ?</summary>", text)
     if summary:
@@ -241,7 +241,7 @@ class InteropTest(unittest.TestCase):
             self.assertEqual(file.read_bytes()[:len(before)], before, "pi changed the file by opening it")
             shown = self.show(home, id_)
             if file.read_bytes() == before:
-                break  # else Reef noted something meanwhile, such as that it was looked at: once more
+                break  # else Reef appended metadata meanwhile, such as that the session was looked at, so compare again
         else:
             self.fail("looking at a session changes its file every time")
         self.assertEqual(seen["leaf"], shown["leaf"])
@@ -402,14 +402,14 @@ class PiContinuesReef(InteropTest):
         row = self.session(self.reef)
         self.assertEqual(row["messageCount"], 13, "a question takes two tool calls")
         self.assertAlmostEqual(row["tokenUsage"]["costUsd"], seen["cost"])
-        # And after a restart.
+        # The same must hold after a restart.
         self.reef.stop()
         self.reef.start()
         self.assertIn("7431", self.chat(self.reef, "what is the harbour code?"))
         self.assert_clean(self.reef)
 
     def test_looking_right_after_pi_wrote(self):
-        # Nothing of Reef's is appended in between: what is shown is what is in the file.
+        # Reef appends nothing in between, so it must show what is in the file.
         pi.write(self.file, ["user", "the harbour code is 7431"], ["assistant", "Noted."], ["name", "Named by pi"])
         with self.subTest("show --raw"):
             self.assertEqual(self.ok(self.reef.reef("show", self.id, "--raw")).out_bytes, self.file.read_bytes())
@@ -472,14 +472,14 @@ class PiContinuesReef(InteropTest):
         self.assert_clean(self.reef)
 
     def test_both_at_once(self):
-        # Nobody locks: a turn that crosses with pi may fork the tree, but no word is lost and nothing is damaged.
+        # Neither side locks: a turn that crosses with pi may fork the tree, but no word is lost and nothing is damaged.
         count = 12
         failed = []
 
         def talk():
             try:
                 self.chat(self.reef, *(f"reef says {number}" for number in range(count)))
-            except BaseException as error:  # told by the main thread
+            except BaseException as error:  # the main thread reports it
                 failed.append(error)
 
         talker = threading.Thread(target=talk)
@@ -527,7 +527,7 @@ class PiContinuesReef(InteropTest):
         self.assert_clean(self.reef)
 
     def test_a_pi_that_does_not_look_again(self):
-        # pi keeps its own leaf: what it writes later forks off there, and the last writer's chain is the branch.
+        # pi keeps its own leaf, so its later entries fork off there; the last writer's chain is the branch.
         pi.ask("hold", file=str(self.file))
         self.chat(self.reef, "only Reef heard of the whale")
         wrote = pi.ask("write_held", steps=[["user", "the harbour code is 7431"], ["assistant", "Noted."]])
@@ -740,7 +740,7 @@ class OldVersions(InteropTest):
         home, file = self.old(1, ("user", "the boat is red"), ("assistant", "ok"), ("user", "the captain is Ada"),
                               ("assistant", "fine"))
         self.assertIn("Ada", self.chat(home, "who is the captain?"))
-        pi.write(file, ["user", "the harbour code is 7431"], ["assistant", "Noted."])  # renames every entry
+        pi.write(file, ["user", "the harbour code is 7431"], ["assistant", "Noted."])  # this renames every entry
         self.assertIn("7431", self.chat(home, "what is the harbour code?"))
         self.assertIn("red", self.chat(home, "what is the boat?"))
         self.assert_same_view(home, "old", file)
@@ -858,7 +858,7 @@ class Samples(InteropTest):
         second = Path(home.file("sessions/sample-2/session.jsonl"))
         self.assertEqual(said(pi.open(second)["messages"])[:len(full)], full)
         self.assert_same_context(home, second)
-        # What was mended can be continued by pi.
+        # pi can continue the mended file.
         pi.write(second, ["user", "the harbour code is 7431"], ["assistant", "Noted."])
         self.assertIn("7431", self.chat(home, "what is the harbour code?"))
         self.assert_clean(home)
@@ -889,7 +889,7 @@ class Samples(InteropTest):
         self.assert_same_context(home, file)
 
     def test_torn_tail(self):
-        # A torn last line is mended as soon as Reef sees the file: set aside, told in the log.
+        # Reef mends a torn last line as soon as it sees the file: it sets the line aside and logs it.
         home, file = self.check("torn-tail.jsonl", self.turns("q0", "r0", "q1", "r1", "q2"), [])
         data = (DATA / "torn-tail.jsonl").read_bytes()
         fragment = data[data.rindex(b"\n") + 1:]
@@ -929,7 +929,7 @@ class Samples(InteropTest):
                    ["second_header", "duplicate_id"])
 
     def test_two_writers(self):
-        # A fork, not damage: the last writer's chain is the branch, the other one is kept.
+        # This is a fork, not damage: the last writer's chain is the branch, and the other one is kept.
         self.check("two-writers.jsonl", self.turns("1", "2", "B3", "B4"), [], hidden=["A3", "A4"])
 
 

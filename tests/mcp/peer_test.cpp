@@ -102,7 +102,7 @@ Task<Elicited> answer(Elicitation question) {
   co_return out;
 }
 
-TEST_P(Eras, WhatAServerAsksIsAnsweredByWhoCalled) {
+TEST_P(Eras, AServersQuestionGoesToTheCaller) {
   CallOptions options;
   options.elicit = answer;
   EXPECT_EQ(text("ask", {}, options),
@@ -110,8 +110,6 @@ TEST_P(Eras, WhatAServerAsksIsAnsweredByWhoCalled) {
   EXPECT_EQ(text("ask"), R"({"action": "cancel"})") << "nobody is there to ask";
 }
 
-// A program does not say in which call it asks; the first one that ends must not take the question
-// with it.
 TEST_P(Eras, RootsAreTheFolderItWorksIn) {
   EXPECT_EQ(text("asks", {{"method", "roots/list"}}), R"({"roots": []})");
   run(io, peer->close());
@@ -144,7 +142,7 @@ TEST_P(Eras, APageToVisitIsAskedAboutAndAnsweredWithoutContent) {
   EXPECT_EQ(asked, "Please sign in");
 }
 
-TEST_P(Eras, WhatIsNotSupportedIsRefusedAndHangsNobody) {
+TEST_P(Eras, UnsupportedRequestsAreRefusedAndHangNobody) {
   const auto answer = call("asks", {{"method", "sampling/createMessage"}});
   if (modern()) {
     EXPECT_FALSE(answer) << "it cannot be given what it asks for";
@@ -163,13 +161,15 @@ TEST_F(PeerTest, AServerThatLogsIsToldFromWhichLevelOn) {
   EXPECT_EQ(level, "warning");
 }
 
+// A program does not say which call its question belongs to, so a call that ends first must not
+// take the question with it.
 TEST_P(Eras, AQuestionOutlivesOtherCallsOfItsOwner) {
   std::vector<std::string> said;
   const auto note = [](Peer& to, std::string tool, std::vector<std::string>& into) -> Task<void> {
     co_await yield_to_loop();
     CallOptions options;
     options.owner = "one";
-    // Answered when the other call is over.
+    // The question is answered after the other call has ended.
     options.elicit = [&into](Elicitation) -> Task<Elicited> {
       while (into.empty()) co_await sleep_for(std::chrono::milliseconds(1));
       co_return Elicited{Elicited::Action::decline, {}};
@@ -208,7 +208,7 @@ TEST_F(PeerTest, AQuestionThatMayBeSomebodyElsesIsPutToNobody) {
   EXPECT_TRUE(asked.empty());
 }
 
-// P3 of CrabTalk: one slow call held up all others. C13: answers are matched by their ids.
+// CrabTalk's P3: one slow call held up all others. Its C13: answers are matched by their ids.
 TEST_P(Eras, P3C13ASlowCallHoldsUpNobodyAndAnswersGoToWhoAsked) {
   std::vector<std::string> order;
   const auto note = [](Peer& to, std::string tool, json::object arguments, std::string word,
@@ -289,7 +289,7 @@ TEST_F(PeerTest, OlderRevisionsAreSpokenAndUnknownOnesRefused) {
   EXPECT_NE(refused.error().what.find("1999-01-01"), std::string::npos);
 }
 
-TEST_F(PeerTest, WhatAProgramPrintsBesideItsMessagesDoesNoHarm) {
+TEST_F(PeerTest, TextAProgramPrintsBesideItsMessagesDoesNoHarm) {
   connect(test::fake({"--junk"}));
   EXPECT_EQ(text("echo", {{"text", "fine"}}), "fine");
 }
@@ -414,7 +414,7 @@ TEST_F(PeerOverHttp, AForgottenSessionIsToldAsSuch) {
   const auto lost = call("x");
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, Errc::gone);
-  // As the reference servers say it.
+  // The reference servers word it like this.
   replies["tools/call"] = [](const SeenRequest&) {
     return json_reply(400, R"({"jsonrpc":"2.0","error":{"code":-32000,"message":)"
                            R"("Bad Request: No valid session ID provided"}})");
@@ -443,7 +443,7 @@ TEST_F(PeerOverHttp, AStreamBringsProgressAndTheAnswer) {
   EXPECT_EQ(told, "half");
 }
 
-// What a server of 2026-07-28 says on `subscriptions/listen`.
+// Servers of revision 2026-07-28 that tell of changes on `subscriptions/listen`.
 class Listening : public PeerOverHttp {
  protected:
   Listening() {
@@ -497,7 +497,7 @@ class Listening : public PeerOverHttp {
 
 constexpr const char* kListChanged = "notifications/tools/list_changed";
 
-TEST_F(Listening, WhatChangesIsToldOnTheSubscription) {
+TEST_F(Listening, ChangesComeOnTheSubscription) {
   replies["subscriptions/listen"] = [](const SeenRequest&) {
     return stream({kListChanged, "notifications/of/something/else", kListChanged},
                   FakeReply::Then::hang);
@@ -534,7 +534,8 @@ TEST_F(Listening, ASubscriptionThatBreaksIsMadeAgain) {
     }
   };
   connect(spec());
-  // Two that were told, and after each of the four breaks what may have been missed.
+  // Two changes were told; each of the four breaks counts as one, because a change may have been
+  // missed.
   wait_until([&] { return times == 5 && changes == 6; });
   EXPECT_EQ(closed, "") << "the connection itself is as good as before";
   EXPECT_EQ(text("x"), "ok");
@@ -558,7 +559,7 @@ TEST_F(Listening, AServerThatRefusesItIsNotAskedAgain) {
     const auto before = seen("subscriptions/listen").size();
     connect(spec());
     wait_until([&] { return seen("subscriptions/listen").size() > before; });
-    // With a pause of a millisecond it would be back long before these are answered.
+    // With a pause of one millisecond a second attempt would come before these calls are answered.
     for (int i = 0; i < 50; ++i) EXPECT_EQ(text("x"), "ok");
     EXPECT_EQ(seen("subscriptions/listen").size(), before + 1);
     EXPECT_EQ(closed, "");
@@ -574,13 +575,13 @@ TEST_F(Listening, ACallThatIsNotWantedAnyMoreIsHungUpOn) {
   EXPECT_FALSE(server.closed().contains(held));
   calls.cancel();
   run(io, calls.join());
-  // In this revision the end of the stream says it all.
+  // In this revision closing the stream is the cancellation.
   wait_until([this, held] { return server.closed().contains(held); });
   EXPECT_TRUE(run(io, peer->ping()));
   EXPECT_TRUE(seen("notifications/cancelled").empty());
 }
 
-TEST_F(Listening, OfTheHandshakesEraTheServerIsToldInWords) {
+TEST_F(Listening, AServerOfTheHandshakesEraGetsACancelMessage) {
   replies.erase("server/discover");
   TaskGroup calls(io.get_executor(), "calls");
   begin_endless_call(calls);
@@ -614,7 +615,7 @@ TEST_F(PeerOverHttp, AStreamThatBreaksWithAnIdIsTakenUpWhereItBroke) {
   std::vector<std::string> places;
   gets = [&](const SeenRequest& request) {
     const auto last = request.headers.find("last-event-id");
-    if (last == request.headers.end()) return json_reply(405, "");  // its own stream
+    if (last == request.headers.end()) return json_reply(405, "");  // the listening stream
     places.push_back(last->second);
     if (places.size() == 1) {
       auto reply = reef::test::event_stream({"id: e-2\ndata: \n\n"});

@@ -85,7 +85,7 @@ TEST_F(PoolTest, TheLastOneOutEndsItAndAChangeOfOthersDoesNot) {
   }(std::stoi(pid)));
 }
 
-TEST_F(PoolTest, WhoWatchesHearsThatAServerIsGone) {
+TEST_F(PoolTest, AWatcherHearsThatAServerIsGone) {
   pool.declare("a", {marked()});
   pool.declare("b", {marked()});
   static_cast<void>(call("a", "pid"));
@@ -94,7 +94,7 @@ TEST_F(PoolTest, WhoWatchesHearsThatAServerIsGone) {
     const auto there = run(io, feed->next());
     EXPECT_EQ(std::pair(there.agent, there.state), std::pair(std::string(agent), State::connected));
   }
-  // Gone and back in one change is nothing to tell of.
+  // A server that is withdrawn and declared again in one change causes no event.
   pool.withdraw("a");
   pool.declare("a", {marked()});
   reef::test::run_ready(io);
@@ -161,7 +161,7 @@ TEST_F(PoolTest, AServerThatHangsHoldsUpNobodyElse) {
   EXPECT_EQ(list.at(0).state, State::connecting);
   EXPECT_EQ(list.at(1).state, State::connected);
   EXPECT_EQ(list.at(1).tools.size(), 17U);
-  // The second time nobody waits for it.
+  // The second time the hanging server is not waited for.
   const auto again = steady_clock::now();
   run(io, pool.warm("a", milliseconds(1500)));
   EXPECT_LT(steady_clock::now() - again, milliseconds(500));
@@ -175,14 +175,14 @@ TEST_F(PoolTest, OneThatFailsIsTriedLessAndLessOften) {
   EXPECT_NE(pool.list("a").at(0).error.find("exit code 4"), std::string::npos);
 }
 
-// It connects well each time: a success that does not last must not begin the pauses anew.
+// It connects each time; a connection that does not last must not reset the pauses.
 TEST_F(PoolTest, OneThatDiesSoonAfterItWasConnectedIsTriedLessAndLessOftenToo) {
   Pool patient(house(),
                Pool::Limits{std::chrono::minutes(30), milliseconds(700), milliseconds(60'000)});
   patient.declare("a", {marked()});
   std::string last;
   int crashes = 0;
-  // 0.7, 1.4, 2.8 seconds: until the pause is more than a call waits for.
+  // The pauses are 0.7, 1.4 and 2.8 seconds; the last is longer than a call waits.
   for (; crashes < 8 && last.find("it is tried again in") == std::string::npos; ++crashes) {
     const auto result = run(io, patient.call("a", "fake", "crash", {}, {}));
     ASSERT_FALSE(result);
@@ -193,7 +193,7 @@ TEST_F(PoolTest, OneThatDiesSoonAfterItWasConnectedIsTriedLessAndLessOftenToo) {
   run(io, patient.stop());
 }
 
-TEST_F(PoolTest, WhatNobodyUsesIsDisconnectedAndComesBackWhenCalled) {
+TEST_F(PoolTest, AnUnusedServerIsDisconnectedAndComesBackWhenCalled) {
   Pool hasty(house(), Pool::Limits{milliseconds(200), milliseconds(20), milliseconds(100)});
   hasty.declare("a", {marked()});
   const auto pid = run(io, hasty.call("a", "fake", "pid", {}, {}));
@@ -209,7 +209,7 @@ TEST_F(PoolTest, WhatNobodyUsesIsDisconnectedAndComesBackWhenCalled) {
   run(io, hasty.stop());
 }
 
-TEST_F(PoolTest, ToolsThatChangeAreToldToWhoHasThem) {
+TEST_F(PoolTest, ChangedToolsAreToldToTheirOwners) {
   std::vector<std::string> told;
   pool.on_tools_changed([&](const std::string& agent) { told.push_back(agent); });
   pool.declare("a", {marked()});
@@ -223,7 +223,7 @@ TEST_F(PoolTest, ToolsThatChangeAreToldToWhoHasThem) {
   EXPECT_EQ(pool.list("b").at(0).tools.back().name, "grown");
 }
 
-// C13 of CrabTalk: "connecting" came after "connected", and a second owner heard nothing.
+// CrabTalk's C13: "connecting" came after "connected", and a second owner heard nothing.
 TEST_F(PoolTest, C13EventsComeInOrderForEveryOwner) {
   pool.declare("a", {marked()});
   pool.declare("b", {marked()});

@@ -21,7 +21,7 @@ Spec address() {
   return spec;
 }
 
-// S-5 of CrabTalk: a token that does not count makes one agent speak with another's.
+// CrabTalk's S-5: a token that is not part of the fingerprint lets one agent use another's.
 TEST(McpSpec, S5EverythingThatMattersIsInTheFingerprint) {
   const auto base = program();
   std::vector<Spec> others(6, base);
@@ -77,7 +77,7 @@ TEST(McpSpec, WordsOfOthersAreScrubbed) {
   EXPECT_EQ(secrets.scrub("ab: hunter2-long and hunter2"), "ab: *** and ***");
 }
 
-TEST(McpSpec, WhatCannotBeIsRefused) {
+TEST(McpSpec, ImpossibleSpecsAreRefused) {
   auto both = program();
   both.url = "http://x";
   auto neither = program();

@@ -6,7 +6,7 @@
 namespace reef::memory {
 namespace {
 
-// Written down from the RFC, byte by byte: a note with two aliases, an archive with an empty text.
+// Written by hand from the RFC: a note with two aliases and an archive with an empty text.
 const std::string kGolden =
     std::string("CRMEM\0", 6) + std::string("\x01\0\0\0", 4) + std::string("\0\0", 2) +
     std::string("\0\0\0\0", 4) + std::string("\x09\0\0\0\0\0\0\0", 8) +
@@ -24,7 +24,7 @@ const std::string kGolden =
     std::string("\x01\0\0\0", 4) + std::string("\x0e\0\0\0", 4) + "crab-alice-1-1" +
     std::string("\0\0\0\0", 4) + std::string("\0\0\0\0", 4);
 
-// Where things are in it.
+// Offsets of its fields.
 constexpr std::size_t kCountAt = 24;
 constexpr std::size_t kNoteAt = 28;
 constexpr std::size_t kKindAt = kNoteAt + 16;
@@ -102,7 +102,7 @@ TEST(Crmem, TextsAreValidUtf8) {
   expect_bad(with(kNameAt + 4, "\xff"), "its name is not valid UTF-8");
   expect_bad(with(kContentAt + 4, "\xc3\x28"), "its content is not valid UTF-8");
   expect_bad(with(kAliasesAt + 8, "\xed\xa0\x80"), "an alias is not valid UTF-8");
-  // Cut inside a character.
+  // This length cuts a character in two.
   expect_bad(with(kContentAt, std::string("\x03\0\0\0", 4)), "its content is not valid UTF-8");
 }
 
@@ -114,7 +114,7 @@ TEST(Crmem, LyingCountsAreFoundBeforeTheyAreBelieved) {
   expect_bad(with(kContentAt, huge), "the file ends in its content");
   expect_bad(with(kAliasesAt, huge), "its number of aliases is 4294967295");
   expect_bad(with(kAliasesAt + 4, huge), "the file ends in an alias");
-  // Fewer than there are: what follows is not dropped by the next write.
+  // With a count that is too low the rest would be lost at the next write, so the file is refused.
   expect_bad(with(kCountAt, "\x01"), "bytes follow the last entry");
   expect_bad(kGolden + '\0', "1 bytes follow the last entry");
 }
@@ -146,7 +146,7 @@ TEST(Crmem, AFileKeepsTheOrderOfItsEntries) {
   auto contents = *parse(shuffled);
   EXPECT_TRUE(contents == *parse(kGolden)) << "in memory they are by id";
   EXPECT_EQ(*serialize(contents), shuffled);
-  // What is new follows, what is gone leaves no gap.
+  // A new entry is written last; a removed one leaves no gap.
   contents.entries.push_back(
       std::make_shared<const Entry>(Entry{99, 1, Kind::note, "new", "", {}}));
   contents.entries.erase(contents.entries.begin());

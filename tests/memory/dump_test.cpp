@@ -1,4 +1,4 @@
-// The tree for people: what it looks like, that nothing is lost on the way, and what is refused.
+// The dump for people: how its files look, that nothing is lost on the way, and what is refused.
 #include "memory/dump.h"
 
 #include <cerrno>
@@ -84,7 +84,7 @@ TEST(Dump, EverythingComesBackAsItWas) {
   contents.next_id = 4242;
   const auto again = round_trip(contents);
   EXPECT_EQ(*serialize(again), *serialize(contents));
-  // Every path stays inside.
+  // Every path stays inside the folder.
   for (const auto& file : to_tree(contents)) {
     EXPECT_EQ(file.path.find(".."), std::string::npos) << file.path;
     EXPECT_LE(file.path.size(), 255U);
@@ -115,13 +115,13 @@ TEST(Dump, AnOrderOfTheFilesOwnComesBack) {
   EXPECT_EQ(bytes_of(to_tree(contents), "memory.json"), "{\"nextId\":4,\"order\":[3,1,2]}\n");
   EXPECT_EQ(*serialize(round_trip(contents)), *serialize(contents));
   EXPECT_NE(*serialize(contents), *serialize(contents_of({})));
-  // Ids somebody made up do no harm.
+  // An order with ids that do not exist does no harm.
   contents.order = {3, 3, 77};
   EXPECT_EQ(*serialize(*parse(*serialize(contents))), *serialize(contents));
   EXPECT_EQ(*serialize(round_trip(contents)), *serialize(contents));
 }
 
-TEST(Dump, WhatPeopleWriteThemselvesIsTaken) {
+TEST(Dump, FilesThatPeopleWriteAreTaken) {
   auto tree = to_tree(contents_of({{5, 1, Kind::note, "old", "x", {}}}));
   tree.push_back({"notes/new.md", "just text\n"});
   tree.push_back({"archives/other.md",
@@ -130,7 +130,7 @@ TEST(Dump, WhatPeopleWriteThemselvesIsTaken) {
   tree.push_back({"notes/.swp.md", "an editor's"});
   tree.push_back({"notes/readme.txt", "not an entry"});
   tree.push_back({"theme/x.md", "not ours"});
-  // As CrabTalk writes it.
+  // CrabTalk writes it like this.
   tree.push_back({"notes/theirs.md",
                   "<div id=\"meta\">\n<dl>\n  <dt>Created</dt>\n  <dd><time "
                   "datetime=\"2026-04-14T10:23:45Z\">2026-04-14T10:23:45Z</time></dd>\n"
@@ -144,7 +144,7 @@ TEST(Dump, WhatPeopleWriteThemselvesIsTaken) {
   EXPECT_EQ(contents.next_id, 9U);
 }
 
-TEST(Dump, WhatIsWrongIsSaidWithItsFile) {
+TEST(Dump, MistakesAreReportedWithTheirFile) {
   const auto card = [](const std::string& rows) {
     return "<div id=\"meta\">\n<dl>" + rows + "</dl>\n</div>\n\nx\n";
   };
@@ -235,7 +235,7 @@ TEST_F(TreeTest, ADumpOnDiskComesBackAndTheNextOneLeavesNoOrphans) {
   EXPECT_EQ(*serialize(load()), *serialize(second));
 }
 
-TEST_F(TreeTest, AFolderThatIsSomebodyElsesIsNotTouched) {
+TEST_F(TreeTest, AFolderOfTheUsersIsNotTouched) {
   ::mkdir((folder / "notes").c_str(), 0700);
   write("notes/diary.md", "years of it");
   const auto done = dump(contents_of({{0, 1, Kind::note, "a", "x", {}}}));
@@ -245,7 +245,7 @@ TEST_F(TreeTest, AFolderThatIsSomebodyElsesIsNotTouched) {
   EXPECT_FALSE(test::exists(folder / "SUMMARY.md"));
 }
 
-TEST_F(TreeTest, WhatIsNoDumpIsNotLoaded) {
+TEST_F(TreeTest, AFolderThatIsNoDumpIsNotLoaded) {
   EXPECT_EQ(read_tree(files, folder.path()).error().code, Errc::not_found);
   EXPECT_EQ(read_tree(files, folder / "missing").error().code, Errc::not_found);
   ::mkdir((folder / "notes").c_str(), 0700);
@@ -254,7 +254,7 @@ TEST_F(TreeTest, WhatIsNoDumpIsNotLoaded) {
             std::string::npos);
 }
 
-TEST_F(TreeTest, SomebodyElsesBookIsNotTouched) {
+TEST_F(TreeTest, ABookOfTheUsersIsNotTouched) {
   const auto one = contents_of({{0, 1, Kind::note, "a", "x", {}}});
   const auto expect_refused = [&](const std::string& file) {
     const auto done = dump(one);
@@ -265,11 +265,11 @@ TEST_F(TreeTest, SomebodyElsesBookIsNotTouched) {
     EXPECT_FALSE(test::exists(folder / "notes/a.md"));
     EXPECT_FALSE(test::exists(folder / "book.toml"));
   };
-  // A book of their own: whatever it has beside its table of contents.
+  // A book of the user's own is refused because of its table of contents alone.
   write("SUMMARY.md", "# Summary\n\n- [Mine](mine.md)\n");
   expect_refused("SUMMARY.md");
   EXPECT_EQ(test::read_file(folder / "SUMMARY.md"), "# Summary\n\n- [Mine](mine.md)\n");
-  // One that looks like a dump's, but has no cards.
+  // This table of contents looks like a dump's, but the notes have no metadata.
   ::mkdir((folder / "notes").c_str(), 0700);
   write("SUMMARY.md", "# Summary\n\n# Notes\n\n- [mine](notes/mine.md)\n");
   write("notes/mine.md", "years of it");
@@ -315,7 +315,7 @@ TEST_F(TreeTest, AFolderInAFilesPlaceIsFoundBeforeAnythingIsWritten) {
   EXPECT_TRUE(dump(contents));
 }
 
-TEST_F(TreeTest, WhateverFailsNoTemporaryFileIsLeft) {
+TEST_F(TreeTest, AFailureLeavesNoTemporaryFile) {
   const auto contents = contents_of({{0, 1, Kind::note, "a", "x", {}}});
   int failures = 0;
   for (int nth = 1;; ++nth) {

@@ -1,4 +1,4 @@
-// The store: one file per agent, durable operations, a disk that fails, files of others.
+// The store: one file per agent, durable operations, a disk that fails, files of other programs.
 #include "memory/memory.h"
 
 #include <cerrno>
@@ -59,7 +59,7 @@ TEST(Memory, AnEmptyMemoryHasNoFile) {
   EXPECT_FALSE(test::value_of(test::run(bench.io, bench.memories.exists("reef"))));
 }
 
-TEST(Memory, WhatIsDoneIsInTheFileAndInTheNextProcess) {
+TEST(Memory, ChangesAreInTheFileAndInTheNextProcess) {
   Bench bench;
   ASSERT_TRUE(bench.apply(Remember{"deploy", "blue vault", Names{"ship"}}));
   ASSERT_TRUE(bench.apply(Add{"week", "talked", {}, Kind::archive}));
@@ -119,7 +119,7 @@ TEST(Memory, AnUnreadableFileAnswersWithItsErrorAndIsNotTouched) {
   }
   EXPECT_EQ(test::read_file(bench.path()), broken);
   EXPECT_EQ(bench.contents("healthy").entries.size(), 1U);
-  // Put right by a person, it works without a restart.
+  // Once a person has repaired the file, it works without a restart.
   test::write_file(bench.path(), *serialize(bench.contents("healthy")));
   EXPECT_EQ(bench.contents().entries.size(), 1U);
   ASSERT_TRUE(bench.apply(Remember{"b", "y", {}}));
@@ -135,7 +135,7 @@ TEST(Memory, AFileThatIsPutThereMeanwhileIsTakenInAndNotOverwritten) {
   ASSERT_TRUE(bench.apply(Remember{"ours", "x", {}}));
   EXPECT_EQ(bench.contents().entries.size(), 2U);
   EXPECT_EQ(bench.on_disk().find("theirs")->content, "from CrabTalk");
-  // And one that goes is gone.
+  // When the file is removed, the memory is empty.
   ASSERT_EQ(::unlink(bench.path().c_str()), 0);
   EXPECT_TRUE(bench.contents().entries.empty());
 }
@@ -178,7 +178,7 @@ TEST(Memory, OperationsAtOnceShareAWriteAndKeepTheirOrder) {
   EXPECT_LT(bench.files.calls() - before, 40) << "the first write, and one for all that waited";
 }
 
-TEST(Memory, WhoReadsWhileAWriteIsUnderWaySeesWhatIsDurable) {
+TEST(Memory, AReadDuringAWriteSeesTheDurableContents) {
   Bench bench;
   ASSERT_TRUE(bench.apply(Remember{"a", "old", {}}));
   const auto memory = bench.open();
@@ -217,7 +217,7 @@ TEST(Memory, RecallFollowsEveryChange) {
 
 // --- the disk fails ---
 
-// What a workload should have left, as far as it was acknowledged.
+// A series of operations and the contents that the acknowledged ones should have left.
 struct Workload {
   explicit Workload(Bench& b) : bench(b) {
     step(Remember{"one", "1", Names{"uno"}});
@@ -241,7 +241,7 @@ struct Workload {
 
   Bench& bench;
   Contents expected;
-  std::optional<Contents> if_it_stands;  // the first operation that failed
+  std::optional<Contents> if_it_stands;  // with the first operation that failed
   int acknowledged = 0;
 };
 
@@ -289,8 +289,8 @@ TEST(MemoryFaults, EveryWriteMayBeCutShort) {
   }
 }
 
-// The disk fills up and stays full; then there is room again. Where not even the undo is possible,
-// the operation that failed may stand, but memory and disk agree.
+// The disk fills up and stays full; then there is room again. Where not even the undo was possible,
+// the failed operation may have taken effect, but memory and disk agree.
 TEST(MemoryFaults, TheDiskMayStayBroken) {
   const int calls = calls_of_workload();
   for (int nth = 1; nth <= calls; ++nth) {

@@ -18,7 +18,7 @@ class OperationsTest : public testing::Test {
     if (!done) throw std::runtime_error(done.error().what);
     return *std::move(done);
   }
-  // The error's words; nothing has changed.
+  // The operation fails with these words and changes nothing.
   void refused(const Operation& operation, Errc code, std::string_view why) {
     const auto before = contents;
     const auto done = apply(contents, operation, ++now);
@@ -61,7 +61,7 @@ TEST_F(OperationsTest, NamesAndAliasesAreUniqueAcrossBoth) {
   refused(Rename{"other", "ship"}, Errc::conflict, "'ship' is an alias");
   refused(Alias{"other", {"deploy"}, {}}, Errc::conflict, "'deploy'");
   refused(Remember{"other", "x", Names{"ship"}}, Errc::conflict, "'ship'");
-  // Its own name and a repetition are no second name.
+  // The entry's own name and a repetition are not kept as aliases.
   EXPECT_EQ(must(Add{"new", "y", {"new", "n", "n"}, Kind::note})->aliases, Names{"n"});
 }
 
@@ -136,7 +136,7 @@ TEST_F(OperationsTest, SizesHaveLimits) {
   Names many;
   for (std::size_t i = 0; i <= kAliasesMax; ++i) many.push_back("n" + std::to_string(i));
   refused(Add{"a", "", many, Kind::note}, Errc::too_large, "at most 64 aliases");
-  // All together.
+  // The memory as a whole is limited too.
   const std::string large(kContentBytesMax, 'x');
   while (serialized_bytes(contents) + kContentBytesMax + 100 < kMemoryBytesMax)
     must(Add{"n" + std::to_string(now), large, {}, Kind::note});
@@ -145,7 +145,7 @@ TEST_F(OperationsTest, SizesHaveLimits) {
   refused(Write{"a", large, {}}, Errc::too_large, "forget something");
 }
 
-// A file of somebody else may be larger; it can still become smaller.
+// A file of another program may be larger than the limit; it can still become smaller.
 TEST_F(OperationsTest, AMemoryThatIsTooLargeCanShrink) {
   const std::string large(kMemoryBytesMax, 'x');
   contents.entries.push_back(
@@ -176,7 +176,7 @@ TEST_F(OperationsTest, ALoadObeysTheLimitsOfWrites) {
   const auto bad = [&](Entry entry, Errc code, std::string_view why) {
     refused(Replace{held({std::move(entry)})}, code, why);
   };
-  // A new one, and one in the place of what is there: neither may bring more.
+  // Neither a new entry nor one that replaces an entry may exceed the limits.
   for (const std::uint64_t id : {1U, 7U}) {
     bad({id, 1, Kind::note, "a", std::string(kContentBytesMax + 1, 'x'), {}}, Errc::too_large,
         "entry 'a' (id " + std::to_string(id) + "): an entry's content has at most 1048576");
@@ -207,12 +207,12 @@ TEST_F(OperationsTest, ALoadDoesNotChangeAKind) {
   refused(loaded({1, 5, Kind::topic, "other name", "x", {}}), Errc::invalid, "kept as note");
   refused(loaded({2, 9, Kind::note, "b", "other time", {}}), Errc::invalid, "kept as archive");
   EXPECT_TRUE(contents == before);
-  // One of another memory that has the id by chance, and one with an id of its own.
+  // An entry of another memory may have the same id by chance, or an id that is new here.
   must(loaded({1, 99, Kind::archive, "c", "z", {}}));
   must(loaded({3, 99, Kind::note, "c", "z", {}}));
 }
 
-TEST_F(OperationsTest, WhatAMemoryHoldsBeyondTheLimitsComesBackWithALoad) {
+TEST_F(OperationsTest, EntriesBeyondTheLimitsComeBackWithALoad) {
   const std::vector<Entry> wild{
       {1, 1, Kind::note, "", std::string(kContentBytesMax + 1, 'x'), many(kAliasesMax + 9)},
       {2, 1, Kind::note, "a\nb", "", {std::string(5000, 'n'), "ship", "ship"}},
@@ -227,7 +227,7 @@ TEST_F(OperationsTest, WhatAMemoryHoldsBeyondTheLimitsComesBackWithALoad) {
   changed[1].content = "new";
   changed[2].aliases = {"fine"};
   must(Replace{held(changed)});
-  // But not so that they go beyond in another way, nor elsewhere.
+  // But no change may exceed another limit, or a limit in another entry.
   changed[0].aliases = many(kAliasesMax + 9);
   changed[0].aliases.push_back("more");
   refused(Replace{held(changed)}, Errc::too_large, "at most 64 aliases");

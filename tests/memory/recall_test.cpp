@@ -56,7 +56,7 @@ TEST(Recall, WordsAreThoseOfSessionSearch) {
        {"CAFE", "painted", "config", "parse_config.cpp", "src/io/parse_config.cpp"})
     EXPECT_EQ(names(index.search(query, 5)), Names{"café"}) << query;
   EXPECT_EQ(names(index.search("京都", 5)), Names{"city"});
-  // Words without meaning do not find anything beside others, but do alone.
+  // Stop words find nothing when other words stand beside them, but they do when they are alone.
   EXPECT_TRUE(index.search("what were the unheard", 5).empty());
   EXPECT_EQ(names(index.search("they were", 5)), Names{"café"});
 }
@@ -73,7 +73,7 @@ TEST(Recall, AnEmptyMemoryHasNoHits) {
   EXPECT_TRUE(Index(Contents{}, nullptr).search("anything", 5).empty());
 }
 
-// The formula, written down slowly.
+// The scores are compared with the plain formula.
 TEST(Recall, ScoresAreThoseOfBm25) {
   SeededRandom random(3);
   const Names words{"alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf"};

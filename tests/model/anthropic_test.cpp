@@ -1,4 +1,4 @@
-// What is Anthropic's alone: cache breakpoints, thinking, and how its errors are worded.
+// Only Anthropic has these: cache breakpoints, thinking, and the wording of its errors.
 #include "model/anthropic/anthropic.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(Anthropic, TheStablePrefixIsCached) {
   EXPECT_TRUE(cached("/messages/4/content/0"));
 }
 
-TEST(Anthropic, WhatWasSentBeforeIsSentAgainTheSame) {
+TEST(Anthropic, EarlierMessagesAreSentAgainUnchanged) {
   auto request = question();
   const auto prefix = [](const json::object& body, std::size_t count) {
     std::string out = json::write(body.at("system")) + json::write(body.at("tools"));

@@ -20,7 +20,7 @@ std::string number(std::size_t value, int bytes) {
   return out;
 }
 
-// Bit by bit, as the definition of CRC-32 says.
+// CRC-32 computed bit by bit, straight from its definition.
 std::string checksum(const std::string& bytes) {
   std::uint32_t crc = 0xFFFFFFFF;
   for (const char c : bytes) {
@@ -117,7 +117,7 @@ std::string keyed_hash(std::string key, const std::string& text) {
   return hash(outer + hash(inner + text));
 }
 
-// As AWS does it: from what came over the wire and the secret it knows.
+// Checks the signature as AWS does: from the bytes on the wire and the secret it knows.
 std::string check_signature(const SeenRequest& request) {
   const auto& given = request.headers.at("authorization");
   const auto between = [&](std::string_view from, std::string_view to) {

@@ -70,7 +70,7 @@ std::string chat_stream(const Script& script) {
                    [&](const Script::Text& text) {
                      for (const auto& piece : text.pieces) out += data(chunk({{"content", piece}}));
                    },
-                   // Not OpenAI's own, but what those who show their models' thoughts made of it.
+                   // OpenAI has no such field; other servers show their models' thoughts in it.
                    [&](const Script::Thinking& thinking) {
                      for (const auto& piece : thinking.pieces)
                        out += data(chunk({{"reasoning_content", piece}, {"content", nullptr}}));
@@ -309,7 +309,7 @@ Backend azure_dated() {
     return std::make_shared<openai::ChatCodec>(
         openai::ChatSettings{azure::endpoint_at({base_url, "2024-10-21"}, key)});
   };
-  // Azure begins with what its filter thought of the prompt.
+  // Azure begins with the verdict of its filter on the prompt.
   const auto filter =
       data(json::object{{"choices", json::array()},
                         {"created", 0},

@@ -16,7 +16,7 @@
 
 namespace reef::model::test {
 
-// What a model says, whatever the wire.
+// What a model says, independent of the wire format.
 struct Script {
   struct Text {
     std::vector<std::string> pieces;
@@ -28,7 +28,7 @@ struct Script {
   struct Call {
     std::string id;
     std::string name;
-    std::vector<std::string> argument_pieces;  // of the JSON text
+    std::vector<std::string> argument_pieces;  // pieces of the JSON text
   };
   enum class Stop : std::uint8_t { end, length, tools };
 
@@ -47,7 +47,7 @@ struct Backend {
 
   // The whole body of an answer.
   std::function<std::string(const Script& script)> stream;
-  // Says "so far"; then the backend is overloaded, or fails.
+  // A body that says "so far" and then fails in the way `failing_kind` names.
   std::string failing;
   Failure::Kind failing_kind = Failure::Kind::overloaded;
 
@@ -58,17 +58,17 @@ struct Backend {
     bool final = false;
     Headers headers = {};
   };
-  std::vector<HttpError> errors;  // as the service words them; one of each kind it has
+  std::vector<HttpError> errors;  // one of each kind the service has, in its words
 
-  // Empty when the service would take the request of the model "asked-model" with the key
-  // "sk-test", else what it would say.
+  // Judges a request for the model "asked-model" with the key "sk-test": returns an empty string if
+  // the service would take it, else the service's complaint.
   std::function<std::string(const reef::test::SeenRequest& request)> judge;
-  // The same of a body alone, for any model.
+  // Judges a body alone, for any model.
   std::function<std::string(const json::value& body)> validate;
-  // Names that are treated differently.
+  // Model names that the codec treats differently.
   std::vector<std::string> models = {"m", "m-20250101", "other"};
 
-  // What the wire can say.
+  // What the wire format can carry.
   bool says_model = true;
   bool counts_cache_writes = false;
   bool counts_reasoning = true;
@@ -84,7 +84,7 @@ struct Backend {
   std::string length() const;
 };
 
-// Of a test's parameter.
+// Names a test's parameter in the output.
 inline void PrintTo(const Backend& backend, std::ostream* out) {
   *out << backend.name;
 }

@@ -1,4 +1,4 @@
-// What is Bedrock's alone: signatures, frames, where cache points are allowed.
+// Only Bedrock has these: signatures, frames, and rules for where cache points may stand.
 #include "model/bedrock/bedrock.h"
 
 #include <map>
@@ -18,7 +18,7 @@ using reef::test::calls;
 using reef::test::result_of;
 using reef::test::user_says;
 
-// The values are those AWS publishes with the algorithm (its test suite, and the example of the
+// AWS publishes these values with the algorithm (in its test suite and in the example of its
 // documentation).
 const bedrock::AwsKeys kKeys = {"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", ""};
 const TimePoint kThen(std::chrono::milliseconds(1440938160000));  // 2015-08-30T12:36:00Z

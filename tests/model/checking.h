@@ -1,5 +1,5 @@
-// What the validators of all services need: fields that must be there, calls and results in pairs,
-// turns that alternate. A body is refused by an exception that says why.
+// The checks that the validators of all services share: required fields, calls and results in
+// pairs, turns that alternate. A body is refused by an exception that says why.
 #pragma once
 
 #include <algorithm>
@@ -100,7 +100,7 @@ inline std::string verdict(const value& body, Check check) {
   }
 }
 
-// The calls of one turn, and their results in the next: every one, none else.
+// Checks that each call of one turn has its result in the next turn, and that there are no others.
 class Pairs {
  public:
   void call(const std::string& id) {
@@ -122,7 +122,7 @@ class Pairs {
   std::set<std::string> ids_, open_, made_;
 };
 
-// Alternate, and the user first and last.
+// Checks that roles alternate and that the user speaks first and last.
 class Roles {
  public:
   Roles(std::string user, std::string assistant)

@@ -1,4 +1,4 @@
-// What every codec must do without a network: the list each backend passes.
+// The tests without a network that every backend's codec must pass.
 
 #include <chrono>
 
@@ -31,7 +31,7 @@ Outcome decode(const Codec& codec, const std::vector<std::string>& pieces,
   return decoder->finish();
 }
 
-// In words, to compare.
+// The outcome as a text, to compare.
 std::string without_usage(const Outcome& outcome) {
   if (const auto* failure = std::get_if<Failure>(&outcome))
     return fmt::format("{} {}: {}", name_of(failure->kind), failure->http_status, failure->message);
@@ -146,7 +146,7 @@ TEST_P(Conformance, EveryCutGivesTheSame) {
   EXPECT_EQ(describe(decode(*codec_, single)), whole);
 }
 
-// An end that comes too early is never taken for the whole.
+// A reply that is cut off is never taken for a whole one.
 TEST_P(Conformance, ADisconnectAnywhereIsNoticed) {
   const auto bytes = backend().stream(everything());
   const auto whole = without_usage(decode(*codec_, {bytes}));
@@ -158,7 +158,7 @@ TEST_P(Conformance, ADisconnectAnywhereIsNoticed) {
       ASSERT_TRUE(is_transient(*failure));
       ++failures;
     } else {
-      // Where the count of tokens comes after the end, only that may be missing.
+      // Some formats send the token counts after the end; only those may be missing.
       ASSERT_EQ(without_usage(outcome), whole) << end;
     }
   }
@@ -257,7 +257,7 @@ TEST_P(Conformance, TenMegabytesAreTakenInShortTime) {
   EXPECT_EQ(std::get<session::TextBlock>(content[0]).text.size(), 10'000'000U);
   EXPECT_EQ(std::get<session::ToolCallBlock>(content[1]).arguments.at("content").as_string().size(),
             1'000'000U);
-  // Generous: a quadratic decoder takes minutes.
+  // This bound is generous: a quadratic decoder would take minutes.
   EXPECT_LT(took, std::chrono::seconds(20));
 }
 
@@ -291,8 +291,8 @@ TEST_P(Conformance, RequestsAreValidWhateverWasSaid) {
   }
 }
 
-// As a kill leaves it (results in the order they came, the rest interrupted), and a crash (the rest
-// missing), each followed by words that steered or asked anew.
+// A kill leaves results in the order they came and the rest interrupted; a crash leaves the rest
+// missing. Both are followed here by a message that steers or asks anew.
 TEST_P(Conformance, C5_ParallelCallsHalfDoneAreAValidRequest) {
   using namespace session;
   const auto shared = [](Message message) {

@@ -17,7 +17,7 @@ using test::calls;
 using test::result_of;
 using test::user_says;
 
-// One line a turn, one word a piece.
+// The conversation as text: one line for each turn, one word for each piece.
 std::string outline(const Conversation& conversation) {
   std::string out;
   for (const auto& turn : conversation.turns) {
@@ -206,7 +206,7 @@ TEST(Conversation, TheUserHasTheFirstAndTheLastWord) {
   EXPECT_EQ(prepared({}), "user: 'Continue.'\n");
 }
 
-TEST(Conversation, WhatProgramsAndCommandsSaidIsTheUsers) {
+TEST(Conversation, WordsOfProgramsAndCommandsBecomeTheUsers) {
   session::BashMessage bash;
   bash.command = "ls";
   bash.output = "notes";
@@ -251,7 +251,7 @@ void check_text(const std::string& text) {
   ASSERT_NE(text.find_first_not_of(" \t\r\n"), std::string::npos);
 }
 
-// What conversation.h promises, read as literally as possible.
+// Checks the promises of conversation.h, taken literally.
 void check(const Conversation& conversation, const ConversationRules& rules,
            const ModelFacts& facts, bool tools_given) {
   const auto& turns = conversation.turns;

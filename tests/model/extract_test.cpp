@@ -81,7 +81,7 @@ TEST(Extract, ATitleIsFilledUpToThreeWordsWhereThereAreThree) {
 
 TEST(Extract, ATitleIsNotCutInsideALetterAndItsSigns) {
   const std::pair<std::string, std::string> cases[] = {
-      {"ฉันอยากไปเที่ยวทะเล", "ฉันอยากไป"},  // not behind the vowel or before the tone
+      {"ฉันอยากไปเที่ยวทะเล", "ฉันอยากไป"},  // no cut after a vowel sign or before a tone mark
       {"สวัสดีชาวโลกทุกคน", "สวัสดีชาวโลก"},  // fits as it is
       {"ខ្ញុំចង់ទៅសមុទ្រថ្ងៃនេះ", "ខ្ញុំចង់ទៅស"},   // stacked consonants
       {"漢字の題名を付けてくれた\u3099さい", "漢字の題名を付けてくれ"},  // a mark by itself
@@ -98,7 +98,7 @@ TEST(Extract, ATitleIsNotCutInsideALetterAndItsSigns) {
 TEST(Extract, ATitleHasThreeToSixWordsWhateverTheMessage) {
   const std::string words[] = {"the", "tea",  "of.", "src/io/bar.cpp", "is", "Milk;", "and",
                                "-",   "what", "(a)", "sugar!",         "I",  "x"};
-  // Every walk through the words with one step or another.
+  // Tries messages that walk through the words with every step width.
   for (std::size_t step = 1; step < std::size(words); ++step)
     for (std::size_t count = 4; count < 20; ++count) {
       std::string text;

@@ -1,4 +1,4 @@
-// What is Gemini's alone: schemas it refuses, signatures on calls, replies that are blocked.
+// Only Gemini has these: schemas it refuses, signatures on calls, replies that are blocked.
 #include "model/google/google.h"
 
 #include <gtest/gtest.h>
@@ -160,7 +160,7 @@ Outcome read(std::string_view chunk) {
   return decoder->finish();
 }
 
-TEST(Google, WhatIsBlockedIsAFailure) {
+TEST(Google, ABlockedReplyIsAFailure) {
   const auto prompt = read(R"({"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}})");
   EXPECT_EQ(std::get<Failure>(prompt).kind, Failure::Kind::invalid_request);
   EXPECT_NE(std::get<Failure>(prompt).message.find("PROHIBITED_CONTENT"), std::string::npos);

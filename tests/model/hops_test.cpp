@@ -16,13 +16,13 @@ using reef::test::user_says;
 using test::Script;
 
 session::MessagePtr as_message(session::AssistantMessage message) {
-  // As the transcript keeps it.
+  // The message goes through the transcript's JSON, as it would in a session.
   return std::make_shared<const session::Message>(
       session::message_from_json(session::to_json(session::Message(std::move(message)))));
 }
 
-// The calls of one backend: ids as others would not make them, one in parallel, one name that not
-// every API takes.
+// A reply with calls: ids that other backends would never make, a parallel call, and a name that
+// not every API takes.
 Script asks_for_tools(std::size_t hop) {
   Script script;
   script.blocks = {Script::Thinking{{"Which files?"}, "c2lnbmVk"},
@@ -67,8 +67,8 @@ void run_tools(Request& request, const session::AssistantMessage& reply) {
   }
 }
 
-// One part of the conversation: the user asks, the model calls tools, sees their results, answers.
-// `call` is one model call.
+// Plays one part of the conversation: the user asks, the model calls tools, sees their results and
+// answers. `call` makes one model call.
 template <class Call>
 void one_part(Request& request, std::size_t hop, std::string_view api, const Call& call) {
   request.messages.push_back(user_says(fmt::format("Question {}", hop)));
@@ -117,7 +117,7 @@ TEST(Hops, AConversationGoesFromProviderToProvider) {
       const DeltaSink sink = [](const Delta&) {};
       return reef::test::run(io, provider.stream(request, sink));
     });
-    // Nothing of the last step is lost on the way: the calls and results of every part are there.
+    // Nothing is lost on the way: the last request holds the words of every part.
     const auto& seen = server.requests().back().body;
     for (std::size_t part = 1; part <= hop; ++part)
       EXPECT_NE(seen.find(fmt::format("Looking, part {}.", part)), std::string::npos);
@@ -134,7 +134,7 @@ TEST(Hops, AConversationGoesFromProviderToProvider) {
   reef::test::run(io, server.stop());
 }
 
-// From everyone to everyone and back, and every model of theirs that is treated apart.
+// Each backend hands over to each other one and back, with every model name it treats differently.
 TEST(Hops, EveryProviderTakesOverFromEveryOther) {
   const auto backends = test::all_backends();
   for (const auto& first : backends)

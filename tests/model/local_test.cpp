@@ -58,7 +58,7 @@ TEST(Local, SaysSoWhenNothingAnswers) {
                   "Nothing in this conversation answers that"));
 }
 
-TEST(Local, WhatHardlyMatchesIsCalledTheNearest) {
+TEST(Local, AWeakMatchIsCalledTheNearest) {
   const auto answer = local_answer({said("The spare key is under the flowerpot"), replied("."),
                                     said("Who mended the lock, hinge and key of the red barn?")});
   EXPECT_TRUE(has(answer, "The nearest I found:\nmessage 1: \"The spare key")) << answer;

@@ -28,7 +28,7 @@ class LocalToolsTest : public testing::Test {
     message.content.push_back(session::TextBlock{text});
     add(std::move(message));
   }
-  // Its calls as "tool{arguments}" words, then each answered in order.
+  // Returns the reply's calls as "tool{arguments}" words and answers them in order.
   std::string calls(const std::vector<std::string>& answers, bool failed = false) {
     const auto reply = local_reply(request);
     EXPECT_EQ(reply.text, "");
@@ -84,7 +84,7 @@ TEST_F(LocalToolsTest, AQuestionIsLookedUpAndAnsweredWithSessionAndDate) {
   EXPECT_TRUE(has(answer, "not a language model"));
 }
 
-TEST_F(LocalToolsTest, WhatHardlyMatchesIsNotQuoted) {
+TEST_F(LocalToolsTest, AWeakMatchIsNotQuoted) {
   user("Which colour has the greenhouse roof in summer?");
   calls({kFound, "no memories found"});
   EXPECT_TRUE(has(said(), "Nothing I know answers that")) << said();
@@ -106,7 +106,7 @@ TEST_F(LocalToolsTest, ItQuotesNeitherItselfNorToolsNorQuestionsWithoutAnswer) {
   EXPECT_TRUE(has(said(), "Nothing I know answers that")) << said();
 }
 
-// A conversation of this provider's as search_sessions shows it, found at message `matched`.
+// An earlier conversation of this provider as search_sessions shows it, found at message `matched`.
 std::string own_talk(int matched, const std::string& lines) {
   return "## x\nsession: 260302-old-pump · agent: reef · sender: user\n"
          "updated: 2026-03-02T11:00:00.000Z · matched message #" +
@@ -195,7 +195,7 @@ TEST_F(LocalToolsTest, AQuestionIsAnsweredWhateverIsSaidAroundIt) {
   EXPECT_TRUE(has(said(), "\"The spare key is under the flowerpot\"")) << said();
 }
 
-TEST_F(LocalToolsTest, WhatHasTheTellingWordsIsTheNearest) {
+TEST_F(LocalToolsTest, APassageWithTheTellingWordsIsTheNearest) {
   user("What time does the train to Lyon leave tomorrow morning from the main station?");
   calls(
       {"## x\nsession: 260302-old-pump · agent: reef · sender: user\n"
@@ -229,10 +229,10 @@ TEST_F(LocalToolsTest, RemembersWhatItIsToldTo) {
   EXPECT_TRUE(has(said(), "I will remember: \"the deploy key is in the blue vault\"")) << said();
 }
 
-// A memory as the tools keep it: `remember` is an upsert.
+// A memory that works as the memory tools do: `remember` adds or replaces.
 class LocalMemoryTest : public LocalToolsTest {
  protected:
-  // Says it and does what is called for until there is an answer.
+  // Says the text and makes the provider's calls until there is an answer.
   std::string tell(const std::string& text) {
     user(text);
     for (int step = 0; step < 10; ++step) {
@@ -276,7 +276,8 @@ class LocalMemoryTest : public LocalToolsTest {
     add(std::move(result));
   }
 
-  // What has any of the words, in its aliases too. Archives first: they mention it more often.
+  // Returns the entries that have any of the words, also in an alias. Archives come first because
+  // they mention a word more often.
   std::string recalled(std::string_view query, std::int64_t limit) const {
     Words words;
     const auto wanted = words.of(query);
@@ -293,7 +294,7 @@ class LocalMemoryTest : public LocalToolsTest {
   }
 
   std::map<std::string, std::string> notes, archives;
-  std::map<std::string, std::string> aliases;  // of notes
+  std::map<std::string, std::string> aliases;  // alias -> note
 };
 
 TEST_F(LocalMemoryTest, NothingThatWasRememberedIsWrittenOver) {
@@ -317,14 +318,14 @@ TEST_F(LocalMemoryTest, NothingThatWasRememberedIsWrittenOver) {
   EXPECT_TRUE(has(tell("Remember that the cat is on the mat"), "I remember that already"));
 }
 
-TEST_F(LocalMemoryTest, WhatIsNotShownIsNotWrittenOverEither) {
+TEST_F(LocalMemoryTest, NotesThatARecallDoesNotShowAreNotWrittenOver) {
   for (int i = 0; i < 30; ++i) archives["talk-" + std::to_string(i)] = "blue tea";
   notes["blue tea"] = "is in the kitchen";
   tell("Remember the blue tea");
   EXPECT_EQ(notes.size(), 2U);
   EXPECT_EQ(notes["blue tea"], "is in the kitchen");
 
-  // An alias is not shown: this was found by one.
+  // A recall does not show aliases, and this note was found by its alias.
   archives.clear();
   notes = {{"groceries", "eggs and bread"}};
   aliases = {{"milk", "groceries"}};
@@ -332,7 +333,7 @@ TEST_F(LocalMemoryTest, WhatIsNotShownIsNotWrittenOverEither) {
   EXPECT_EQ(notes["groceries"], "eggs and bread");
   EXPECT_EQ(notes.size(), 2U);
 
-  // It may look at nothing.
+  // The agent has no tool to look anything up.
   std::erase_if(request.tools, [](const auto& tool) { return tool.name != "remember"; });
   notes = {{"blue tea", "is in the kitchen"}};
   tell("Remember the blue tea");
@@ -363,7 +364,7 @@ TEST_F(LocalMemoryTest, ForgetsOnlyWhatIsMeant) {
   EXPECT_TRUE(notes.empty());
 }
 
-TEST_F(LocalMemoryTest, OfSeveralNotesThatMayBeMeantNoneIsForgotten) {
+TEST_F(LocalMemoryTest, AnAmbiguousForgetRemovesNoNote) {
   notes = {{"server door", "1234"}, {"server name", "reef"}, {"tea", "the server is out of tea"}};
   const auto unclear = tell("Forget about the server");
   EXPECT_TRUE(has(unclear, "may mean several notes")) << unclear;
@@ -374,7 +375,7 @@ TEST_F(LocalMemoryTest, OfSeveralNotesThatMayBeMeantNoneIsForgotten) {
   EXPECT_EQ(notes.size(), 2U);
 }
 
-TEST_F(LocalMemoryTest, OfNamesThatAreAlikeNoneIsForgotten) {
+TEST_F(LocalMemoryTest, ForgettingOneOfSeveralSimilarNamesRemovesNone) {
   notes = {{"plan", "tea"}, {"The Plan", "milk"}};
   const auto unclear = tell("forget the plan");
   EXPECT_TRUE(has(unclear, "may mean several notes")) << unclear;
@@ -407,7 +408,7 @@ TEST_F(LocalMemoryTest, OneWordOfANoteForgetsNothing) {
   EXPECT_TRUE(has(tell("forget \"garage\""), "Forgotten")) << "all of the content";
 }
 
-TEST_F(LocalMemoryTest, WhatIsToBeRememberedIsAskedForOrSaidToBeTooLong) {
+TEST_F(LocalMemoryTest, AMissingTextIsAskedForAndALongOneIsRefused) {
   for (const auto* text : {"remember that", "Remember that.", "remember \"\"", "remember that \"\"",
                            "please remember this", "Remember:", "remember it!", "note that"}) {
     const auto asked = tell(text);
@@ -421,7 +422,7 @@ TEST_F(LocalMemoryTest, WhatIsToBeRememberedIsAskedForOrSaidToBeTooLong) {
   EXPECT_TRUE(notes.empty());
 }
 
-TEST_F(LocalMemoryTest, WhatLooksLikeTwoNotesIsKnownAgain) {
+TEST_F(LocalMemoryTest, ANoteThatLooksLikeTwoIsRecognised) {
   const std::string content = "tea list\n---\n## milk\nblue";
   tell("Remember that " + content);
   EXPECT_TRUE(has(tell("Remember that " + content), "I remember that already, as note '"));
@@ -541,7 +542,7 @@ TEST(Found, ReadsWhatToolsAnswerAndSurvivesAnything) {
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_EQ(notes[0].content, "one\n---\ntwo");
   EXPECT_EQ(notes[1].name, "b");
-  // No note begins right behind a heading, nor at the very end, nor without a name.
+  // A separator begins no note right after a heading, at the very end, or before an empty name.
   for (const std::string content : {"---\n## b\nc", "a\n---\n## b", "a\n---\n## \nb"}) {
     ASSERT_EQ(notes_in("## a\n" + content).size(), 1U) << content;
     EXPECT_EQ(notes_in("## a\n" + content)[0].content, content);

@@ -1,4 +1,4 @@
-// What servers that are like OpenAI do differently, each seen in the wild.
+// The ways in which OpenAI-like servers differ; each was seen in the wild.
 #include "model/openai/openai.h"
 
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ TEST(OpenAiUrls, AnyFormOfTheAddressWillDo) {
     EXPECT_EQ(normalise_base_url(given), base) << given;
 }
 
-// Where a request of a codec goes, whatever form of the address it was given.
+// The URL a codec's request goes to, for any form of the address.
 template <class Codec, class Options>
 std::string url_of(std::string base) {
   Options options;
@@ -168,7 +168,7 @@ TEST(OpenAiChat, ThinkingHasManyNames) {
     EXPECT_EQ(heard.thinking, "hm") << name;
     EXPECT_EQ(heard.text, "so") << name;
   }
-  // Said twice, in two fields: heard once.
+  // A thought that is sent in two fields is heard once.
   EXPECT_EQ(read(kChat, delta(R"({"reasoning":"hm","reasoning_content":"hm"})") + kStop).thinking,
             "hm");
   const auto parts = read(
@@ -184,7 +184,7 @@ TEST(OpenAiChat, CallsComeInManyShapes) {
   const auto call = [](std::string_view json) {
     return delta(fmt::format(R"({{"tool_calls":[{}]}})", json));
   };
-  // No index: an id of its own begins a new call.
+  // Without an index a new id begins a new call.
   auto heard = read(kChat, call(R"({"id":"a","function":{"name":"f","arguments":"{}"}})") +
                                call(R"({"id":"b","function":{"name":"g","arguments":"{\"x\""}})") +
                                call(R"({"function":{"arguments":":1}"}})") + kStop);
@@ -192,7 +192,7 @@ TEST(OpenAiChat, CallsComeInManyShapes) {
   EXPECT_EQ(json::write(heard.calls()[1].arguments), R"({"x":1})");
   EXPECT_EQ(heard.message().stop_reason, session::StopReason::tool_use);
 
-  // The same index for all, with ids that differ.
+  // All calls have the same index but different ids.
   heard = read(kChat,
                call(R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}})") +
                    call(R"({"index":0,"id":"b","function":{"name":"f","arguments":"{\"x\":2}"}})") +
@@ -200,14 +200,14 @@ TEST(OpenAiChat, CallsComeInManyShapes) {
   ASSERT_EQ(heard.calls().size(), 2U);
   EXPECT_EQ(json::write(heard.calls()[1].arguments), R"({"x":2})");
 
-  // The id and the name repeated in every piece.
+  // Every piece repeats the id and the name.
   heard = read(
       kChat, call(R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}})") +
                  call(R"({"index":0,"id":"a","function":{"name":"f","arguments":":1}"}})") + kStop);
   ASSERT_EQ(heard.calls().size(), 1U);
   EXPECT_EQ(json::write(heard.calls()[0].arguments), R"({"x":1})");
 
-  // No ids at all; arguments as an object, or null.
+  // There are no ids at all, and the arguments are an object or null.
   heard = read(kChat, call(R"({"index":0,"function":{"name":"f","arguments":{"x":1}}})") +
                           call(R"({"index":1,"function":{"name":"g","arguments":null}})") + kStop);
   ASSERT_EQ(heard.calls().size(), 2U);
@@ -216,7 +216,7 @@ TEST(OpenAiChat, CallsComeInManyShapes) {
   EXPECT_EQ(json::write(heard.calls()[0].arguments), R"({"x":1})");
   EXPECT_TRUE(heard.calls()[1].arguments.empty());
 
-  // The form before tools.
+  // This is the form from before tools.
   heard = read(kChat, delta(R"({"function_call":{"name":"f","arguments":"{\"x\""}})") +
                           delta(R"({"function_call":{"arguments":":1}"}})", "\"function_call\""));
   ASSERT_EQ(heard.calls().size(), 1U);

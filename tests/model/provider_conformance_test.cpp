@@ -1,5 +1,4 @@
-// What every backend must do over a network, whatever its wire format: the list each of them
-// passes.
+// The tests over a network that every backend must pass, whatever its wire format.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -212,7 +211,7 @@ TEST_P(OverTheWire, HttpErrorsAreNamed) {
   }
 }
 
-TEST_P(OverTheWire, WhatIsTransientIsTriedAgainAndWhatIsNotIsNot) {
+TEST_P(OverTheWire, OnlyTransientFailuresAreTriedAgain) {
   for (const auto& error : backend().errors) {
     const auto before = server_.requests().size();
     const auto first = error_reply(error);

@@ -1,4 +1,4 @@
-// Which model is whose, what is known of it, where keys come from.
+// Which provider a model belongs to, what is known of the model, and where keys come from.
 #include "model/registry.h"
 
 #include <cstdlib>
@@ -66,7 +66,7 @@ TEST(Facts, AModelIsKnownByAllItsNames) {
     EXPECT_EQ(facts->price.input, 3) << name;
     EXPECT_EQ(facts->id, name);
   }
-  // The longest name wins; a longer word is another model.
+  // The longest known name wins; a name that goes on without a separator is another model.
   EXPECT_EQ(known_model("gpt-4o-mini-2024-07-18")->price.input, 0.15);
   EXPECT_EQ(known_model("gpt-4o-2024-08-06")->price.input, 2.5);
   EXPECT_EQ(known_model("gpt-4.1-nano")->price.input, 0.1);
@@ -75,7 +75,7 @@ TEST(Facts, AModelIsKnownByAllItsNames) {
   EXPECT_FALSE(known_model(""));
 }
 
-TEST(Facts, WhatRunsAtHomeCostsNothing) {
+TEST(Facts, LocalModelsCostNothing) {
   ProviderSpec spec;
   spec.kind = "ollama";
   EXPECT_EQ(facts_for(spec, "deepseek-chat").price.input, 0);
@@ -85,7 +85,7 @@ TEST(Facts, WhatRunsAtHomeCostsNothing) {
   EXPECT_EQ(facts_for(spec, "nobody-knows").context_window, 0);
 }
 
-TEST(Making, WhatIsNotSaidComesFromTheKind) {
+TEST(Making, MissingSettingsComeFromTheKind) {
   boost::asio::io_context io(1);
   http::Client client(io.get_executor());
   Pool pool(1);
@@ -108,7 +108,7 @@ TEST(Making, WhatIsNotSaidComesFromTheKind) {
   }
   EXPECT_FALSE(make("azure", ""));
   EXPECT_FALSE(make("magic", ""));
-  // A server of one's own gets no key that is meant for somebody else's.
+  // The user's own server must not get a key that is meant for the official one.
   const auto own = make("openai", "http://user:secret@localhost:1/v1?key=secret");
   EXPECT_EQ(own->key_place, "none");
   EXPECT_EQ(own->default_model, "");

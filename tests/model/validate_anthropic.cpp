@@ -125,7 +125,7 @@ void check_anthropic(const object& body) {
     require(!thinks || !forced, "thinking with a forced tool");
   }
   Roles roles("user", "assistant");
-  // The assistant's first message since the user last spoke.
+  // The assistant's first message after the user last spoke.
   const array* loop_start = nullptr;
   for (const auto& item : filled_array_at(body, "messages")) {
     const auto& message = object_of(item, "message");

@@ -1,5 +1,6 @@
-// Would the real service take this body? Written from the descriptions of the services and from
-// what they are known to refuse, not from the codecs. Each returns an empty string, or the reason.
+// Judges of request bodies, written from the services' descriptions and from what they are known
+// to refuse, not from our codecs. Each returns an empty string if the real service would take the
+// body, else the reason.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// A judge that takes everything judges nothing: each body here differs from a good one in one thing
-// a real service refuses.
+// The validators must refuse: each body here differs from a good one in one thing that the real
+// service refuses.
 #include "model/validators.h"
 
 #include <functional>
@@ -10,8 +10,8 @@ namespace reef::test {
 namespace {
 
 struct Case {
-  const char* path;         // JSON pointer of what is changed
-  const char* replacement;  // JSON; empty: it is removed
+  const char* path;         // JSON pointer of the value to change
+  const char* replacement;  // JSON; empty removes the value
   const char* complaint;    // part of the verdict
 };
 
@@ -31,7 +31,7 @@ void check(std::string (*validate)(const json::value&), std::string_view good_te
     } else if (auto* object = parent.if_object()) {
       (*object)[last] = *json::parse(replacement);
     } else {
-      // The number after the last one adds.
+      // The index after the last element appends.
       const auto index = static_cast<std::size_t>(last[0] - '0');
       auto& items = parent.as_array();
       if (index == items.size()) items.emplace_back(nullptr);

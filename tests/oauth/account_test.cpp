@@ -1,4 +1,4 @@
-// Accounts against a server that does what a test tells it, and the file they are kept in.
+// Accounts against a server that does what a test tells it, and the file that keeps them.
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
@@ -192,7 +192,7 @@ TEST_F(AccountTest, ATokenIsKeptWhenItCannotBeRenewedNow) {
   EXPECT_TRUE(account->needs_login());
 }
 
-TEST_F(AccountTest, ARenewalIsNotLostWithWhoAskedForIt) {
+TEST_F(AccountTest, ARenewalOutlivesTheCallThatAskedForIt) {
   says_everything();
   Accounts accounts(house());
   const auto account = accounts.account(url(), {});
@@ -212,7 +212,7 @@ TEST_F(AccountTest, ARenewalIsNotLostWithWhoAskedForIt) {
     while (asked.size() == before) co_await server.changed().wait();
     callers.cancel();
     co_await callers.join();
-    // The answer is still on its way.
+    // The callers are gone, but the renewal still arrives.
     while (account->grant()->access_token != "second") co_await yield_to_loop();
     co_await accounts.stop();
   };
@@ -223,7 +223,7 @@ TEST_F(AccountTest, ARenewalIsNotLostWithWhoAskedForIt) {
   EXPECT_EQ(later.account(url(), {})->grant()->refresh_token, "rotated");
 }
 
-TEST_F(AccountTest, NobodyHasToLogInForWhatIsOfNoImportance) {
+TEST_F(AccountTest, NobodyHasToLogInForUnimportantRequests) {
   Accounts accounts(house());
   const auto account = accounts.account(url(), {});
   Account::Refusal refusal;
@@ -232,7 +232,7 @@ TEST_F(AccountTest, NobodyHasToLogInForWhatIsOfNoImportance) {
   EXPECT_FALSE(account->needs_login());
 }
 
-TEST_F(AccountTest, MoreRightsAreWantedOnceAndNotForEver) {
+TEST_F(AccountTest, MoreRightsAreAskedForOnceOnly) {
   says_everything();
   Accounts accounts(house());
   const auto account = accounts.account(url(), {});
@@ -253,7 +253,7 @@ TEST_F(AccountTest, MoreRightsAreWantedOnceAndNotForEver) {
   EXPECT_FALSE(value_of(refused(*account, 403, "first", "Bearer error=\"other\"")));
 }
 
-TEST_F(AccountTest, WhatIsKeptIsForItsOwnerAndComesBack) {
+TEST_F(AccountTest, TokensAreKeptForTheirOwnerOnlyAndReadAgain) {
   says_everything();
   {
     Accounts accounts(house());
@@ -276,7 +276,7 @@ TEST_F(AccountTest, WhatIsKeptIsForItsOwnerAndComesBack) {
   EXPECT_EQ(accounts.account(url(), {}), account) << "one account for all";
 }
 
-TEST_F(AccountTest, WhicheverCallFailsTheFileIsTheOldOneOrTheNewOne) {
+TEST_F(AccountTest, AFailedCallLeavesTheOldFileOrTheNewOne) {
   const auto with = [this](const std::string& token) {
     Grant grant;
     grant.server = url();

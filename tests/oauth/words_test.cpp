@@ -1,4 +1,4 @@
-// What is read and written without a network: challenges, addresses, documents, settings.
+// The parts of OAuth that need no network: challenges, addresses, documents, settings.
 #include <gtest/gtest.h>
 
 #include "oauth/address.h"
@@ -108,7 +108,7 @@ TEST(OauthMetadata, IsLookedForInTheOrderOfTheStandards) {
                    "https://h/t/1/.well-known/openid-configuration"}));
 }
 
-TEST(OauthMetadata, OfAResourceHoldsForWhatIsBelowIt) {
+TEST(OauthMetadata, AResourcesDocumentHoldsForPathsBelowIt) {
   EXPECT_TRUE(covers("https://h/mcp", "https://h/mcp"));
   EXPECT_TRUE(covers("https://h", "https://h/mcp"));
   EXPECT_TRUE(covers("https://h/", "https://h/mcp"));
@@ -119,7 +119,7 @@ TEST(OauthMetadata, OfAResourceHoldsForWhatIsBelowIt) {
   EXPECT_FALSE(covers("http://h/mcp", "https://h/mcp"));
 }
 
-TEST(OauthMetadata, OfAnotherIssuerIsRefused) {
+TEST(OauthMetadata, ADocumentOfAnotherIssuerIsRefused) {
   const json::object document{{"issuer", "https://h/t"}, {"token_endpoint", "https://h/token"}};
   EXPECT_TRUE(server_metadata_from(document, "https://h/t").ok());
   EXPECT_TRUE(server_metadata_from(document, "https://h/t/").ok()) << "a slash leads nowhere else";
@@ -185,7 +185,7 @@ TEST(OauthTokens, AreReadWithCare) {
                           R"({"access_token":"a","token_type":"DPoP"})", R"({"access_token":"a"})"})
     EXPECT_FALSE(take_tokens(json::parse(bad)->get_object(), now, grant).ok()) << bad;
   EXPECT_EQ(grant.access_token, kept.access_token);
-  // A lifetime nobody lives to see overflows nothing.
+  // An absurdly long lifetime must not overflow.
   EXPECT_TRUE(take_tokens({{"access_token", "t"}, {"token_type", "bearer"}, {"expires_in", 1e300}},
                           now, grant)
                   .ok());

@@ -47,7 +47,7 @@ TEST_F(DefinitionsTest, AnEmptyHomeHasWhatIsShipped) {
 
 TEST_F(DefinitionsTest, AnEditByHandIsSeenAtTheNextLook) {
   for (int i = 0; i < 50; ++i) {
-    // The same size each time, and quicker than the file system's clock.
+    // Each edit leaves the size as it was and comes sooner than the file system's clock ticks.
     write_labels(fmt::format("[[label]]\nid='a{:02}'\n", i));
     ASSERT_TRUE(look()->labels.find(fmt::format("a{:02}", i))) << i;
   }
@@ -63,8 +63,8 @@ TEST_F(DefinitionsTest, ABrokenFileIsReportedAndTheLastGoodOneStays) {
   ASSERT_EQ(broken->problems.size(), 1U);
   EXPECT_TRUE(broken->problems[0].starts_with("labels.toml:2: ")) << broken->problems[0];
   EXPECT_TRUE(broken->labels.find("good"));
-  EXPECT_TRUE(before->problems.empty());  // what somebody holds does not change
-  // The other files are not held up.
+  EXPECT_TRUE(before->problems.empty());  // a snapshot that is held does not change
+  // The other files are still read.
   test::write_file(home / "views.toml", "[[view]]\nid='v'\nfilter='x'\n");
   EXPECT_TRUE(look()->views.find("v"));
   EXPECT_EQ(look()->problems.size(), 1U);
@@ -78,7 +78,7 @@ TEST_F(DefinitionsTest, ABrokenFileIsReportedAndTheLastGoodOneStays) {
   EXPECT_TRUE(add("new"));
 }
 
-TEST_F(DefinitionsTest, WhatIsNoFileOrTooMuchIsReported) {
+TEST_F(DefinitionsTest, AFolderOrAnOversizedFileIsReported) {
   ASSERT_EQ(::mkdir((home / "labels.toml").c_str(), 0700), 0);
   EXPECT_EQ(look()->problems.size(), 1U);
   EXPECT_FALSE(add("x"));
@@ -135,7 +135,7 @@ TEST_F(DefinitionsTest, AFailedWriteChangesNothingWhicheverCallFails) {
       EXPECT_TRUE(done);
       break;
     }
-    // A sync that failed after the rename leaves the new text; anything else the old one.
+    // A sync that fails after the rename leaves the new text; any other failure leaves the old one.
     const auto after = labels_toml();
     EXPECT_TRUE(after == before || after == *add_label(before, {"b", "", "", ValueType::none, ""}));
     EXPECT_TRUE(look()->problems.empty()) << look()->problems[0];
@@ -177,13 +177,13 @@ class ChangesTest : public DefinitionsTest {
   Changes changes{io.get_executor(), sessions, definitions, pool};
 };
 
-TEST_F(ChangesTest, WhatIsNotDefinedIsRefusedAndWhatIsThereIsKept) {
+TEST_F(ChangesTest, UndefinedValuesAreRefusedAndExistingOnesKept) {
   const auto id = make(R"({"labels":["gone","n::odd"],"sessionStatus":"vanished"})");
   EXPECT_FALSE(apply(id, {{{"labels", json::array{"other"}}}, {}, {}}));
   EXPECT_FALSE(apply(id, {{{"sessionStatus", "other"}}, {}, {}}));
   EXPECT_FALSE(apply(id, {{}, {"n::x"}, {}}));
   EXPECT_FALSE(apply(id, {}));
-  // What it has already may be said again.
+  // A value the session already has is accepted, even one that is no longer defined.
   EXPECT_TRUE(apply(id, {{{"labels", json::array{"gone", "n::odd", "a"}}}, {}, {}}));
   EXPECT_TRUE(apply(id, {{{"sessionStatus", "vanished"}}, {}, {}}));
   EXPECT_TRUE(apply(id, {{}, {"n::5"}, {"gone"}}));

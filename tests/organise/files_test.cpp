@@ -1,4 +1,4 @@
-// The texts of the three files: what is read, what is refused, what a change leaves as it is.
+// The texts of the three files: how they are read, what is refused, and what a change leaves alone.
 #include <gtest/gtest.h>
 
 #include "organise/labels.h"
@@ -53,11 +53,11 @@ TEST(Statuses, TheFixedOnesAreAlwaysThere) {
   EXPECT_EQ(ids_of(*statuses_in("")), "todo+ done- cancelled- ");
   EXPECT_EQ(ids_of(*statuses_in("[[status]]\nid='shut'\ncategory='closed'\n[[status]]\nid='x'")),
             "todo+ shut- x+ done- cancelled- ");
-  // Without a word about its category a fixed one keeps it.
+  // A fixed status keeps its category when the file does not name one.
   EXPECT_EQ(ids_of(*statuses_in("[[status]]\nid='done'\nlabel='Over'")), "todo+ done- cancelled- ");
 }
 
-TEST(Statuses, WhatIsWrongIsNamedWithItsLine) {
+TEST(Statuses, MistakesAreNamedWithTheirLine) {
   EXPECT_SAYS(statuses_in("[[status]]\nid='a'\n[[status]]\nid='a'\n"), "statuses.toml:4: ");
   EXPECT_SAYS(statuses_in("[[status]]\nlabel='a'\n"), "status.id: is missing");
   EXPECT_SAYS(statuses_in("\n\n[[status]]\nid=3\n"),
@@ -110,7 +110,7 @@ TEST(Statuses, AChangeLeavesTheOtherLinesAsTheyAre) {
 }
 
 TEST(Statuses, AChangeUnderstandsOtherWaysToWriteAFile) {
-  // Inline, and a text with what looks like a block in it.
+  // An inline list, then a string that looks like a block.
   const std::string inline_text = "status = [{id='a', extra=[1,2]}, {id='b'}]\n";
   auto after = remove_status(inline_text, "b");
   ASSERT_TRUE(after) << error_of(after);
@@ -181,7 +181,7 @@ TEST(Labels, TheTreeIsFiveDeepAndHasNoCircle) {
   EXPECT_SAYS(labels_in_file("[[label]]\nid='a'\nparent='nope'\n"), "'nope' does not exist");
   EXPECT_SAYS(labels_in_file("[[label]]\nid='a'\n[[label]]\nid='a'\n"), "there twice");
   EXPECT_SAYS(labels_in_file("[[label]]\nid='a'\ntype='money'\n"), "string, number or date");
-  // A subtree that would become too deep by moving it.
+  // The move would make the subtree too deep.
   EXPECT_SAYS(set_label(chain(5) + "[[label]]\nid='top'\n", "l1", {.parent = "top"}),
               "more than 5 deep");
 }

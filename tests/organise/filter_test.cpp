@@ -233,7 +233,7 @@ TEST_F(FilterTest, SizesAreLimited) {
   EXPECT_FALSE(parse_filter("\xff\xfe"));
 }
 
-TEST_F(FilterTest, WhoTypesHearsOfWhatDoesNotExist) {
+TEST_F(FilterTest, ATypedFilterIsCheckedAgainstTheDefinitions) {
   const auto check = [&](std::string_view text) {
     return check_filter(*parse_filter(text), statuses, labels);
   };

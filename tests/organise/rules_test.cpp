@@ -35,7 +35,7 @@ std::string found(const std::vector<Spec>& specs, std::string_view message) {
 
 TEST(Rules, TheValueIsTheTemplateElseTheFirstGroupElseTheMatch) {
   EXPECT_EQ(found({{"bug", "(?i)\\bbug\\b", ""}}, "A Bug, no debugging; bug"), "bug");
-  EXPECT_EQ(found({{"bug", "bug (\\d+)", "$1"}}, "bug 7"), "bug");  // takes no value
+  EXPECT_EQ(found({{"bug", "bug (\\d+)", "$1"}}, "bug 7"), "bug");  // the label takes no value
   EXPECT_EQ(found({{"priority", "prio ([0-9]+)", ""}}, "prio 3 and prio 12"),
             "priority::3 priority::12");
   EXPECT_EQ(found({{"ticket", "[A-Z]+-[0-9]+", ""}}, "see AB-1, AB-1, CD-22"),
@@ -43,7 +43,7 @@ TEST(Rules, TheValueIsTheTemplateElseTheFirstGroupElseTheMatch) {
   EXPECT_EQ(found({{"ticket", "([A-Z]+)-([0-9]+)", "$2/$1$$"}}, "see AB-1"), "ticket::1/AB$");
   EXPECT_EQ(found({{"due", "by (\\d+)\\.(\\d+)\\.(\\d+)", "$3-$2-$1"}}, "by 31.01.2026"),
             "due::2026-01-31");
-  // An optional group that took no part is empty.
+  // A group that did not take part in the match is empty.
   EXPECT_EQ(found({{"ticket", "x(y)?", "<$1>"}}, "x"), "ticket::<>");
 }
 
@@ -60,7 +60,7 @@ TEST(Rules, AtMostTenMatchesAMessage) {
   for (int i = 0; i < 50; ++i) many += fmt::format("T-{} ", i);
   const auto labels = with_rules({{"ticket", "T-\\d+", ""}, {"bug", "T", ""}});
   EXPECT_EQ(labels_in(labels, many).size(), kRuleMatchesMax);
-  // Of all rules together, and repeated ones count.
+  // The limit is for all rules together, and repeated matches count.
   EXPECT_EQ(found({{"bug", "T", ""}, {"ticket", "T-\\d+", ""}}, many), "bug");
 }
 
@@ -82,12 +82,12 @@ TEST(Rules, NoPatternAndNoMessageTakesLong) {
   const std::string as(kRuleTextBytesMax * 4, 'a');
   EXPECT_EQ(found({{"bug", "(a+)+$!", ""}, {"bug", "(a|aa)+b", ""}, {"bug", "(.*)*x", ""}}, as),
             "");
-  // Matches of nothing, each of which looks at everything.
+  // Every match is empty, and each one scans all of the text.
   EXPECT_EQ(found({{"bug", "\\b(?:.*z)?", ""}}, std::string(kRuleTextBytesMax, 'a') + " "), "");
   std::string words;
   while (words.size() < kRuleTextBytesMax) words += "a ";
   EXPECT_EQ(found({{"bug", "\\b(?:(?s).*z)?", ""}}, words), "");
-  // Runs of backticks of every length that are never closed, and many of one.
+  // Runs of backticks of every length that are never closed, then many of the same length.
   std::string ticks;
   for (std::size_t n = 1; ticks.size() < kRuleTextBytesMax; ++n) ticks += std::string(n, '`') + "a";
   EXPECT_FALSE(without_code(ticks).empty());

@@ -20,7 +20,7 @@ TEST(Limits, TheSmallerOfThresholdAndWhatTheWindowLeaves) {
   const Rules rules;
   EXPECT_EQ(limits(rules, 200'000).compact, 100'000);
   EXPECT_EQ(limits(rules, 200'000).flush, 96'000);
-  // The floor of the reserve counts, not the smaller reserve_tokens.
+  // The reserve has a floor, which counts here because reserve_tokens is smaller.
   EXPECT_EQ(limits(rules, 64'000).compact, 44'000);
   EXPECT_EQ(limits(rules, 64'000).reserve, 20'000);
   EXPECT_EQ(limits(rules, 0).compact, 100'000);
@@ -118,7 +118,7 @@ TEST(Rules, OverridesAreAllOrNothing) {
   EXPECT_EQ(rules, before);
 }
 
-TEST(Rules, WhatIsShownCanBeTakenBack) {
+TEST(Rules, ShownRulesCanBeReadBack) {
   Rules rules;
   rules.flush_prompt = "write it down";
   rules.archive_days = 30;

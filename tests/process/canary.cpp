@@ -63,7 +63,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-// Limits, priority and processors of a process, and whether it lives.
+// Limits, priority and processors of a process, and whether it is alive.
 std::string state_of(int pid) {
   const auto stat = first_line(fmt::format("/proc/{}/stat", pid));
   const auto after = stat.rfind(')');
@@ -124,7 +124,7 @@ git init -q --template= . ; git add keep.txt ; git commit -qm first; echo change
   if (made.exit.code != 0) throw std::runtime_error("no tree: " + made.output);
 }
 
-// Only what was touched is made anew: copying the whole tree some hundred times is slow.
+// Makes only touched files anew, because copying the whole tree some hundred times is slow.
 void Canary::restore() {
   const fs::path root(dir_ / "root");
   const fs::path original(dir_ / "template");
@@ -205,7 +205,7 @@ std::string Canary::touched_soon() {
   return {};
 }
 
-// What it leaves in the background may hold its output open, so the end of the command counts.
+// Processes left in the background may hold the output open, so the end of the command counts.
 Task<void> Canary::run_task(process::Command command, bool to_end, Outcome& outcome) {
   const auto child = value_of(co_await process::start(std::move(command)));
   TaskGroup reading(io_.get_executor(), "canary");

@@ -15,17 +15,18 @@ class Canary {
  public:
   explicit Canary(boost::asio::io_context& io);
 
-  // The command in the tree's `work` folder, with @PORT@ and its like replaced. Returns its code.
+  // How a command ended.
   struct Outcome {
     int code = 0;
     std::string output;
   };
-  // `to_end`: with all of its output, also of what it left in the background.
+  // Runs the command in the tree's `work` folder, with @PORT@ and the like replaced. With `to_end`
+  // it waits for all output, also that of processes left in the background.
   Outcome run(std::string command, std::optional<process::Sandbox> sandbox, bool to_end = false);
 
-  // Everything that was touched since it was made or restored; empty: nothing.
+  // Names everything that was touched since the tree was made or restored; empty when nothing was.
   std::string touched();
-  // The same, with some patience for what must have been.
+  // The same, but waits a moment for a touch that is expected.
   std::string touched_soon();
   void restore();
 

@@ -31,7 +31,7 @@ Task<std::string> all_errors(process::Child& child) {
 
 namespace {
 
-// Errors after output: only what fits into a pipe is expected there.
+// Errors are read after the output, so they must fit into a pipe.
 Task<void> run_to_end(process::Command command, Ran& ran) {
   const auto child = value_of(co_await process::start(std::move(command)));
   ran.output = co_await all_output(*child);

@@ -1,4 +1,4 @@
-// Commands of a shell, run to their end.
+// Runs shell commands to their end.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

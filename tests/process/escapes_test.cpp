@@ -1,4 +1,4 @@
-// The lists of tests/shell, really run.
+// Runs the commands in the lists of tests/shell.
 #include <iostream>
 
 #include <gtest/gtest.h>
@@ -22,7 +22,8 @@ class Escapes : public testing::Test {
   boost::asio::io_context io{1};
 };
 
-// Rights of root beyond its files; without them the clock and the mounts are safe in any case.
+// True when the process has root's capabilities beyond files. Without them the clock and the
+// mounts are safe in any case.
 bool has_rights_of_root(test::Canary& canary) {
   const auto status = canary.run("cat /proc/self/status", kSandbox, true).output;
   const auto at = status.find("CapEff:\t");
@@ -50,15 +51,15 @@ TEST_F(Escapes, AreHarmlessByTheKernelsRulesAlone) {
   try_all(io);
 }
 
-// Linux 5.13: what its Landlock cannot do, seccomp does, or everybody goes without it.
+// Linux 5.13: what its Landlock cannot prevent, seccomp prevents, or it stays possible for all.
 TEST_F(Escapes, AreHarmlessOnTheFirstKernelWithLandlock) {
   pretend_landlock(1);
   try_all(io);
   pretend_landlock(1000);
 }
 
-// Otherwise the list would prove nothing.
-TEST_F(Escapes, ShowWithoutTheSandbox) {
+// An escape that does nothing even without the sandbox would prove nothing.
+TEST_F(Escapes, EscapesHaveAnEffectWithoutTheSandbox) {
   test::Canary canary(io);
   int shown = 0;
   int silent = 0;
@@ -84,7 +85,7 @@ TEST_F(Escapes, HarmlessCommandsDoTheSameInTheSandbox) {
   std::vector<test::Canary::Outcome> inside;
   for (const auto& harmless : list) inside.push_back(canary.run(harmless.command, kSandbox, true));
   EXPECT_EQ(canary.touched(), "");
-  // After them: outside, git takes locks even to look.
+  // The commands run outside after all have run inside, because git takes locks even to look.
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto outside = canary.run(list[i].command, std::nullopt, true);
     EXPECT_EQ(outside.code, inside[i].code) << list[i].command;

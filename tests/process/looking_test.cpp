@@ -1,5 +1,5 @@
-// Bash itself against the judge: what it calls looking must not touch anything, however oddly it
-// is written.
+// Real bash against the judge: a command the judge calls looking must not touch anything, however
+// oddly it is written.
 #include <cstdlib>
 #include <iostream>
 #include <random>
@@ -12,8 +12,8 @@
 namespace reef::process {
 namespace {
 
-// Pieces that make commands with something to hide; a line of a few dozen of them is rarely
-// harmless, and rarely understood by bash and the judge in two ways.
+// Pieces that make devious commands. A line of a few dozen of them is rarely harmless, and rarely
+// understood differently by bash and by the judge.
 const std::vector<std::string> kPieces = {"echo",
                                           "ls",
                                           "cat",
@@ -113,7 +113,7 @@ TEST(Looking, TouchesNothingInBash) {
   int ran = 0;
   for (long tried = 0; ran < wanted && tried < 2'000'000; ++tried) {
     const auto command = random_command(random);
-    // Only those that could show something.
+    // Only commands that could touch something are worth running.
     if (command.find("touch") == std::string::npos && command.find('>') == std::string::npos)
       continue;
     if (shell::judge(command).effect != shell::Judgement::Effect::reads) continue;

@@ -138,7 +138,7 @@ TEST_F(Processes, ItRunsInItsFolder) {
   EXPECT_EQ(run_command(io, std::move(command)).output, dir.path() + "\n");
 }
 
-TEST_F(Processes, WhatCannotRunSaysWhatAndWhy) {
+TEST_F(Processes, ACommandThatCannotRunSaysWhy) {
   Command command;
   command.argv = {"no-such-program"};
   EXPECT_EQ(refusal(command).what, "no program 'no-such-program' in PATH");
@@ -215,14 +215,14 @@ TEST_F(Processes, ASignalReachesTheWholeGroup) {
   EXPECT_NE(said.find("inner\n"), std::string::npos) << said;
   EXPECT_NE(said.find("outer\n"), std::string::npos) << said;
   EXPECT_EQ(run(io, child->wait()).code, 5);
-  child->signal_group(SIGKILL);  // gone: harmless
+  child->signal_group(SIGKILL);  // a signal to a group that is gone does no harm
 }
 
-TEST_F(Processes, WhatItLeavesInTheBackgroundRunsUntilTheChildIsDestroyed) {
+TEST_F(Processes, BackgroundProcessesRunUntilTheChildIsDestroyed) {
   auto child = started(shell_command("(echo running; exec sleep 1000) & exit 7"));
   EXPECT_EQ(test::value_of(run(io, child->read_output())), "running\n");
   EXPECT_EQ(run(io, child->wait()).code, 7);
-  // The sleeper still holds stdout: a read ends only when it is killed.
+  // The sleeper still holds stdout, so a read ends only when the sleeper is killed.
   std::optional<std::string> rest("not ended");
   TaskGroup group(io.get_executor(), "test");
   struct Read {
@@ -238,14 +238,14 @@ TEST_F(Processes, WhatItLeavesInTheBackgroundRunsUntilTheChildIsDestroyed) {
   EXPECT_EQ(rest, std::nullopt);
 }
 
-// A reader of a named pipe sees the end when the last process that has it open to write is gone.
+// A named pipe whose reader sees the end when the last process that can write to it is gone.
 class Watched {
  public:
   explicit Watched(const std::string& path) {
     EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
     pipe_ = Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   }
-  // What was said up to the first newline.
+  // Waits for the first newline.
   std::string line() {
     return until([this] { return said_.find('\n') != std::string::npos; });
   }
@@ -273,7 +273,8 @@ class Watched {
   bool ended_ = false;
 };
 
-// Leaves the group, the session, and the parent; and a second one that ignores what can be ignored.
+// A command whose children leave the group, the session and the parent; one of them also ignores
+// every signal that can be ignored.
 std::string runaway(const std::string& fifo) {
   return "exec 9>" + fifo +
          "; setsid bash -c '(trap \"\" TERM HUP INT; setsid sleep 1000 & echo away >&9) & exit' & "
@@ -351,7 +352,7 @@ TEST_F(Processes, ACancelledStartLeavesNothing) {
   io.run_one();
   group.cancel();
   run(io, group.join());
-  child.reset();  // in case it was quicker; TearDown sees that all are reaped
+  child.reset();  // in case the start was quicker; TearDown checks that all are reaped
 }
 
 Task<void> one_of_many(int number, int& right) {
@@ -362,7 +363,7 @@ Task<void> one_of_many(int number, int& right) {
   if (said == std::to_string(number) + "\n" && exit.code == 9) ++right;
 }
 
-// As the daemon is; what it starts is again as any other.
+// The daemon forbids tracing of itself; the programs it starts must not inherit that.
 TEST_F(Processes, ADaemonThatCannotBeTracedStartsThemAsWell) {
   ::prctl(PR_SET_DUMPABLE, 0);
   const auto ran = run_command(io, shell_command("echo out; ls /proc/self/fd > /dev/null"));

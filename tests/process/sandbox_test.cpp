@@ -51,7 +51,7 @@ TEST_F(Sandboxed, FilesCannotBeTouched) {
   }
 }
 
-TEST_F(Sandboxed, WhatIsWritableIsWritableAndNothingBesideIt) {
+TEST_F(Sandboxed, OnlyTheWritableFolderCanBeWritten) {
   test::write_file(dir / "also", "");
   ASSERT_EQ(ran("mkdir in").exit.code, 1);
   const test::TempDir other;
@@ -74,8 +74,8 @@ TEST_F(Sandboxed, ProcessesOutsideCannotBeSignalledAndItsOwnCan) {
   EXPECT_NE(ran("cat /proc/" + mine + "/environ").exit.code, 0);
 }
 
-// A lease on a file holds up whoever opens it next, the daemon above all; F_SETLEASE, F_NOTIFY and
-// the delegation of Linux 6.19.
+// A lease on a file holds up the next process that opens it, which may be the daemon. The three
+// ways are F_SETLEASE, F_NOTIFY and the delegation of Linux 6.19.
 TEST_F(Sandboxed, NoLeaseIsTaken) {
   const std::string script =
       "python3 -c 'import errno, fcntl, os, sys\n"
@@ -88,7 +88,7 @@ TEST_F(Sandboxed, NoLeaseIsTaken) {
     pretend_landlock(1000);
     EXPECT_EQ(tried.output, "1024 EPERM\n1026 EPERM\n1040 EPERM\n") << tried.errors;
   }
-  // So that it means something.
+  // Without read_only a lease can be taken, so the refusals above mean something.
   const auto outside = ran(script, Sandbox{.read_only = false, .no_network = true});
   EXPECT_EQ(outside.output.substr(0, 22), "1024 taken\n1026 taken\n") << outside.errors;
 }
@@ -101,7 +101,7 @@ TEST_F(Sandboxed, OnlyTheNetworkCanBeTakenAway) {
 }
 
 #ifdef __x86_64__
-// By number, past every library.
+// System calls by number, so that no library stands between.
 constexpr const char* kCalls = R"(
 import ctypes, errno, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -140,7 +140,7 @@ TEST_F(Sandboxed, NoCallGetsAround) {
     EXPECT_EQ(tried.errors, "");
     EXPECT_EQ(tried.exit.code, 0);
   }
-  // So that the list above means something.
+  // Without read_only calls of the list succeed, so the list means something.
   command.sandbox = Sandbox{.read_only = false, .no_network = true};
   EXPECT_EQ(test::run_command(io, command).output.find("shmget"), 0U);
 }
@@ -165,7 +165,7 @@ TEST_F(Sandboxed, AnOlderKernelIsSaidPlainly) {
   EXPECT_EQ(what_is_missing(kAll).substr(0, 41), "files can be written: this kernel has no ");
   const auto wrote = ran("echo x > new && kill -0 $PPID");
   EXPECT_TRUE(test::exists(dir / "new"));
-  EXPECT_NE(wrote.exit.code, 0);  // what there is, is used
+  EXPECT_NE(wrote.exit.code, 0);  // the rules that this kernel does have still apply
   pretend_landlock(5);
   EXPECT_EQ(what_is_missing(kAll),
             "a command cannot signal even its own processes (kill, timeout): this kernel's "

@@ -1,5 +1,5 @@
-// Our schema against CrabTalk's, as written down independently: same numbers, same types, all of
-// it.
+// Our schema must hold all of CrabTalk's, which was written down independently, with the same
+// numbers and types.
 #include <set>
 
 #include <google/protobuf/descriptor.h>
@@ -42,7 +42,7 @@ class Comparison {
       if (field->enum_type() && match->enum_type())
         compare(field->enum_type(), match->enum_type(), where);
     }
-    // What we add must be out of CrabTalk's way.
+    // Our own fields must not use CrabTalk's numbers.
     for (int i = 0; i < ours->field_count(); ++i) {
       const auto* field = ours->field(i);
       if (theirs->FindFieldByNumber(field->number())) continue;

@@ -1,4 +1,4 @@
-// While somebody holds the index back, nothing is read unless a search asks for it.
+// While the index is held, nothing is read unless a search needs it.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class HoldTest : public testing::Test {
     test::run(io, sessions.stop());
   }
 
-  // A new session in which somebody says this.
+  // Makes a new session with this message.
   void say(const std::string& text) {
     const auto key = *session::Key::of_pair("reef", "user-" + std::to_string(++senders));
     const auto made = test::value_of(test::run(
@@ -37,7 +37,7 @@ class HoldTest : public testing::Test {
     ask.query = query;
     return test::value_of(test::run(io, recall.search(std::move(ask)))).hits.size();
   }
-  // Until the index has caught up by itself.
+  // Waits until the index has caught up by itself.
   Task<void> until_documents(std::uint64_t count) {
     while (recall.documents() < count) co_await yield_to_loop();
   }
@@ -54,7 +54,7 @@ class HoldTest : public testing::Test {
   int senders = 0;
 };
 
-TEST_F(HoldTest, WhatComesMeanwhileIsReadWhenTheTokenIsGone) {
+TEST_F(HoldTest, MessagesDuringAHoldAreReadAfterIt) {
   auto first = recall.hold();
   auto second = recall.hold();
   say("the zebrafish tank leaks");
@@ -89,7 +89,7 @@ TEST_F(HoldTest, ASearchFindsEverythingAllTheSame) {
   say("the zebrafish tank leaks");
   say("another zebrafish");
   EXPECT_EQ(found("zebrafish"), 2U);
-  // And then it rests again.
+  // The search does not end the hold.
   say("a third zebrafish");
   test::run_ready(io);
   EXPECT_EQ(recall.documents(), 2U);

@@ -16,7 +16,7 @@ std::string line(std::string_view message) {
   return std::string(kHead) + std::string(message) + "}";
 }
 
-// One for all lines, so that what a line leaves behind would show in the next.
+// All lines share one Peek, so that remains of one line would show in the next.
 std::optional<Peek> peek(std::string_view text, std::size_t bytes_max) {
   static Peek kept;
   if (!peek(text, bytes_max, kept)) return std::nullopt;
@@ -67,7 +67,7 @@ TEST(Peek, SaysWhatReadingTheLineSays) {
   }
 }
 
-TEST(Peek, WhatIsHiddenIsNotFound) {
+TEST(Peek, HiddenMessagesAreNotFound) {
   const std::string message = R"({"role":"user","content":"secret"})";
   for (const auto* flag : {R"("hidden":true)", R"("hidden": true)"}) {
     const auto behind = std::string(kHead) + message + "," + flag + "}";
@@ -86,7 +86,7 @@ TEST(Peek, StopsWhenItHasEnough) {
   const auto text = line(R"({"role":"user","content":")" + std::string(5000, 'x') + R"("})");
   EXPECT_EQ(peek(text, 100)->text.size(), 101U);
   EXPECT_EQ(peek(text, 5000)->text.size(), 5000U);
-  // What follows is not looked at, so it may be anything.
+  // The rest of the line is not looked at, so it may be anything.
   EXPECT_EQ(peek(text.substr(0, 3000), 100)->text.size(), 101U);
   EXPECT_FALSE(peek(text.substr(0, 3000), 4000));
 }
@@ -122,7 +122,7 @@ TEST(Peek, LeavesCallsAndBrokenCharactersToReading) {
         << content;
 }
 
-// Where the text ends is enough; but nothing is taken from the next line.
+// The line may be cut after the text's end, but nothing may be taken from the next line.
 TEST(Peek, ReadsTheTextOfALineThatGoesOn) {
   const auto text =
       line(R"({"role":"user","content":[{"type":"text","text":"so"}],"usage":{"a":1}})");
@@ -132,7 +132,7 @@ TEST(Peek, ReadsTheTextOfALineThatGoesOn) {
     EXPECT_FALSE(peek_text(text.substr(0, bytes) + next, 100)) << text.substr(0, bytes);
 }
 
-// Wherever it is cut, the beginning is given or nothing is.
+// Wherever the line is cut, peek gives the beginning of the text or nothing.
 TEST(Peek, NeverLeavesWhatWasRead) {
   const auto text = line(
       R"({"role":"assistant","content":[{"type":"thinking","thinking":"h\"m"},{"type":"text","text":"é\u00e9 one"},{"type":"text","text":"two"}],"usage":{"a":[1,{"b":"]"}]}})");
@@ -141,7 +141,7 @@ TEST(Peek, NeverLeavesWhatWasRead) {
   EXPECT_EQ(whole->text, "éé one\ntwo");
   for (std::size_t bytes = 0; bytes <= text.size(); ++bytes)
     for (const std::size_t most : {1U, 3U, 5U, 8U, 100U}) {
-      const std::string copy = text.substr(0, bytes);  // so that reading on is noticed
+      const std::string copy = text.substr(0, bytes);  // shows reads past its end
       if (const auto peeked = peek(copy, most))
         EXPECT_EQ(peeked->text, whole->text.substr(0, most + 1)) << bytes << " " << most;
     }

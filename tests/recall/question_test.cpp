@@ -24,7 +24,7 @@ TEST(Question, ConditionsAreTakenOutOfTheWords) {
   EXPECT_EQ(format_iso(*question.after), "2026-01-02T00:00:00.000Z");
 }
 
-TEST(Question, WhatMakesNoSenseAsAConditionIsWords) {
+TEST(Question, ASenselessConditionIsWords) {
   EXPECT_FALSE(words(parse_question("role:emperor", false)).empty());
   EXPECT_FALSE(words(parse_question("before:yesterday", false)).empty());
   EXPECT_FALSE(parse_question("before:yesterday", false).before);
@@ -48,7 +48,7 @@ TEST(Question, WhereToLookSaysNothingAboutWhatFor) {
   EXPECT_TRUE(parse_question("numbat 2026-01-01", false).date);
 }
 
-TEST(Question, OfConditionsAloneEverythingIsFoundOfExclusionsAloneWords) {
+TEST(Question, ConditionsAloneFindEverythingAndExclusionsAloneAreWords) {
   auto filtered = parse_question("role:user -needle", false);
   settle(filtered, true);
   EXPECT_TRUE(filtered.words.everything);

@@ -50,7 +50,7 @@ class RecallTest : public testing::Test {
     return test::value_of(test::run(io, recall->search(std::move(asked))));
   }
   std::size_t hits(const std::string& query) { return ask(query).hits.size(); }
-  // Everything, page by page.
+  // Asks for all hits, page by page.
   std::vector<Found> all(const std::string& query, bool by_session) {
     std::vector<Found> out;
     for (bool more = true; more;) {
@@ -78,7 +78,7 @@ class RecallTest : public testing::Test {
   std::unique_ptr<Recall> recall;
 };
 
-TEST_F(RecallTest, WhatIsSaidIsFoundAtOnceAndAfterARestart) {
+TEST_F(RecallTest, AMessageIsFoundAtOnceAndAfterARestart) {
   load();
   const auto id = say("ann", {"the greenhouse pump leaks", "it is the seal"});
   const auto found = ask("greenhouse");
@@ -100,7 +100,7 @@ TEST_F(RecallTest, ManyNewSessionsAreTakenInTogetherAndEachOnce) {
   EXPECT_EQ(hits("+only7here"), 1U);
   EXPECT_EQ(hits("+only399here"), 1U);
   EXPECT_EQ(recall->documents(), std::uint64_t{kSessions} * 2);
-  // They go on like any other.
+  // Sessions taken in as bulk can grow like any other.
   const auto id = *sessions.current(*session::Key::of_pair("reef", "s7"));
   session::UserMessage message;
   message.content.push_back(session::TextBlock{"later words"});
@@ -127,8 +127,8 @@ TEST_F(RecallTest, SessionsThatGoAwayWhileTheyAreTakenInAreNotFound) {
   EXPECT_EQ(recall->documents(), 150U);
 }
 
-// Another program's doing.
-TEST_F(RecallTest, WhatSomebodyElseCutOrRemovedIsNotFoundOnceItWasLookedFor) {
+// Another program changes the files.
+TEST_F(RecallTest, MessagesAnotherProgramRemovedAreNotFoundAfterARescan) {
   load();
   const auto cut = say("ann", {"the greenhouse pump leaks", "it is the seal"});
   const auto removed = say("bob", {"another greenhouse"});
@@ -136,7 +136,7 @@ TEST_F(RecallTest, WhatSomebodyElseCutOrRemovedIsNotFoundOnceItWasLookedFor) {
   auto& bytes = store.raw().at(cut);
   bytes.resize(bytes.rfind('\n', bytes.size() - 2) + 1);
   store.raw().erase(removed);
-  // Not there, and said so.
+  // The hit says that its entry is gone.
   const auto lost = ask("another");
   ASSERT_EQ(lost.hits.size(), 1U);
   EXPECT_EQ(lost.hits[0].entry, "");
@@ -219,7 +219,7 @@ TEST_F(RecallTest, ConditionsAloneFindEverythingThatFulfilsThem) {
             2U);
   EXPECT_EQ(hits("role:tool"), 0U);
   EXPECT_EQ(hits("role:USER"), 4U);
-  // What nobody knows is words; where it is negated, words that must not be there.
+  // An unknown operator counts as words; a negated one as words that must be absent.
   EXPECT_EQ(hits("+alpha -is:bogus -role:bogus -before:bogus"), 2U);
 }
 
@@ -256,9 +256,8 @@ TEST_F(RecallTest, TheSearchThatFindsDamageAnswersFromTheTranscripts) {
   EXPECT_GT(rebuilt, 5U) << "some of it was noticed";
 }
 
-// Taken in one by one and in bulk alike.
-// Windows overlap: what stands in several is read once and shown in each, marked where it is the
-// hit.
+// Windows overlap: an item that stands in several is read once and shown in each, and is marked in
+// the window whose hit it is.
 TEST_F(RecallTest, WindowsOfHitsThatStandTogetherAreEachWhole) {
   load();
   constexpr std::size_t kMessages = 40;

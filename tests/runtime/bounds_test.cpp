@@ -1,4 +1,4 @@
-// What delegated work may reach, as it is kept with its session.
+// Bounds of delegated work, as they are kept with its session.
 #include "runtime/bounds.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ Agent anybody() {
   return out;
 }
 
-TEST(Bounds, WhatIsKeptBindsAsItDid) {
+TEST(Bounds, KeptBoundsBindAsBefore) {
   Agent parent;
   parent.tools = {"read", "ls"};
   parent.skills = {"feeds"};
@@ -33,7 +33,7 @@ TEST(Bounds, WhatIsKeptBindsAsItDid) {
   EXPECT_EQ(later.pass_env, std::vector<std::string>{"B"});
 }
 
-TEST(Bounds, WhoWasNotNarrowedStaysAsItIs) {
+TEST(Bounds, AnAgentThatWasNotNarrowedStaysAsItIs) {
   EXPECT_EQ(within(anybody(), bounds_of(narrowed(anybody(), anybody()))), anybody());
 }
 
@@ -46,7 +46,7 @@ TEST(Bounds, ANarrowerConfigurationStaysNarrower) {
   EXPECT_EQ(later.sight, Agent::Sight::own);
 }
 
-TEST(Bounds, WhatCannotBeReadLetsNothingThrough) {
+TEST(Bounds, UnreadableBoundsLetNothingThrough) {
   for (const auto* text :
        {"{}", R"({"scopes":7})", R"({"scopes":[7]})", R"({"scopes":[{"tools":"read"}]})",
         R"({"scopes":[{"tools":[7],"skills":[null]}]})", R"({"scopes":[{}],"sight":99})"}) {

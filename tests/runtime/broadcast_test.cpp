@@ -42,7 +42,7 @@ TEST_F(BroadcastTest, PiecesOfOneTurnThatNobodyHasReadAreJoinedAndThoseOfTwoAreN
   EXPECT_EQ(std::get<Chunk>(next(*all).event).text, "d");
 }
 
-// Subscribers that fell behind lost events without a word.
+// CrabTalk's subscribers lost events without being told when they fell behind.
 TEST_F(BroadcastTest, W6_ASlowReaderIsToldHowMuchItMissedAtOnce) {
   const auto slow = broadcast.subscribe({});
   constexpr std::uint64_t kMany = Subscription::kEventsMax + 500;
@@ -67,7 +67,7 @@ TEST_F(BroadcastTest, AQueueIsBoundedInBytesToo) {
   const auto first = next(*slow);
   EXPECT_GE(first.missed, 39U);
   EXPECT_LT(first.missed, 50U);
-  // One that is larger than the whole queue is still told.
+  // An event that is larger than the whole queue is still delivered.
   ToolStart huge;
   huge.calls.push_back({"id", "bash", std::string(3U << 20, 'x')});
   publish(huge);
@@ -83,7 +83,7 @@ TEST_F(BroadcastTest, LongOutputsAreCutBeforeTheyAreQueued) {
             Subscription::kOutputBytesMax + 1);
 }
 
-TEST_F(BroadcastTest, OneThatIsGoneCostsNothing) {
+TEST_F(BroadcastTest, ASubscriberThatIsGoneCostsNothing) {
   {
     const auto gone = broadcast.subscribe({});
     EXPECT_EQ(broadcast.subscribers(), 1U);

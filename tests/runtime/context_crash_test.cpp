@@ -1,5 +1,5 @@
-// The disk goes away at any system call of a compaction, of a title, of a rewind with a summary:
-// whoever starts again finds the session before or after, never between.
+// The disk goes away at any system call of a compaction, of a title, or of a rewind with a summary:
+// the next start finds the session as it was before or as it is after, never between.
 #include <cerrno>
 #include <sys/stat.h>
 
@@ -70,10 +70,11 @@ struct Life {
   std::shared_ptr<Setup> setup = std::make_shared<Setup>();
 };
 
-// True when it was done.
+// Returns true when the work was done.
 using Work = std::function<bool(Life&)>;
 
-// How many calls there were; `outcomes` gets how many entries of `type` each crash left.
+// Does the work with a crash at each system call in turn; `outcomes` holds how many entries of
+// `type` the crashes left.
 void sweep(const Work& work, std::string_view type) {
   bool met = true;
   std::set<std::size_t> outcomes;

@@ -1,4 +1,4 @@
-// What readers of a turn see, whenever they come and however slow they are.
+// Readers of a turn see the same, whenever they come and however slow they are.
 #include "runtime/event_log.h"
 
 #include <boost/asio/io_context.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 class EventLogTest : public testing::Test {
  protected:
-  // What there is, as "text" and "call:progress" words.
+  // Reads to the end, as "text" and "call:progress" words.
   std::string read(EventLog& from, EventLog::Place& place) {
     std::string out;
     for (;;) {
@@ -72,7 +72,7 @@ TEST_F(EventLogTest, ASlowReaderOfProgressGoesOnWhereSomethingIsLeft) {
   EXPECT_LT(rest.size(), 140'000U);
 }
 
-TEST_F(EventLogTest, WhatIsTakenBackHidesNothingElse) {
+TEST_F(EventLogTest, TakingBackOneEventHidesNoOther) {
   EventLog::Place early;
   log->push(Chunk{"one"});
   log->push(AskUser{"q1", "c", {}});

@@ -1,5 +1,5 @@
-// Guest turns, scope and the life of hooks, at the runtime: what a model is given, what is kept,
-// what is told.
+// Guest turns, scope and the life of hooks in the runtime: what the model is given, what is kept,
+// and what readers are told.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace reef::runtime {
 namespace {
 
-// Says what it is told to and remembers what it was given.
+// A provider that says what it is told to and remembers its requests.
 class NotingProvider final : public model::Provider {
  public:
   explicit NotingProvider(Executor loop) : go_on_(std::move(loop)) {}
@@ -46,7 +46,7 @@ class NotingProvider final : public model::Provider {
   Notify go_on_;
 };
 
-// Has tools `look` and `skill`; writes down what it hears.
+// A hook with the tools `look` and `skill` that writes down what it hears.
 class NotingHook final : public Hook {
  public:
   std::vector<model::Tool> tools(const Agent&) const override {
@@ -142,7 +142,7 @@ class GuestTest : public testing::Test {
     EXPECT_TRUE(id);
     return session::Transcript(session::read_transcript(store.raw().at(*id)));
   }
-  // "user:hi;assistant:well;assistant[critic]:no;"
+  // The transcript as "user:hi;assistant:well;assistant[critic]:no;".
   std::string stored() {
     std::string out;
     const auto whole = transcript();
@@ -185,7 +185,7 @@ TEST_F(GuestTest, AGuestSpeaksInTheConversationOfAnother) {
   EXPECT_EQ(sessions.size(), 1U);
 }
 
-TEST_F(GuestTest, WhatAGuestSaidIsTaggedForEverybodyAndTheHostIsToldWhy) {
+TEST_F(GuestTest, AGuestsWordsAreTaggedForAllAndTheHostIsToldWhy) {
   provider->words = "I disagree";
   say("one", "critic");
   provider->words = "well";
@@ -204,13 +204,13 @@ TEST_F(GuestTest, TheHostIsNotToldOfGuestsThatWereNeverThere) {
   EXPECT_EQ(last().system.find("guests"), std::string::npos);
 }
 
-// The user's line of a turn was lost when fewer framing entries were injected than before.
+// CrabTalk lost the user's line of a turn when it injected fewer framing entries than before.
 TEST_F(GuestTest, C2_NoUserLineIsLostWhenTheFramingChanges) {
   std::string wanted;
   int number = 0;
   for (const auto* guest : {"", "critic", "", "critic", "critic", "", "poet", ""}) {
     const auto words = fmt::format("line {}", ++number);
-    // In and out of a folder with instructions too.
+    // The turns also go in and out of a folder with instructions.
     say(words, guest, number % 2 == 0 ? "/work" : "");
     wanted += fmt::format("user:{};assistant{}:well;", words,
                           *guest ? fmt::format("[{}]", guest) : std::string());
@@ -314,11 +314,11 @@ TEST(Scope, StarsStandForAnyRunOfCharacters) {
        {std::pair("bash", "bas"), std::pair("files__*", "files_read"), std::pair("", "x"),
         std::pair("a*b", "acbd"), std::pair("?ash", "bash")})
     EXPECT_FALSE(fits(pattern, name)) << pattern << " " << name;
-  // No pattern takes long.
+  // No pattern may take long.
   EXPECT_FALSE(fits(std::string(200, '*') + "b", std::string(20'000, 'a')));
 }
 
-TEST(Scope, WhatIsDeclaredBelongsToItBesideTheWhitelist) {
+TEST(Scope, DeclaredSkillsAndServersBelongToTheScope) {
   Agent agent;
   EXPECT_TRUE(may_call(agent, "anything")) << "without a whitelist everything";
   agent.tools = {"read", "g*"};
@@ -337,7 +337,7 @@ TEST(Scope, WhatIsDeclaredBelongsToItBesideTheWhitelist) {
   EXPECT_FALSE(may_call(agent, "other__read"));
   agent.tools.push_back("memory");
   for (const auto* yes : {"recall", "remember", "forget"}) EXPECT_TRUE(may_call(agent, yes)) << yes;
-  // Whoever works for it can do what it can, and no more.
+  // An agent that works for it can do what it can, and no more.
   const auto child = narrowed(Agent(), agent);
   for (const auto* yes : {"read", "recall", "skill", "my_files__read"})
     EXPECT_TRUE(may_call(child, yes)) << yes;
@@ -345,7 +345,7 @@ TEST(Scope, WhatIsDeclaredBelongsToItBesideTheWhitelist) {
   EXPECT_FALSE(may_use_skill(child, "deploy"));
 }
 
-TEST(Scope, WorkIsHandedOnlyToWhomTheConfigurationNames) {
+TEST(Scope, WorkIsHandedOnlyToAgentsTheConfigurationNames) {
   Agent boss, scout;
   boss.tools = {"delegate"};
   scout.name = "web-scout";
@@ -356,7 +356,7 @@ TEST(Scope, WorkIsHandedOnlyToWhomTheConfigurationNames) {
   EXPECT_FALSE(may_call(narrowed(scout, boss), "bash")) << "its own list holds";
   scout.name = "other";
   EXPECT_FALSE(may_call(narrowed(scout, boss), "grep"));
-  // What bounds the one who hands it over bounds the other too.
+  // The bounds of the agent that delegates hold for the other as well.
   Agent top;
   top.tools = {"delegate", "read"};
   scout.name = "web-scout";

@@ -18,7 +18,7 @@ TEST_F(LongTalk, TwoThousandTurnsNeverFailAndForgetNothingThatWasPinned) {
     state = state * 6364136223846793005U + 1442695040888963407U;
     return (state >> 33U) % sides;
   };
-  // A summariser that forgets all it can.
+  // The summaries leave out everything they can.
   model->summary_words = "## Goal\nGo on with the work.\n";
   std::vector<std::string> said;
   int recovered = 0;
@@ -70,7 +70,7 @@ TEST_F(LongTalk, TwoThousandTurnsNeverFailAndForgetNothingThatWasPinned) {
   EXPECT_EQ(users, said);
   EXPECT_EQ(replies, kTurns);
 
-  // One compaction for each overflow, each counted.
+  // Each overflow caused one compaction, and each was counted.
   EXPECT_EQ(compactions_kept, static_cast<std::size_t>(recovered));
   EXPECT_EQ(sessions.find(id())->compaction_count, compactions_kept);
   EXPECT_EQ(model->overflows, recovered) << "none in a loop";
@@ -78,7 +78,7 @@ TEST_F(LongTalk, TwoThousandTurnsNeverFailAndForgetNothingThatWasPinned) {
   EXPECT_LT(recovered, 200);
   RecordProperty("compactions", recovered);
 
-  // What was pinned in the first turn is still given to the model.
+  // The facts of the first turn are still given to the model.
   std::string given;
   const auto session = test::value_of(test::run(io, sessions.open(id())));
   for (const auto& message : session::for_model(session->context()))

@@ -1,4 +1,4 @@
-// Whether a call may be made: modes, questions, what is remembered.
+// Whether a call may be made: modes, questions, and remembered answers.
 #include "runtime/permission.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class PermissionTest : public testing::Test {
   void set_mode(const char* mode) {
     EXPECT_TRUE(test::run(io, sessions.patch(*id, {{"permissionMode", mode}})));
   }
-  // "" when it may be made, else what the model is told.
+  // Returns "" when the call may be made, else what the model is told.
   std::string refusal(const std::string& tool = "bash") {
     session::ToolCallBlock call{"c1", tool, {}};
     permissions.look_up(*caller);
@@ -91,7 +91,7 @@ class PermissionTest : public testing::Test {
   std::vector<Ask> asked;
 };
 
-TEST_F(PermissionTest, WhatOnlyLooksPassesInEveryMode) {
+TEST_F(PermissionTest, CallsThatOnlyLookPassInEveryMode) {
   hook->said = {Effect::reads, "ls", "", ""};
   for (const auto* mode : {"safe", "ask", "allow-all"}) {
     set_mode(mode);
@@ -137,7 +137,7 @@ TEST_F(PermissionTest, AlwaysIsRememberedInTheTranscriptForThatRuleAlone) {
   test::run(io, again.stop());
 }
 
-TEST_F(PermissionTest, WhatWasAllowedIsTakenBack) {
+TEST_F(PermissionTest, AnAlwaysCanBeTakenBack) {
   reply = Answer{"Always allow"};
   refusal();
   hook->said.rule = "make";
@@ -236,7 +236,7 @@ TEST_F(PermissionTest, LinesOfACommandStandBehindTheirNumbers) {
             "reef wants to use bash, 3 lines:\n1 | rm a\n2 | \n3 |   1. Allow once - harmless");
 }
 
-TEST_F(PermissionTest, WhatIsTooLongToBeShownIsNotAskedAbout) {
+TEST_F(PermissionTest, ACallTooLongToBeShownIsNotAskedAbout) {
   hook->said.shown = std::string(200'000, 'x');
   EXPECT_NE(refusal().find("shown whole: it has 200000 bytes"), std::string::npos);
   EXPECT_TRUE(asked.empty());
@@ -264,7 +264,7 @@ TEST_F(PermissionTest, TheSameIsNotAskedTwiceAtOnce) {
   EXPECT_EQ(asked.size(), 1U);
 }
 
-TEST_F(PermissionTest, WhoComesThroughAGatewayIsSafeUnlessConfigured) {
+TEST_F(PermissionTest, ASenderBehindAGatewayIsInSafeModeUnlessConfigured) {
   EXPECT_TRUE(is_local("user", "agent:reef:user"));
   EXPECT_TRUE(is_local("ci", ""));
   EXPECT_FALSE(is_local("telegram:7", "agent:reef:telegram:7"));

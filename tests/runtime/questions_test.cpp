@@ -1,4 +1,4 @@
-// What agents ask in the middle of a turn: how it is shown, answered, listed, and how it ends.
+// Questions that agents ask in the middle of a turn: how they are shown, answered, listed, ended.
 #include <gtest/gtest.h>
 
 #include "runtime/stage.h"
@@ -31,7 +31,7 @@ TEST(Answers, SeveralQuestionsAreAnsweredAtOnce) {
   EXPECT_EQ(read(ask, "green, and any day"), "green, and any day,;;") << "words are kept";
 }
 
-TEST(Answers, WhatOnlyLooksLikeJsonIsWords) {
+TEST(Answers, TextThatOnlyLooksLikeJsonIsWords) {
   const auto ask = two_questions();
   EXPECT_EQ(read(ask, R"({"Weather": "fine"})"), R"({"Weather": "fine"},;;)");
   EXPECT_EQ(read(ask, "{braces}"), "{braces},;;");

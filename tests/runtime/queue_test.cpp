@@ -1,4 +1,4 @@
-// Messages that come while a turn runs, and how a turn is stopped and read along with.
+// Messages that come while a turn runs; stopping a turn; reading along with it.
 #include <gtest/gtest.h>
 
 #include "base/notify.h"
@@ -23,7 +23,7 @@ class QueueTest : public Stage {
   Status steer(const std::string& words) {
     return runtime.steer(Message{"reef", "user", words, "/work"});
   }
-  // A turn whose tool waits.
+  // Begins a turn whose tool waits.
   std::shared_ptr<runtime::Run> waiting_turn(std::string_view script = kWaitThenSo) {
     const auto run = submit(std::string(script));
     test::run_ready(io);
@@ -44,10 +44,10 @@ TEST_F(QueueTest, SteeringWordsQueueUpAndAreHeardBeforeTheNextStep) {
             "user:go;assistant:;toolResult:nothing;user:left;user:no, right;assistant:third;");
 }
 
-TEST_F(QueueTest, WhatComesTooLateToSteerIsTheNextTurn) {
+TEST_F(QueueTest, AMessageTooLateToSteerIsTheNextTurn) {
   const auto run =
       submit(R"({"replies":[{"text":"one two","delay_ms":5},{"text":"no"},{"text":"three"}]})");
-  // Said while the only step is under way.
+  // The messages come while the only step is under way.
   EventLog::Place place;
   while (!std::holds_alternative<TextStart>(
       *test::value_of(test::run(io, run->events().next(place))))) {
@@ -99,7 +99,8 @@ TEST_F(QueueTest, CollectedMessagesAreAnsweredInOneTurn) {
   const auto three = send("three", QueueMode::collect);
   hook->release();
   EXPECT_EQ(told(run), "start tools(wait) result(nothing) done 'so' end");
-  // The script counts what was asked: go, the call, one, two.
+  // The script's reply is chosen by the number of messages that ask for one: go, the call, one,
+  // two.
   EXPECT_EQ(told(one), "start 'third' end");
   EXPECT_EQ(told(two), told(one)) << "everybody gets the answer";
   EXPECT_NE(told(other), "");
@@ -109,7 +110,7 @@ TEST_F(QueueTest, CollectedMessagesAreAnsweredInOneTurn) {
       << stored();
 }
 
-TEST_F(QueueTest, AnInterruptionCancelsWhatRunsAndIsAnsweredNext) {
+TEST_F(QueueTest, AnInterruptionCancelsTheRunningTurnAndIsAnsweredNext) {
   const auto run = waiting_turn();
   const auto waiting = send("later", QueueMode::followup);
   const auto message = send("stop, this", QueueMode::interrupt);
@@ -140,7 +141,7 @@ TEST_F(QueueTest, TheModeIsTheMessagesElseTheSessionsElseTheAgents) {
   EXPECT_TRUE(told(last).ends_with("end(cancelled)"));
 }
 
-TEST_F(QueueTest, WhatWaitsToSteerIsBoundedToo) {
+TEST_F(QueueTest, WaitingSteeringMessagesAreBoundedToo) {
   const auto run = waiting_turn();
   int accepted = 0;
   while (steer("x")) ASSERT_LT(++accepted, 1000);
@@ -174,7 +175,7 @@ TEST_F(QueueTest, C1_KillStopsTheRun) {
   EXPECT_EQ(sessions.size(), 1U) << "the same session goes on";
 }
 
-TEST_F(QueueTest, AKillLeavesWhatWaitsItsTurn) {
+TEST_F(QueueTest, AKillLeavesWaitingMessagesTheirTurn) {
   const auto run = waiting_turn();
   const auto waiting = send("waits", QueueMode::followup);
   const auto steering = send("left", QueueMode::steer);
@@ -187,7 +188,7 @@ TEST_F(QueueTest, AKillLeavesWhatWaitsItsTurn) {
             "assistant:third;");
 }
 
-// The disk that hangs.
+// A disk that hangs when told to.
 class HangingStore : public test::WrappedStore {
  public:
   explicit HangingStore(Executor loop) : changed_(std::move(loop)) {}
@@ -216,7 +217,7 @@ class HangingStore : public test::WrappedStore {
   Notify changed_;
 };
 
-// What is on it is read from `slow`, not from the stage's own.
+// The sessions lie on `slow`, not on the stage's own store.
 class HangingDiskTest : public Stage {
  protected:
   HangingDiskTest() { slow_runtime.hooks().add(hook); }
@@ -234,7 +235,8 @@ class HangingDiskTest : public Stage {
     configure(script);
     slow_runtime.configure(std::make_shared<runtime::Setup>(runtime.setup()));
   }
-  // What its readers are told while the disk hangs; the bound leaves room for a busy machine.
+  // Kills and returns what readers are told while the disk hangs. The bound leaves room for a busy
+  // machine.
   std::string killed(const std::shared_ptr<runtime::Run>& run, bool all = false) {
     const auto began = std::chrono::steady_clock::now();
     EXPECT_TRUE(slow_runtime.kill("", "", "agent:reef:user", all));
@@ -325,7 +327,7 @@ TEST_F(QueueTest, C7_SendersThatLookAlikeHaveSessionsOfTheirOwn) {
   EXPECT_EQ(sessions.size(), 4U);
 }
 
-// Keeps what it is asked with; calls a tool twice.
+// A provider that keeps the tool choice of each request and calls a tool twice.
 class Recorder final : public model::Provider {
  public:
   std::string_view api() const override { return "test"; }

@@ -39,7 +39,7 @@ std::string name_of(const Event& event) {
 }
 
 struct Seen {
-  std::vector<std::string> names;  // runs of chunks are one
+  std::vector<std::string> names;  // chunks in a row count once
   std::string text;
   std::optional<Error> error;
 };
@@ -105,7 +105,7 @@ class RuntimeTest : public testing::Test {
             const std::string& agent = "reef") {
     return test::run(io, read_all(submit(content, sender, agent)));
   }
-  // What is on disk, as "role:text" words.
+  // The transcript on disk as "role:text;".
   std::string stored(const std::string& sender = "user") {
     const auto id = sessions.current(*session::Key::of_pair("reef", sender));
     if (!id) return "";
@@ -241,7 +241,7 @@ TEST_F(RuntimeTest, AReplyThatCannotBeSavedIsSaidInEnd) {
   EXPECT_EQ(turn("again").names.back(), "end");
 }
 
-TEST_F(RuntimeTest, WhatCanNeverRunIsRefusedAtOnce) {
+TEST_F(RuntimeTest, AMessageThatCanNeverRunIsRefusedAtOnce) {
   EXPECT_EQ(runtime.submit(Message{"ghost", "user", "hi", ""}).error().code, Errc::not_found);
   EXPECT_EQ(runtime.submit(Message{"reef", "user", "", ""}).error().code, Errc::invalid);
   EXPECT_EQ(runtime.submit(Message{"reef", "a\nb", "hi", ""}).error().code, Errc::invalid);
@@ -352,7 +352,7 @@ TEST(Reset, IdleAndDailyRules) {
   EXPECT_FALSE(is_expired({}, ago(100'000), now));
   EXPECT_FALSE(is_expired({30, {}}, ago(30), now));
   EXPECT_TRUE(is_expired({30, {}}, ago(31), now));
-  // Whatever the time zone, the last 25 hours hold a reset time and the last moment does not.
+  // In any time zone the last 25 hours contain the reset time, and the last moment does not.
   for (int minute = 0; minute < 24 * 60; minute += 7) {
     EXPECT_TRUE(is_expired({0, minute}, ago(25 * 60 + 60), now)) << minute;
     EXPECT_FALSE(is_expired({0, minute}, now, now)) << minute;
@@ -387,7 +387,7 @@ TEST_F(RuntimeTest, ASessionsOwnModelIsUsed) {
   EXPECT_EQ(turn("hello").text, "one two three");
 }
 
-TEST_F(RuntimeTest, DrainTakesNoNewMessagesAndEndsWhatRuns) {
+TEST_F(RuntimeTest, DrainTakesNoNewMessagesAndEndsRunningTurns) {
   configure(R"({"replies":[{"text":"so far","hang":true}]})");
   const auto run = submit("hi");
   test::run_ready(io);

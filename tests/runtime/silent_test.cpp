@@ -1,4 +1,4 @@
-// Replies for nobody, and words of programs: what is shown, what is kept.
+// Silent replies and messages of programs: what is shown and what is kept.
 #include <gtest/gtest.h>
 
 #include "runtime/segments.h"
@@ -13,7 +13,7 @@ struct Shown {
   bool silent = false;
 };
 
-// Cut where `cuts` has a bit: bit 0 behind the first character.
+// Cuts the reply where `cuts` has a bit: bit 0 is after the first character.
 Shown shown(const std::string& reply, unsigned cuts) {
   boost::asio::io_context io;
   EventLog events(io.get_executor());
@@ -35,7 +35,7 @@ Shown shown(const std::string& reply, unsigned cuts) {
   return out;
 }
 
-TEST(Silent, InEverySplitNothingOfItIsShown) {
+TEST(Silent, ASilentReplyIsNeverShownHoweverItIsSplit) {
   for (const std::string reply : {"NO_REPLY", "NO_REPLY.", "NO_REPLY ok", "NO_REPLY\nx"})
     for (unsigned cuts = 0; cuts < 1U << (reply.size() - 1); ++cuts) {
       const auto seen = shown(reply, cuts);
@@ -45,7 +45,7 @@ TEST(Silent, InEverySplitNothingOfItIsShown) {
     }
 }
 
-TEST(Silent, InEverySplitWhatOnlyLooksLikeItIsShownWhole) {
+TEST(Silent, ASimilarReplyIsShownWholeHoweverItIsSplit) {
   for (const std::string reply : {" NO_REPLY", "no_reply", "NO_REPLYING", "NO_REPLY_2", "NO_REPL",
                                   "N", "NO", "NOT now", "NO REPLY", "No_REPLY"})
     for (unsigned cuts = 0; cuts < 1U << (reply.size() - 1); ++cuts) {
@@ -55,7 +55,7 @@ TEST(Silent, InEverySplitWhatOnlyLooksLikeItIsShownWhole) {
     }
 }
 
-TEST(Silent, WhatIsHeldIsNotTold) {
+TEST(Silent, HeldTextCausesNoEvent) {
   boost::asio::io_context io;
   EventLog events(io.get_executor());
   std::string told;
@@ -97,7 +97,7 @@ class SilentTurns : public WindowStage {
   SilentTurns() { set_up(0); }
 };
 
-TEST_F(SilentTurns, ItIsKeptAndHidden) {
+TEST_F(SilentTurns, ASilentReplyIsKeptAndHidden) {
   model->words = "NO_REPLY nothing to say";
   const auto seen = turn("anything new?");
   EXPECT_EQ(seen.text, "");
@@ -136,7 +136,7 @@ TEST_F(SilentTurns, WordsOfAProgramAreKeptAndMarked) {
   EXPECT_TRUE(session::is_hidden(messages[0]));
   EXPECT_FALSE(session::is_hidden(messages[1])) << "it was answered aloud";
   EXPECT_FALSE(session::is_hidden(messages[2]));
-  // The model hears of it all the same.
+  // The model is given all of them.
   EXPECT_EQ(model->requests.back().messages.size(), 3U);
 }
 

@@ -113,7 +113,7 @@ class Stage : public testing::Test {
       out.push_back(std::move(**event));
     }
   }
-  // "start tools(echo,echo) result(x) done end"
+  // Reads the run to its end, as "start tools(echo,echo) result(x) done end".
   std::string told(std::shared_ptr<runtime::Run> run) {
     std::string out;
     for (const auto& event : test::run(io, read(std::move(run)))) {
@@ -139,7 +139,7 @@ class Stage : public testing::Test {
     }
     return out;
   }
-  // What is on disk.
+  // The messages on disk.
   std::vector<session::Message> kept() {
     std::vector<session::Message> out;
     const auto id = sessions.current(*session::Key::of_pair("reef", "user"));
@@ -150,7 +150,7 @@ class Stage : public testing::Test {
       if (const auto message = session::message_of(entry)) out.push_back(*message);
     return out;
   }
-  // The same as "role:text;".
+  // The messages on disk as "role:text;".
   std::string stored() {
     std::string out;
     for (const auto& message : kept())

@@ -14,7 +14,7 @@ class TasksTest : public testing::Test {
   std::unique_ptr<Tasks::Entry> begin(const std::string& what, std::function<void()> cancel = {}) {
     return tasks.begin(TaskInfo{"turn", what}, std::move(cancel));
   }
-  // "what detail state" of the next change.
+  // Waits for the next change, as "what detail state".
   std::string next(TaskWatch& watch) {
     const auto change = test::run(io, watch.next());
     auto out =

@@ -32,7 +32,7 @@ TEST_F(TitleTest, AModelIsAskedAndItsAnswerCleaned) {
   EXPECT_TRUE(asked.tools.empty());
 }
 
-TEST_F(TitleTest, OneItHasStaysUnlessAsked) {
+TEST_F(TitleTest, AnExistingTitleStaysUnlessAsked) {
   model->words = "Keys of the harbour";
   ASSERT_TRUE(title());
   const auto asked = model->requests.size();
@@ -62,7 +62,7 @@ TEST_F(TitleTest, AModelThatFailsChangesNothing) {
   EXPECT_EQ(store.raw().at(id()).size(), size);
 }
 
-TEST_F(TitleTest, WithoutAModelTheWordsThatSayMostAreTaken) {
+TEST_F(TitleTest, WithoutAModelTheMostTellingWordsAreTaken) {
   setup->agents["reef"].model = "local";
   const auto made = title();
   ASSERT_TRUE(made) << made.error().what;

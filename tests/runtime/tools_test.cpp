@@ -1,4 +1,4 @@
-// Turns with tool calls: what is run, recorded and told, in which order, and how it stops.
+// Turns with tool calls: which are run, recorded and told, in which order, and how they stop.
 #include <gtest/gtest.h>
 
 #include "runtime/stage.h"
@@ -30,7 +30,7 @@ TEST_F(ToolsTest, CallsOfAStepRunSideBySideAndResultsComeAsTheyAreDone) {
   EXPECT_EQ(told(run), "start tools(wait,echo) result(quick) result(slow) done 'so' end");
 }
 
-TEST_F(ToolsTest, WhatIsWrongIsAResultTheModelCanRead) {
+TEST_F(ToolsTest, AMistakeIsAResultTheModelCanRead) {
   const auto run = submit(R"({"replies":[
     {"calls":[{"name":"fail"}]}, {"calls":[{"name":"throw"}]}, {"calls":[{"name":"order"}]},
     {"text":"so"}]})");

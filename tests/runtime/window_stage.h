@@ -14,7 +14,8 @@
 
 namespace reef::runtime {
 
-// Counts a token for four bytes, refuses what is over its window, and reports what it counted.
+// A model that counts one token for four bytes, refuses a request over its window, and reports its
+// count.
 class StrictModel final : public model::Provider {
  public:
   explicit StrictModel(Executor loop) : go_on_(std::move(loop)) {}
@@ -82,7 +83,7 @@ class StrictModel final : public model::Provider {
 
   std::int64_t window = 0;
   std::string words = "well";
-  std::deque<std::string> script;  // first these; "call X" calls echo
+  std::deque<std::string> script;  // said before `words`; "call X" calls echo
   std::optional<std::string> summary_words = "## Goal\nGo on.";
   bool reports = true;
   bool hold_summaries = false;
@@ -104,7 +105,7 @@ class WindowStage : public Stage {
     test::run(io, compactions.stop());
   }
 
-  // `window` as it is configured; the model's own is strict.
+  // `window` is the model's real limit; `configured` is what the configuration says.
   void set_up(std::int64_t window, std::int64_t configured) {
     model->window = window;
     model::Providers::Entry entry;

@@ -47,7 +47,7 @@ TEST_F(WindowTest, WithoutReportsItIsEstimatedAndWithThemTheEstimateLearns) {
   for (int i = 0; i < 10; ++i) turn(words_of(2'000));
   EXPECT_LT(*runtime.gauge().error("s/x"), std::max(first, 0.02)) << "it has learnt";
   model->reports = false;
-  // What came since the last report is estimated, calibrated.
+  // Tokens since the last report are estimated with the learnt calibration.
   seen = turn(words_of(40'000));
   EXPECT_TRUE(seen.usage[0].estimated);
   const auto counted = StrictModel::count(model->requests.back());
@@ -66,7 +66,7 @@ TEST_F(WindowTest, AReportFromBeforeACompactionIsNotBelieved) {
   EXPECT_TRUE(report.usage.estimated);
 }
 
-TEST_F(WindowTest, WhatFillsItIsToldByKind) {
+TEST_F(WindowTest, ContentsOfTheWindowAreCountedByKind) {
   set_up(0, 32'000);
   model->script = {"call " + words_of(1'000), "done"};
   turn("look at this");
@@ -136,7 +136,7 @@ TEST_F(WindowTest, ItMayBeTurnedOff) {
   auto seen = turn(words_of(20'000));
   EXPECT_NE(seen.end.error.find("context_overflow"), std::string::npos) << seen.end.error;
   EXPECT_EQ(entries_of("compaction"), 0U);
-  // The session's word counts more.
+  // The session's own setting counts more than the agent's.
   ASSERT_TRUE(test::run(io, sessions.patch(id(), {{"compactOnOverflow", true}})));
   seen = turn("once more");
   EXPECT_EQ(seen.end.error, "");
@@ -166,7 +166,7 @@ TEST_F(WindowTest, ACompactionThatFailsIsSaidAndNothingIsLost) {
 TEST_F(WindowTest, StillTooLongIsAnErrorAndNoLoop) {
   set_up(2'000);
   turn("hello");
-  // Its prompt alone is too long: no compaction can help.
+  // The prompt alone is too long, so no compaction can help.
   setup->agents["reef"].prompt = words_of(20'000);
   runtime.configure(setup);
   const auto overflows = model->overflows;
@@ -250,7 +250,7 @@ TEST_F(WindowTest, OldResultsArePrunedInRequestsAndTheBeginningStaysTheSame) {
   EXPECT_GT(test::value_of(test::run(io, runtime.window_of(id()))).prunable, 10'000);
 }
 
-TEST_F(WindowTest, ARewindMayTellWhatItLeaves) {
+TEST_F(WindowTest, ARewindMaySummariseThePartItLeaves) {
   set_up(0, 32'000);
   turn("first");
   const auto place = transcript().entries().back().id;
@@ -267,14 +267,14 @@ TEST_F(WindowTest, ARewindMayTellWhatItLeaves) {
   EXPECT_NE(given.find("first;"), std::string::npos);
   EXPECT_NE(given.find("Blue and red were tried."), std::string::npos);
   EXPECT_EQ(given.find("the blue one"), std::string::npos);
-  // All or nothing.
+  // Without a summary nothing is written at all.
   model->summary_words = std::nullopt;
   const auto size = store.raw().at(id()).size();
   EXPECT_FALSE(test::run(io, compactions.rewind(request(), place)));
   EXPECT_EQ(store.raw().at(id()).size(), size);
   EXPECT_EQ(test::run(io, compactions.rewind(request(), {"nothere0"})).error().code,
             Errc::not_found);
-  // With nothing left behind it is a rewind.
+  // When no entries are left behind, it is a plain rewind.
   const auto leaf = transcript().entries().back().id;
   EXPECT_EQ(test::value_of(test::run(io, compactions.rewind(request(), leaf))), "");
 }

@@ -6,7 +6,7 @@
 namespace reef::search::test {
 namespace {
 
-// Group "g" in a bulk of two documents, covered up to 2.
+// Begins a bulk with two documents in group "g", covered up to 2.
 Job begin_bulk(Index& index) {
   Bulk bulk;
   const auto group = index.group("g");
@@ -43,7 +43,7 @@ TEST(Bulk, ABulkIsFoundBeforeItIsWritten) {
   EXPECT_EQ(index->covered(index->group("g")), 2U);
 }
 
-TEST(Bulk, WhatWasAddedBehindABulkIsNoPartOfACrashBeforeIt) {
+TEST(Bulk, DocumentsAddedBehindABulkDoNotSurviveACrashWithoutIt) {
   TempDir dir;
   PosixFiles files;
   auto index = open_index(files, dir.path());
@@ -59,7 +59,7 @@ TEST(Bulk, WhatWasAddedBehindABulkIsNoPartOfACrashBeforeIt) {
   EXPECT_EQ(index->documents(), 0U);
 }
 
-TEST(Bulk, WhatWasAddedBehindABulkIsCoveredOnce) {
+TEST(Bulk, DocumentsAddedBehindABulkAreCoveredOnce) {
   for (const bool flush_ends_first : {true, false}) {
     TempDir dir;
     PosixFiles files;
@@ -98,7 +98,7 @@ TEST(Bulk, GroupsOfABulkThatCannotBeWrittenAreUnknown) {
   EXPECT_FALSE(index->finish(std::move(job)).ok()) << "no step of it was done";
   EXPECT_FALSE(index->find_group("g"));
   EXPECT_TRUE(find(*index, "common").empty());
-  // And come again.
+  // The same documents can be taken in again.
   run_job(*index, begin_bulk(*index));
   EXPECT_EQ(keys(find(*index, "common")), (std::vector<std::uint64_t>{1, 2}));
   ASSERT_TRUE(index->flush().ok());
@@ -163,7 +163,7 @@ TEST(Bulk, AGroupRemovedWhileItsBulkIsWrittenStaysAway) {
   EXPECT_TRUE(find(*index, "common").empty());
 }
 
-TEST(Bulk, WhatAFlushCoversIsKeptThroughAFailure) {
+TEST(Bulk, CoverageOfAFlushSurvivesAFailure) {
   TempDir dir;
   PosixFiles files;
   auto index = open_index(files, dir.path());

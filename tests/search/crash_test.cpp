@@ -31,7 +31,8 @@ std::string text_of(std::uint64_t number) {
   return "all word" + std::to_string(number) + " third" + std::to_string(number % 3);
 }
 
-// Goes on from what is covered until it is killed, and says after each flush how far it is.
+// Adds documents from the covered key on until it is killed, and reports its place after each
+// flush.
 [[noreturn]] void work(const std::string& directory, int out) {
   PosixFiles files;
   const auto index = open_index(files, directory);
@@ -67,7 +68,7 @@ TEST(Crash, KillsWhileWritingAndMergingLeaveAValidIndex) {
     ASSERT_GE(child, 0);
     if (child == 0) work(dir.path(), ends[1]);
     ::close(ends[1]);
-    // Killed some time after a promise: the first is always waited for, so that work goes on.
+    // The kill comes some time after the first promise, so that each round makes progress.
     std::uint64_t number = 0;
     ASSERT_EQ(::read(ends[0], &number, sizeof number), ssize_t{sizeof number});
     promised = number;

@@ -1,4 +1,4 @@
-// Disks that fail and files that lie.
+// The index on disks that fail and on damaged files.
 #include <cerrno>
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ std::vector<Hit> find(Index& index, std::string_view text) {
   return index.prepare(parse_query(text)).best({}, 100);
 }
 
-// A job, to its end whatever happens.
+// Runs a job to its end, also when a step fails.
 Status run(Index& index, std::optional<Job> job) {
   if (!job) return Ok{};
   for (;;) {
@@ -64,7 +64,7 @@ Status workload(Index& index) {
   return index.flush();
 }
 
-// Every document up to what is covered is there once, and none after it.
+// Every document up to the covered key must be there once, and none after it.
 void expect_consistent(Index& index) {
   for (std::uint64_t key = 1; key <= kDocuments; ++key) {
     const auto group = index.find_group(fmt::format("g{}", key % 3));
@@ -89,7 +89,7 @@ TEST(IndexFaults, ACrashAtAnyCallLeavesAValidIndex) {
     EXPECT_TRUE(opened.problems.empty());
     expect_consistent(*opened.index);
     if (testing::Test::HasFatalFailure()) return;
-    // And it goes on from there.
+    // The missing documents can be added.
     for (std::uint64_t key = 1; key <= kDocuments; ++key) {
       const auto group = opened.index->find_group(fmt::format("g{}", key % 3));
       if (!group || key > opened.index->covered(*group)) add(*opened.index, key);
@@ -153,7 +153,7 @@ class Damage : public testing::Test {
       names_.emplace_back(name, read_file(dir_ / name));
   }
 
-  // Opens and searches; what is found must be true, what is lost must be reported.
+  // Opens and searches: every hit must be right, and every loss must be reported.
   void expect_honest() {
     auto opened = Index::open(files_, dir_.path(), options());
     ASSERT_TRUE(opened.ok()) << opened.error().what;

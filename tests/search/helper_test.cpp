@@ -1,4 +1,4 @@
-// Searches for which a second thread reads some of the documents.
+// Searches in which a second thread reads some of the documents.
 #include "base/helper.h"
 
 #include <thread>
@@ -43,7 +43,7 @@ TEST(Helper, AHelperChangesNothing) {
         for (const bool awake : {true, false}) {
           auto searcher = index->prepare(query);
           if (awake) helper.call();
-          // It need not come, but should have the time to.
+          // The second thread need not come, but it gets time to.
           for (int i = 0; awake && !helper.present() && i < 1000; ++i) std::this_thread::yield();
           searcher.use(helper);
           const auto helped = searcher.best(filtered ? some : Filter(), limit);

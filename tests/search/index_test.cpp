@@ -16,7 +16,7 @@ std::uint64_t seed() {
 
 class Randomised {
  public:
-  // `rough_documents`: from this size of a segment on common words are weighed roughly first.
+  // In segments of at least `rough_documents` documents, common words are scored roughly first.
   Randomised(std::uint64_t from, std::uint32_t memory_documents, std::uint32_t rough_documents)
       : corpus_(from), reference_(kWeights) {
     options_.rough_documents_min = rough_documents;
@@ -34,7 +34,7 @@ class Randomised {
     if (index_->wants_flush()) run_job(*index_, index_->begin_flush());
   }
 
-  // Searched and added to while it is written down.
+  // Takes in a bulk, with searches and additions while it is written down.
   void take_in_bulk() {
     Bulk bulk;
     std::vector<Index::BulkGroup> groups;
@@ -129,14 +129,14 @@ class Randomised {
                 std::pair(in_place[i].unit, in_place[i].document));
     std::sort(in_place.begin(), in_place.end(), better);
     ASSERT_EQ(keys(in_place), keys(hits));
-    // The same documents asked for one by one.
+    // Scoring the documents one by one must give the same.
     auto again = hits;
     searcher.score(again);
     for (std::size_t i = 0; i < hits.size(); ++i) {
       ASSERT_NEAR(static_cast<double>(again[i].score), static_cast<double>(hits[i].score), 1e-5);
       ASSERT_EQ(again[i].matched, hits[i].matched);
     }
-    // The best of each group.
+    // A grouped search must give the best hit of each group.
     std::vector<double> best;
     std::set<std::uint32_t> seen;
     for (const auto& one : expected)
@@ -200,7 +200,7 @@ TEST(Index, AgreesWithTheReferenceOnLongLists) {
     run.compare(12);
     run.merge();
     run.compare(12);
-    // Averages change with every document; what is kept of common words stays good.
+    // Average lengths change with every document; bounds stored for common words must stay valid.
     for (int i = 0; i < 40; ++i) run.add(40);
     run.compare(12);
     if (testing::Test::HasFatalFailure()) return;
@@ -274,7 +274,7 @@ TEST(Index, FindsNeighboursAcrossSegmentsInOrder) {
   EXPECT_EQ(keys(index->documents_of(group)), (std::vector<std::uint64_t>{1, 2, 3, 5, 6, 7, 8, 9}));
 }
 
-TEST(Index, WhatStandsAroundHitsIsFoundOnceWhereverItLies) {
+TEST(Index, NeighboursOfHitsAreFoundOnceInAnySegment) {
   TempDir dir;
   PosixFiles files;
   auto index = open_index(files, dir.path());
@@ -305,7 +305,7 @@ TEST(Index, WhatStandsAroundHitsIsFoundOnceWhereverItLies) {
   }
 }
 
-// More of one score than there is room for: the newest are kept.
+// When more hits have one score than there is room for, the newest are kept.
 TEST(Index, EqualScoresAreDecidedByTime) {
   TempDir dir;
   PosixFiles files;
@@ -451,7 +451,7 @@ TEST(Index, APrefixOfACompoundIsOfItsLastWord) {
   }
 }
 
-TEST(Index, OfALongQueryTheRarestKnownWordsAndAllDemandsCount) {
+TEST(Index, ALongQueryKeepsItsRarestKnownWordsAndAllDemands) {
   TempDir dir;
   PosixFiles files;
   auto index = open_index(files, dir.path());
@@ -467,14 +467,14 @@ TEST(Index, OfALongQueryTheRarestKnownWordsAndAllDemandsCount) {
   EXPECT_EQ(find(*index, page + "platypus").size(), 2U);
   EXPECT_EQ(keys(find(*index, page + "platypus -wombat")), (std::vector<std::uint64_t>{1}));
   EXPECT_EQ(keys(find(*index, page + "platypus +wombat")), (std::vector<std::uint64_t>{3, 2}));
-  // However much is excluded, what is looked for is looked for.
+  // A long list of excluded words must not push out the wanted ones.
   std::string without;
   for (int i = 0; i < 100; ++i) without += fmt::format("-other{}x ", i);
   EXPECT_EQ(find(*index, "platypus " + without).size(), 2U);
   EXPECT_EQ(keys(find(*index, without + " -wombat platypus")), (std::vector<std::uint64_t>{1}));
 }
 
-TEST(Index, EverythingMeansWhatIsNotExcludedNewestFirst) {
+TEST(Index, EverythingFindsAllButExclusionsNewestFirst) {
   TempDir dir;
   PosixFiles files;
   auto index = open_index(files, dir.path());
@@ -524,7 +524,7 @@ TEST(Index, EveryWordOfAVeryLongTextIsFound) {
       EXPECT_EQ(found, (std::vector<std::uint64_t>{1, 2})) << word << on_disk;
     }
     EXPECT_EQ(find(*index, "lorem").size(), 3U);
-    // Where its words stand is known of the beginning only.
+    // Positions are stored for the beginning of a text only.
     EXPECT_TRUE(find(*index, "\"late worm\"").empty());
   }
 }

@@ -1,4 +1,4 @@
-// What tests of the index begin with: an open one, jobs done here and now, texts to fill it with.
+// A beginning for tests of the index: an open index, jobs that run at once, texts to fill it with.
 #pragma once
 
 #include <cstdint>
@@ -48,14 +48,14 @@ inline std::vector<std::uint64_t> keys(const std::vector<Hit>& hits) {
   return out;
 }
 
-// Texts of few words, and queries for them.
+// Random texts of few words, and queries for them.
 class Corpus {
  public:
   explicit Corpus(std::uint64_t from) : random_(from) {
     for (const char* stem : {"paint", "walk", "test", "file", "index", "merge", "sing", "cach"})
       for (const char* end : {"", "s", "ed", "ing", "er", "e"})
         words_.push_back(std::string(stem) + end);
-    // More than a prefix is walked for one by one.
+    // These are more words than the search expands a prefix to.
     for (int i = 0; i < 100; ++i) words_.push_back(fmt::format("w{}x", i));
     for (const char* odd : {"fooBar_baz", "src/io/bar.cpp", "1.2.3", "東京都", "the", "of", "E0425",
                             "café", "don't", "std::vector"})
@@ -64,7 +64,7 @@ class Corpus {
 
   SeededRandom& random() { return random_; }
 
-  // Low numbers are frequent.
+  // Words with low numbers are frequent.
   const std::string& word() {
     const auto n = random_.below(words_.size());
     return words_[random_.below(n + 1)];
@@ -90,7 +90,7 @@ class Corpus {
           out += "\"" + word() + " " + word() + "\"";
           break;
         case 4:
-          // A phrase whose last word is open.
+          // A phrase whose last word is a prefix.
           out += (random_.below(2) == 0 ? "+" : "-") + word() + "." + word().substr(0, 2) + "*";
           break;
         case 3:

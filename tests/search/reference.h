@@ -1,5 +1,5 @@
-// The scorer as search/scoring.h defines it, with nothing clever about it: every document, every
-// term.
+// The scorer as search/scoring.h defines it, without any shortcut: it scores every document for
+// every term.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ class Reference {
  public:
   explicit Reference(std::vector<float> weights) : weights_(std::move(weights)) {}
 
-  // A key stands for one text for ever, also after it was deleted.
+  // A key belongs to one text for ever, also after the text was deleted.
   void add(StoredText text);
-  // What the index holds, deleted documents with their mark.
+  // Takes over which documents the index holds, and which of them are marked as deleted.
   void set_stored(const Index& index);
   // All matching documents, best first.
   std::vector<Expected> search(const Query& query, const Filter& filter) const;
@@ -49,7 +49,7 @@ class Reference {
   };
   struct Wanted {
     const Clause* clause = nullptr;
-    std::map<std::string, double> terms;  // what satisfies it, with weights; not of a phrase
+    std::map<std::string, double> terms;  // satisfying terms and weights; empty for phrases
     double weight = 0;
   };
   Wanted wanted(const Clause& clause) const;

@@ -90,7 +90,7 @@ TEST_F(MendTest, AnUnknownWordBecomesTheNearestKnownOne) {
     EXPECT_EQ(mended("festivals spring"), "festivals spring ");
     EXPECT_EQ(mended("harbours"), "harbours ") << "a form of a known word is known";
     EXPECT_EQ(mended("x1y2z3 ö 東京"), mended("x1y2z3 ö 東京"));
-    ASSERT_TRUE(index->flush().ok());  // the same from a file
+    ASSERT_TRUE(index->flush().ok());  // the second round reads from a file
   }
 }
 

@@ -145,11 +145,11 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"http://x error: y", "http x error y"}, Row{"fooBar", "foobar foo~ bar~"},
         Row{"+src/a.cpp", "+\"src a cpp\""}, Row{"x.cpp", "x~ cpp~ x.cpp"}, Row{"東京", "東京 京"},
         Row{"京", "京*"},
-        // The last character stands alone only where the text ends, too.
+        // The last character also stands alone, but only at the end of the text.
         Row{"\"東京\"", "+東京"}, Row{"+東京都", "+\"東京 京都\""}, Row{"x -東京", "x -東京"},
         Row{"\"京\"", "+京*"}, Row{"-京 x", "-京* x"}, Row{"\"검색 엔진\"", "+\"검색 색 엔진\""},
         Row{"-only role:tool", "-only [role||:|tool]"},
-        // One that is a run by itself may begin a pair, and so may the end of a phrase.
+        // A single character may begin a pair, and so may the end of a phrase.
         Row{"+B站", "+\"b 站\"*"}, Row{"B站", "b 站*"}, Row{"x -C盘", "x -\"c 盘\"*"},
         Row{"+src/par*", "+\"src par\"*"}, Row{"x -src/par*", "x -\"src par\"*"},
         Row{"config.ya*", "config~ ya*~ config.ya*"}));
@@ -189,7 +189,7 @@ TEST(Snippet, MarksWordsFormsPrefixesAndParts) {
   EXPECT_EQ(show("nothing here", "elsewhere"), "nothing here");
 }
 
-// Only stretches that may have a word are taken apart: the others must have none.
+// The search skips stretches that cannot hold a wanted word; this checks that they hold none.
 TEST(Snippet, MarksWhatTakingTheWholeTextApartFinds) {
   const char* words[] = {"painting",
                          "Painted",

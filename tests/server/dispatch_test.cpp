@@ -259,7 +259,7 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
   const auto* oneof = ClientMessage::descriptor()->FindOneofByName("msg");
   for (int i = 0; i < oneof->field_count(); ++i) {
     const auto* field = oneof->field(i);
-    // These answer for ever; blackbox.test_events, test_tasks.
+    // These never end; blackbox.test_events and test_tasks cover them.
     if (field->name() == "subscribe_events" || field->name() == "subscribe_tasks") continue;
     ClientMessage message;
     if (field->message_type()) {
@@ -480,15 +480,14 @@ TEST_F(DispatchTest, StatsHelloAndShutdown) {
   EXPECT_EQ(shutdowns, 1);
 }
 
-// Every operation there is, and those there will be.
 using protocol::Right;
 
 std::string operation_of(const Operation& row) {
   return ClientMessage::descriptor()->FindFieldByNumber(row.kind)->name();
 }
 
-// What everybody, readers and those who answer may ask for, said here once more; the rest is the
-// user's alone.
+// The rights of the table, written down a second time; an operation that is not named here needs
+// the right admin.
 Right expected_right(const std::string& operation) {
   static const std::set<std::string> anybody = {"ping", "hello", "get_stats"};
   static const std::set<std::string> readers = {"list_active_conversations",
@@ -540,7 +539,7 @@ Right expected_right(const std::string& operation) {
                                          : Right::admin;
 }
 
-// Each row of the table, asked for with each right and from each origin.
+// Asks for each operation of the table with each right and from each origin.
 class OperationRights : public DispatchTest, public testing::WithParamInterface<Operation> {
  protected:
   bool denied() {
@@ -551,7 +550,7 @@ class OperationRights : public DispatchTest, public testing::WithParamInterface<
     } else {
       message.GetReflection()->SetString(&message, field, "x");
     }
-    // What is allowed may wait for ever; a refusal comes at once.
+    // An allowed operation may wait for ever; a refusal comes at once.
     std::optional<ServerMessage> first;
     TaskGroup group(io.get_executor(), "test");
     group.spawn(read_first(dispatch(node, peer, std::move(message)), first));

@@ -1,4 +1,4 @@
-// What a model is given, forwards and backwards. The rules are pi's.
+// The context of a model, built forwards and backwards by pi's rules.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ Tail tail_of(const std::string& bytes) {
   return *read_tail(source_of(bytes));
 }
 
-TEST(Context, ACompactionReplacesWhatIsBeforeTheFirstKept) {
+TEST(Context, ACompactionReplacesTheEntriesBeforeTheFirstKept) {
   const auto bytes = kFirstLine + user("a", "", "one") + user("b", "a", "two") +
                      user("c", "b", "three") + compaction("k", "c", "c") + user("d", "k", "four");
   EXPECT_EQ(words(tail_of(bytes).context), "SUM k|three|four|");
@@ -57,7 +57,7 @@ std::string reply(const std::string& id, const std::string& parent, const std::s
                       content, stop));
 }
 
-TEST(Context, WhatAGuestSaidIsTaggedOnceAndItsThoughtsAreItsOwn) {
+TEST(Context, AGuestsWordsAreTaggedOnceAndItsThoughtsLeftOut) {
   const auto bytes =
       kFirstLine + user("a", "", "one") +
       reply("b", "a", "", R"([{"type":"text","text":"host"}])") +
@@ -71,7 +71,7 @@ TEST(Context, WhatAGuestSaidIsTaggedOnceAndItsThoughtsAreItsOwn) {
   EXPECT_EQ(words(context), "one|host|no|yes|cut||") << "kept as it was said";
   std::string given;
   for (const auto& message : for_model(context)) {
-    // Providers ask once more; that changes nothing.
+    // Providers call this once more, so it must be idempotent.
     const auto again = for_model(message);
     ASSERT_TRUE(again);
     EXPECT_EQ(to_json(*again), to_json(*message));
@@ -85,7 +85,7 @@ TEST(Context, WhatAGuestSaidIsTaggedOnceAndItsThoughtsAreItsOwn) {
             "<from agent=\"critic\">\ncut\n\n[This answer was interrupted here.]\n</from>|");
 }
 
-TEST(Context, OfACancelledReplyTheModelIsToldWhatWasSeen) {
+TEST(Context, TheModelIsGivenTheShownPartOfACancelledReply) {
   const auto given = [](AssistantMessage reply) {
     reply.stop_reason = StopReason::aborted;
     const auto message = for_model(std::make_shared<const Message>(std::move(reply)));
@@ -198,7 +198,7 @@ TEST(Context, ModelAndThinkingAreTheLastOnTheBranch) {
   EXPECT_EQ(context.thinking_level, "high");
 }
 
-TEST(Context, ExtendingGivesWhatBuildingAnewGives) {
+TEST(Context, ExtendingAndBuildingAnewGiveTheSame) {
   const std::string lines[] = {user("a", "", "one"), user("b", "a", "two"),
                                entry("branch_summary", "c", "b", R"(,"summary":"s")"),
                                user("d", "c", "three")};
@@ -228,7 +228,7 @@ TEST(Tail, ReadsOnlyTheEndOfALongSession) {
   EXPECT_EQ(words(tail.context), words(read_tail_forwards(source_of(bytes))->context));
 }
 
-// Random trees with every kind of damage: both directions must agree.
+// Both directions must agree on random trees with every kind of damage.
 TEST(Tail, BackwardsAndForwardsAgreeOnAnything) {
   SeededRandom random(20261115);
   for (int round = 0; round < 3000; ++round) {

@@ -15,7 +15,7 @@ const std::string kHeader =
     R"({"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/x"})"
     "\n";
 
-// A user message; parent "" is null, "-" is left out.
+// A user message. The parent "" is written as null; "-" leaves the field out.
 std::string line(const std::string& id, const std::string& parent, const std::string& text) {
   const auto parent_field = parent == "-"    ? std::string()
                             : parent.empty() ? std::string(R"("parentId":null,)")
@@ -160,7 +160,7 @@ TEST(Reader, UnknownTypesAndFieldsAreKeptAndCarryTheBranch) {
   EXPECT_EQ(entry_line(transcript.entries()[1]), odd + "\n");
 }
 
-TEST(Reader, OfFailedRepliesNothingAndOfCancelledOnesWhatWasSeenIsPartOfTheContext) {
+TEST(Reader, TheContextHasNoFailedRepliesAndTheShownPartOfCancelledOnes) {
   const auto reply = [](const char* id, const char* parent, const char* reason) {
     return fmt::format(
         R"({{"type":"message","id":"{}","parentId":"{}","timestamp":"2026-01-02T03:04:06.000Z",)"

@@ -89,7 +89,7 @@ TEST(Row, HugeNumbersStopAtTheLargest) {
   EXPECT_DOUBLE_EQ(row.usage.cost, 1e308);
 }
 
-TEST(Row, DetailsAreWhatIsDerivedUnlessSomethingElseWasSet) {
+TEST(Row, DetailsAreDerivedUnlessTheyWereSet) {
   auto row = empty_row();
   fold(row, reply("2026-01-01T10:00:00.000Z", "a", 10, 0.5));
   row.preview = "said \"so\"\n";
@@ -142,7 +142,7 @@ TEST(Row, SurvivesTheCatalog) {
   EXPECT_EQ(again.usage_by_model.at("p/a").at(1).totals.input, 20);
 }
 
-TEST(Row, OfAnotherVersionIsNotRead) {
+TEST(Row, ARowOfAnotherVersionIsNotRead) {
   auto record = to_json(empty_row());
   EXPECT_TRUE(read_record(json::write(record)));
   record["v"] = 1;
@@ -167,7 +167,7 @@ TEST(Row, SurvivesTheCatalogWhateverItsTextsHold) {
   EXPECT_EQ(json::write(to_json(read->row)), json::write(to_json(row)));
 }
 
-TEST(Row, RecordsThatAreNoneAreNotRead) {
+TEST(Row, RecordsThatAreInvalidAreNotRead) {
   const auto good = json::write(to_json(empty_row()));
   for (std::size_t cut = 0; cut < good.size(); ++cut)
     EXPECT_FALSE(read_record(good.substr(0, cut))) << cut;
@@ -190,7 +190,8 @@ TEST(Row, RecordsThatAreNoneAreNotRead) {
   EXPECT_FALSE(read_record(not_utf8));
 }
 
-// Enough for several threads: ids that are removed, come back or change in other parts of the file.
+// The catalog is large enough for several threads; ids are removed, come back or change in parts
+// of the file that other threads read.
 TEST(Row, TheNewestRecordOfALargeCatalogCounts) {
   const auto id = [](int n) { return *SessionId::parse("s" + std::to_string(n)); };
   constexpr int kRows = 4000;

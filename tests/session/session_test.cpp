@@ -38,7 +38,7 @@ class GatedStore final : public test::WrappedStore {
   Notify open_gate;
 };
 
-// What happens here between a look at the disk and what is made of it.
+// Runs a task of the test between a look at the disk and its use.
 class SlowLookStore final : public test::WrappedStore {
  public:
   Task<Result<std::vector<Stored>>> list() override {
@@ -70,7 +70,7 @@ class SessionTest : public testing::Test {
     message.content.push_back(TextBlock{text});
     return draft_message(message);
   }
-  // What a model would be given, joined.
+  // The texts a model would be given.
   static std::vector<std::string> words_of(const Context& context) {
     std::vector<std::string> out;
     for (const auto& message : for_model(context)) out.push_back(text_of(*message));
@@ -144,7 +144,7 @@ TEST_F(SessionTest, EntriesOfOneAppendAreWrittenTogetherOrNotAtAll) {
   EXPECT_FALSE(test::run(io, session->append({say("lost"), say("lost too")})));
   store.fail = false;
   EXPECT_EQ(bytes_of(*session), before);
-  // Behind another entry than the leaf, they follow each other as well.
+  // Entries appended after an entry that is not the leaf also follow each other.
   test::value_of(test::run(io, session->append({say("other"), say("end")}, first)));
   EXPECT_EQ(words_of(*session), (Words{"one", "other", "end"}));
   const auto nothing = test::run(io, session->append(std::vector<Draft>()));
@@ -186,7 +186,7 @@ TEST_F(SessionTest, AFailedAppendChangesNothingAndTheNextOneWorks) {
   EXPECT_TRUE(Transcript(read_transcript(bytes_of(*session))).damage().empty());
 }
 
-TEST_F(SessionTest, WhatAnotherProgramAppendedIsTakenIn) {
+TEST_F(SessionTest, EntriesAnotherProgramAppendedAreTakenIn) {
   const auto session = make("user");
   const auto mine = test::value_of(test::run(io, session->append(say("mine"))));
   auto theirs = make_entry(say("theirs"), EntryId{"feedbeef"}, mine, clock.now());
@@ -282,7 +282,7 @@ TEST_F(SessionTest, ResetBindsANewSessionAndResumeTheOldOneAgain) {
   EXPECT_EQ(sessions.current(key), second->id()) << "made in the same millisecond, later wins";
   test::value_of(test::run(io, sessions.resume(first->id(), std::nullopt)));
   EXPECT_EQ(sessions.current(key), first->id());
-  // Recovered from the transcripts alone, and from the catalog.
+  // The binding is recovered from the catalog and from the transcripts alone.
   for (const bool with_catalog : {false, true}) {
     if (!with_catalog) ASSERT_TRUE(test::run(io, store.replace_catalog("")));
     Sessions after(io.get_executor(), store, clock, random);
@@ -406,14 +406,14 @@ TEST_F(SessionTest, AnyStateOfTheCatalogGivesTheSameRows) {
     ASSERT_TRUE(test::run(io, after.load()));
     EXPECT_EQ(rows_of(after), expected);
     test::run(io, after.stop());
-    // And what it wrote is whole again.
+    // The catalog it wrote is whole again.
     const auto mended = test::value_of(read_catalog(source_of(test::catalog_of(io, store))));
     EXPECT_FALSE(mended.damaged);
     EXPECT_EQ(mended.rows.size(), 3U);
   }
 }
 
-TEST(Rescan, WhatHappensMeanwhileIsNewerThanWhatWasSeen) {
+TEST(Rescan, ChangesDuringARescanWin) {
   boost::asio::io_context io{1};
   FixedClock clock;
   SeededRandom random{7};
@@ -431,7 +431,7 @@ TEST(Rescan, WhatHappensMeanwhileIsNewerThanWhatWasSeen) {
   const auto gone = test::value_of(test::run(io, make("bob")))->id();
   const auto trashed = test::value_of(test::run(io, make("eve")))->id();
   test::value_of(test::run(io, talk->append(say("one"))));
-  // Another program appends; while that is read, so does this one, and one session is thrown away.
+  // Another program appends; while its lines are read, this one appends too and trashes a session.
   for (const auto& id : {talk->id(), trashed})
     store.real.raw().at(id) += R"({"type":"custom","id":"aa","parentId":null,"timestamp":"x"})"
                                "\n";

@@ -34,7 +34,7 @@ class UsageTest : public testing::Test {
   Row b = row_of("b", "");
 };
 
-TEST_F(UsageTest, IsGroupedByWhatWasAskedFor) {
+TEST_F(UsageTest, UsageIsGroupedAsRequested) {
   using By = UsageQuery::By;
   using Names = std::vector<std::string>;
   EXPECT_EQ(names(By::session), (Names{"a", "b"}));

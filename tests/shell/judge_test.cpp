@@ -160,7 +160,7 @@ TEST(Danger, IsNotSeenInWordsThatOnlyNameIt) {
     EXPECT_EQ(judge(command).effect, Effect::changes) << command << "\n  " << judge(command).reason;
 }
 
-// A kind is wider than the command; "=" stands for the very command only.
+// The second column is the rule for the command's kind; "=" is a rule for this command alone.
 TEST(Rules, CoverAKindOnlyWhereNoWordOfItCanNameAProgram) {
   const std::pair<const char*, const char*> cases[] = {
       {"git push", "git push"},
@@ -225,7 +225,7 @@ TEST(Rules, CoverAKindOnlyWhereNoWordOfItCanNameAProgram) {
 
 TEST(Rules, AreNotGivenWhereWordsNameAProgramOrSomethingChangesWhatFollows) {
   for (const char* command : {
-           // Words that name a program.
+           // A word names a program.
            "git push --receive-pack='touch P; git-receive-pack'",
            "git push --receive-pack 'touch P'",
            "git push --exec=x",
@@ -288,7 +288,7 @@ TEST(Rules, AreNotGivenWhereWordsNameAProgramOrSomethingChangesWhatFollows) {
            "sed -i s/a/b/ f",
            "tmux new -d x",
            "systemd-run x",
-           // Something changes what follows.
+           // An earlier part changes what the later one does.
            "cd a && git push",
            "cd a; ./run.sh",
            "pushd a && make",
@@ -307,7 +307,7 @@ TEST(Rules, AreNotGivenWhereWordsNameAProgramOrSomethingChangesWhatFollows) {
            "alias git=x; git push",
            "hash -p x git; git push",
            "f() { ls; }; f",
-           // Reef's own.
+           // Reef's own programs.
            "reef",
            "reef mode X allow-all",
            "reef sessions",
@@ -318,7 +318,7 @@ TEST(Rules, AreNotGivenWhereWordsNameAProgramOrSomethingChangesWhatFollows) {
            "timeout 5 reef sessions",
            "sh -c 'reef sessions'",
            "git push; reef sessions",
-           // Computed.
+           // Parts are computed.
            "rm $x",
            "rm *.o",
            "$x y",
@@ -488,7 +488,7 @@ TEST(Parser, KeepsToItsLimits) {
   EXPECT_FALSE(parse(std::string(60'001, '`')).ok());
   EXPECT_FALSE(parse("ls\x01").ok());
   EXPECT_FALSE(parse(std::string("ls\0x", 4)).ok());
-  // Shells in shells are followed for a while, and then they are not called harmless.
+  // Nested shells are followed down to a limit; deeper ones are not called harmless.
   EXPECT_NE(judge("eval eval eval eval eval eval eval eval eval ls").effect, Effect::reads);
   EXPECT_EQ(judge("eval eval ls").effect, Effect::reads);
 }

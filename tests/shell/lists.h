@@ -8,8 +8,8 @@ namespace reef::test {
 
 struct Listed {
   std::string command;
-  bool uncertain = false;    // "? ": may not work everywhere
-  bool for_machine = false;  // "!! ": never without the sandbox
+  bool uncertain = false;    // marked "? ": may not work everywhere
+  bool for_machine = false;  // marked "!! ": never run without the sandbox
   int line = 0;
 };
 

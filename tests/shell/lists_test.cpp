@@ -30,7 +30,8 @@ TEST(SafeMode, EveryHarmlessCommandIsLooking) {
   }
 }
 
-// They show only where something else was prepared.
+// These commands do harm only where something was prepared, so the list of escapes cannot
+// show them.
 TEST(SafeMode, VariablesThatProgramsLookAtAreNotSet) {
   for (const char* command :
        {"printf '%s%n' x PATH; ls", "printf \"a$x\" PATH; ls", "IFS=/ ls", "http_proxy=x; ls",
@@ -40,7 +41,7 @@ TEST(SafeMode, VariablesThatProgramsLookAtAreNotSet) {
     EXPECT_NE(judge(command).effect, Effect::reads) << command;
 }
 
-// Whatever it is put into, an escape stays one.
+// An escape stays an escape inside any other command.
 TEST(SafeMode, AnEscapeIsFoundInsideOfEverything) {
   for (const std::string& escape :
        {"touch new.txt", "echo x > new.txt", "rm -rf dir", "PATH=. ls"}) {

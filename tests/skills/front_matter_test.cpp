@@ -50,7 +50,7 @@ TEST(FrontMatter, ListsAndPairs) {
   EXPECT_EQ(head.body, "body\n");
 }
 
-TEST(FrontMatter, WhatYamlRefusesAndPeopleWriteIsReadWithAWarning) {
+TEST(FrontMatter, CommonMistakesInYamlAreReadWithAWarning) {
   const auto head = read("a: Use when: the user asks\nb: *bold* words\nc: \"x\" and y\na: again");
   EXPECT_EQ(head.find("a")->text, "Use when: the user asks");
   EXPECT_EQ(head.find("b")->text, "*bold* words");
@@ -60,7 +60,7 @@ TEST(FrontMatter, WhatYamlRefusesAndPeopleWriteIsReadWithAWarning) {
   EXPECT_EQ(head.warnings[3], "line 5: 'a' is there twice; the first counts");
 }
 
-TEST(FrontMatter, WhatCannotBeUnderstoodIsNamedByItsLine) {
+TEST(FrontMatter, AnUnreadableLineIsNamed) {
   EXPECT_EQ(error(""), "does not begin with a line '---' and its fields");
   EXPECT_EQ(error("# title\n"), "does not begin with a line '---' and its fields");
   EXPECT_EQ(error("---\na: b\n"), "the fields are not closed by a line '---'");

@@ -41,7 +41,7 @@ TEST(ParseSkill, NamesFollowTheRuleOfEveryScript) {
   EXPECT_FALSE(is_skill_name(std::string(65, 'a')));
 }
 
-TEST(ParseSkill, WhatBreaksARuleIsUsedWithAWarning) {
+TEST(ParseSkill, ASkillThatBreaksARuleIsUsedWithAWarning) {
   EXPECT_EQ(warnings("name: other\ndescription: x"),
             "'name' is 'other', and its folder is called 'check-feeds'; ");
   EXPECT_EQ(warnings("description: x"), "'name' is missing; the folder's name is taken; ");
@@ -104,7 +104,7 @@ TEST(AllowedTools, ACommandMustBeginAsDemandedAndBeOneSimpleCommand) {
   EXPECT_TRUE(allows(std::vector<std::string>{"bash(*)"}, "bash", {{"command", "a; b"}}));
 }
 
-TEST(AllowedTools, WhatMakesNoSenseLetsNothingThroughAndIsWarnedOf) {
+TEST(AllowedTools, ASenselessItemLetsNothingThroughAndCausesAWarning) {
   EXPECT_EQ(warnings(kGood + "allowed-tools: Read(src/*)"),
             "line 4: 'allowed-tools' has 'Read(src/*)': only bash may have something in brackets; "
             "this lets nothing through; ");

@@ -30,7 +30,7 @@ std::vector<std::string> words_of(const Context& context) {
   return out;
 }
 
-// One home, one engine; what it acknowledged is remembered.
+// One home with one engine, and a record of what was acknowledged.
 struct Bench {
   Bench() { ::mkdir((folder / "sessions").c_str(), 0700); }
   ~Bench() {
@@ -51,7 +51,7 @@ struct Bench {
     const auto session = test::run(io, sessions.open(*id));
     if (session && test::run(io, (*session)->append(say(words)))) acknowledged.insert(words);
   }
-  // Two messages in one append: one is never there without the other.
+  // Appends two messages at once: one must never be there without the other.
   void append_pair(const std::string& first, const std::string& second) {
     pairs.emplace_back(first, second);
     const auto id = current();
@@ -61,7 +61,7 @@ struct Bench {
       acknowledged.insert({first, second});
   }
   void flag(bool on) {
-    // A change that failed where not even the undo was possible may stand or not.
+    // A failed change may still have taken effect when not even the undo was possible.
     flagged.reset();
     if (const auto id = current())
       if (test::run(io, sessions.patch(*id, {{"isFlagged", on}}))) flagged = on;
@@ -106,7 +106,7 @@ void expect_sound(Bench& bench, const std::string& what) {
   EXPECT_TRUE(transcript.damage().empty()) << what << ": " << transcript.damage().at(0).what;
   EXPECT_EQ(words_of(session->context()), words_of(build_context(transcript.branch()))) << what;
   EXPECT_EQ(session->bytes(), bytes.size()) << what;
-  // A line that could not be undone is taken into the row behind the scenes.
+  // A line that could not be undone enters the catalog row a little later.
   const auto deadline = std::chrono::steady_clock::now() + test::kPatience;
   while (bench.sessions.find(*id)->bytes != bytes.size() &&
          std::chrono::steady_clock::now() < deadline)

@@ -1,4 +1,4 @@
-// The folders of sessions on a disk with traps in them, and on one that fails.
+// The folders of sessions: with traps in them, and on a disk that fails.
 #include "store/fs/fs_folders.h"
 
 #include <cerrno>
@@ -53,7 +53,7 @@ class FoldersTest : public testing::Test {
   session::SessionId id = *session::SessionId::parse("s");
 };
 
-TEST_F(FoldersTest, WhatIsKeptIsListedAndReadAndHashed) {
+TEST_F(FoldersTest, AKeptFileIsListedReadAndHashed) {
   const auto kept = test::value_of(add("a.txt", "hello"));
   EXPECT_EQ(kept.file.path, "attachments/a.txt");
   EXPECT_EQ(kept.file.type, "text/plain");
@@ -76,7 +76,7 @@ TEST_F(FoldersTest, TheSameBytesAreKeptOnceAndOtherBytesGetANumber) {
   EXPECT_TRUE(incoming().empty());
 }
 
-TEST_F(FoldersTest, WhatIsNotKeptNeverWas) {
+TEST_F(FoldersTest, AFileThatIsNotKeptLeavesNoTrace) {
   {
     const auto file = test::value_of(test::run(io, folders.receive()));
     ASSERT_TRUE(test::run(io, file->write("half")));
@@ -124,7 +124,7 @@ TEST_F(FoldersTest, PagesStayInOrderWhileFilesAreAdded) {
     const auto page = test::value_of(test::run(io, folders.list(id, "data", 10, cursor)));
     for (const auto& file : page.files) seen.push_back(file.path);
     cursor = page.cursor;
-    // One before the place, one behind it.
+    // One new file sorts before the cursor, the other behind it.
     test::write_file(at("data/00-late"), "x");
     test::write_file(at("data/zz"), "x");
   } while (!cursor.empty());
@@ -152,7 +152,7 @@ TEST_F(FoldersTest, AFailingDiskLeavesNothing) {
     const auto kept = add("a.txt", fmt::format("bytes {}", nth));
     const bool hit = files.hit();
     files.heal();
-    if (kept) continue;  // only a comparison with the others failed
+    if (kept) continue;  // the fault hit only the comparison with other files
     EXPECT_TRUE(hit);
     EXPECT_EQ(paths(), std::vector<std::string>{"attachments/warm"}) << nth;
     EXPECT_TRUE(incoming().empty()) << nth;

@@ -1,4 +1,4 @@
-// The disk under the file store fails, at every system call in turn.
+// The file store on a disk that fails at every system call in turn.
 #include "store/fs/fs_store.h"
 
 #include <cerrno>
@@ -56,7 +56,7 @@ TEST(FsStore, ShortAndInterruptedWritesAreNoFailures) {
   EXPECT_EQ(test::read_file(file), "whole line\nwhole line\n");
 }
 
-// The write tears, and the disk refuses the undo as well: the next open repairs it.
+// The write tears and the disk refuses the undo; the next open repairs the file.
 TEST(FsStore, ATearThatCannotBeUndoneIsRepairedByTheNextOpen) {
   const test::TempDir folder;
   test::FaultyFiles files;
@@ -65,7 +65,7 @@ TEST(FsStore, ATearThatCannotBeUndoneIsRepairedByTheNextOpen) {
                             "\n";
   test::write_file(file, whole);
   files.cut_write_at(3);
-  // The second half of the write, and everything after it, fails.
+  // The second half of the write and everything after it fail.
   struct Files2 final : Files {
     test::FaultyFiles& real;
     bool broken = false;
@@ -188,13 +188,13 @@ TEST(FsStore, ASessionThatIsBeingMadeIsNotTakenForALeftover) {
   FsStore store(files, pool, folder.path());
   test::write_file(folder / "sessions/261115-whole/session.jsonl", "x\n");
   static_cast<void>(test::value_of(test::run(io, store.list())));
-  // A reload looks at the folder between two calls of a create.
+  // A reload may look at the folder in the middle of a create.
   test::write_file(folder / "sessions/261115-half-made/session.jsonl.new", "{\"type\":");
   EXPECT_EQ(test::value_of(test::run(io, store.list())).size(), 1U);
   EXPECT_TRUE(test::exists(folder / "sessions/261115-half-made/session.jsonl.new"));
 }
 
-// Moved away and put back from a backup, say.
+// Session folders may be moved away and put back, for example from a backup.
 TEST(FsStore, AListFindsWhatIsInThePlaceOfTheSessionsNow) {
   const test::TempDir folder;
   boost::asio::io_context io(1);

@@ -1,4 +1,4 @@
-// What every session::Store promises; both implementations are held to it.
+// The promises of session::Store, tested on both implementations.
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ const std::string kLine = R"({"type":"custom","id":"a","parentId":null,"timestam
 
 constexpr TimePoint kWhen{std::chrono::milliseconds(1794779830302)};
 
-// There before the store is.
+// The folder must exist before the store does.
 struct HomeFolder : test::TempDir {
   HomeFolder() { ::mkdir((*this / "sessions").c_str(), 0700); }
 };
@@ -62,7 +62,7 @@ class HarnessNames {
 };
 TYPED_TEST_SUITE(StoreContract, Harnesses, HarnessNames);
 
-TYPED_TEST(StoreContract, WhatWasCreatedIsListedAndRead) {
+TYPED_TEST(StoreContract, ACreatedSessionIsListedAndRead) {
   EXPECT_TRUE(test::value_of(test::run(this->io, this->store.list())).empty());
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   const auto all = test::value_of(test::run(this->io, this->store.list()));
@@ -196,7 +196,7 @@ TYPED_TEST(StoreContract, TheCatalogIsEmptyThenAppendedThenReplaced) {
   EXPECT_EQ(test::catalog_of(this->io, this->store), "c");
 }
 
-TYPED_TEST(StoreContract, RewriteReplacesOnlyWhatItHasSeen) {
+TYPED_TEST(StoreContract, RewriteReplacesOnlyTheBytesItHasSeen) {
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   EXPECT_EQ(test::run(this->io, this->store.rewrite(this->id, 5, "y\n", "old")).error().code,
             Errc::conflict);
@@ -218,7 +218,7 @@ TYPED_TEST(StoreContract, RefreshContinuesARowAndMendsTheEnd) {
   ASSERT_TRUE(rows.at(0));
   EXPECT_EQ(rows[0]->message_count, 1U);
   EXPECT_EQ(rows[0]->preview, "hi");
-  // Grown by a whole line and a torn one.
+  // The file has grown by a whole line and a torn one.
   this->harness.put(this->id, header + entry + entry + "{\"torn");
   requests[0].known = *rows[0];
   rows = test::run(this->io, this->store.refresh(requests));

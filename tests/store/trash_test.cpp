@@ -1,4 +1,4 @@
-// The trash of the file store: what is removed, what is not, and when it came there.
+// The trash of the file store: what is removed for good, what stays, and since when it is there.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -35,7 +35,7 @@ Status MemoryIntake::entry(session::Entry entry, std::string_view line) {
   REEF_ASSERT(!entry.id.text.empty());
   REEF_ASSERT(ids_.insert(entry.id.text).second);
   if (entry.parent) REEF_ASSERT(ids_.contains(entry.parent->text));
-  // What is beside the body must be what the body says.
+  // The entry's fields must agree with its body.
   REEF_ASSERT(json::find_string(entry.body, "type") == entry.type);
   REEF_ASSERT(json::find_string(entry.body, "id") == entry.id.text);
   const auto parent = json::find_string(entry.body, "parentId");

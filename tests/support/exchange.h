@@ -1,5 +1,5 @@
-// Both seams of exchange/ in memory, for tests of readers and writers. They hold whoever calls them
-// to the contract: a breach ends the program.
+// Intake and outlet of exchange/ in memory, for tests of readers and writers. A caller that breaks
+// the contract ends the program.
 #pragma once
 
 #include <map>
@@ -15,15 +15,15 @@ class MemoryIntake final : public exchange::Intake {
   struct Session {
     exchange::Head head;
     std::vector<session::Entry> entries;
-    json::object meta;                         // of the head, and what was learned
+    json::object meta;                         // from the head, and learned later
     std::map<std::string, std::string> files;  // path in the session's folder -> bytes
     bool ended = false;
 
-    // As the real intake leaves it: a header, the metadata, the entries.
+    // The session as the real intake writes it: a header, the metadata, the entries.
     session::Transcript transcript() const;
     std::string bytes() const;
     session::Row row() const;
-    // What was said, one line each: "role: text", "call NAME {arguments}", "result NAME: text".
+    // The messages, one line each: "role: text", "call NAME {arguments}", "result NAME: text".
     std::vector<std::string> said() const;
   };
 
@@ -56,7 +56,7 @@ class MemoryIntake final : public exchange::Intake {
   Files& files_;
   std::map<std::string, std::string> known_;
   std::vector<Session> sessions_;
-  std::set<std::string> ids_;  // of the session under way
+  std::set<std::string> ids_;  // entry ids of the session that is being read
   std::vector<exchange::Definition> definitions_;
   std::vector<exchange::Problem> problems_;
   std::uint64_t consumed_ = 0;

@@ -17,22 +17,22 @@
 
 namespace reef::test {
 
-// What one request gets.
+// The reply to one request.
 struct FakeReply {
   enum class Then : std::uint8_t {
     keep,   // the body ends properly; the connection serves the next request
     cut,    // the connection ends in mid-body
-    reset,  // the same, rudely
+    reset,  // the same, by a TCP reset
     hang,   // nothing more comes until the client goes away
   };
 
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers = {};
-  std::vector<std::string> pieces = {};  // of the body, each sent by itself
+  std::vector<std::string> pieces = {};  // pieces of the body, each sent by itself
   Then then = Then::keep;
-  bool silent = false;         // not even a head: hangs at once
-  std::string raw = {};        // instead of all the above: these bytes, then the end
-  std::size_t body_bytes = 0;  // > 0: a Content-Length instead of chunks
+  bool silent = false;         // hangs at once, before the head
+  std::string raw = {};        // sends these bytes instead of all the above, then closes
+  std::size_t body_bytes = 0;  // when > 0, a Content-Length replaces chunks
 };
 
 FakeReply event_stream(std::vector<std::string> pieces);
@@ -43,7 +43,7 @@ struct SeenRequest {
   std::string target;
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
-  std::size_t connection = 0;  // which one, from 0
+  std::size_t connection = 0;  // the connection's number, from 0
 };
 
 class FakeHttp {
@@ -53,13 +53,13 @@ class FakeHttp {
 
   std::string url() const;  // http://127.0.0.1:port
   std::uint16_t port() const;
-  // Replies are used in order; the last one stays. Instead, a function may decide.
+  // Replies are used in order; the last one is repeated. A function may decide instead.
   void reply(FakeReply reply) { replies_.push_back(std::move(reply)); }
   std::function<FakeReply(const SeenRequest&)> on_request;
 
   const std::vector<SeenRequest>& requests() const { return requests_; }
   std::size_t connections() const { return connections_; }
-  // When the n-th connection was seen closed by the client.
+  // When the client was seen to close the n-th connection.
   const std::map<std::size_t, std::chrono::steady_clock::time_point>& closed() const {
     return closed_;
   }

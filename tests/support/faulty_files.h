@@ -11,12 +11,12 @@ class FaultyFiles final : public Files {
  public:
   enum class Fault { error, short_write };
 
-  // The call number `nth` (from 1) fails with `number`; with `forever` so do all after it.
+  // The call `nth` (from 1) fails with the errno `number`; with `forever` all later ones do too.
   void fail_at(int nth, int number, bool forever = false);
   void cut_write_at(int nth);
   void heal();
   int calls() const { return calls_; }
-  // The fault was met.
+  // True when a call met the fault.
   bool hit() const { return hit_; }
 
   Result<Fd> open(const std::string& path, Open how) override;
@@ -34,7 +34,7 @@ class FaultyFiles final : public Files {
   Result<std::vector<std::string>> list(const std::string& directory) override;
 
  private:
-  // The error this call must return, if it is the one.
+  // The errno this call must fail with; 0 when it may succeed.
   int next_fault();
 
   PosixFiles real_;

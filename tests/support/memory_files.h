@@ -1,5 +1,5 @@
-// A folder tree in memory, for readers of foreign formats: what is put in is read back. Read-only
-// through the interface. One thread.
+// A folder tree in memory, for readers of foreign formats. The interface can only read it. One
+// thread.
 #pragma once
 
 #include <map>
@@ -11,14 +11,14 @@ namespace reef::test {
 
 class MemoryFiles final : public Files {
  public:
-  // Makes the folders on the way; what was there is replaced.
+  // Makes the folders on the way; replaces a file that is there.
   void put(const std::string& path, std::string bytes);
-  // Something that is there and no file: a pipe, a device.
+  // Puts something there that is not a file, like a pipe or a device.
   void put_odd(const std::string& path);
   void erase(const std::string& path);
-  // When it was last changed; put() says 2026-01-02T03:04:05Z.
+  // Sets when the file was last changed; put() sets 2026-01-02T03:04:05Z.
   void touch(const std::string& path, std::int64_t modified_ns);
-  // At most so many bytes a read, to meet every boundary.
+  // Limits the bytes of one read, so that every boundary is met.
   void read_at_most(std::size_t bytes) { piece_ = bytes; }
 
   Result<Fd> open(const std::string& path, Open how) override;
@@ -45,7 +45,7 @@ class MemoryFiles final : public Files {
   const Node* find(std::string path) const;
 
   std::map<std::string, Node> nodes_;
-  std::map<int, std::string> open_;  // by descriptor; a closed one's number is given again
+  std::map<int, std::string> open_;  // by descriptor; closed numbers are reused
   std::size_t piece_ = SIZE_MAX;
 };
 

@@ -140,7 +140,7 @@ void Author::add(Draft draft) {
   const auto time = TimePoint(std::chrono::milliseconds(now_));
   session::EntryId entry_id{id() + fmt::format("{:04x}", ids_.size())};
   std::optional<session::EntryId> parent;
-  // Now and then the conversation goes on from an earlier place.
+  // Now and then the conversation forks from an earlier entry.
   if (!ids_.empty()) parent = one_in(25) ? ids_[below(ids_.size())] : ids_.back();
   if (one_in(30)) draft.fields["unknown"] = any();
   out_ += session::entry_line(session::make_entry(std::move(draft), entry_id, parent, time));
@@ -149,7 +149,7 @@ void Author::add(Draft draft) {
 
 void Author::message(json::object message) {
   if (one_in(30)) message["extra"] = any();
-  // Mostly the time of its entry, which comes next.
+  // Mostly this is the time of the message's entry, which comes next.
   if (one_in(2)) message["timestamp"] = now_ + static_cast<std::int64_t>(below(1000));
   add(Draft{"message", json::object{{"message", std::move(message)}}});
 }

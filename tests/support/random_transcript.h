@@ -1,6 +1,6 @@
-// Transcripts as they could be, and a little worse: trees, calls with and without results,
+// Random transcripts, a little worse than real ones: trees, calls with and without results,
 // pictures, thoughts, every kind of entry, text that is hard on formats. The same seed gives the
-// same.
+// same transcript.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace reef::test {
 
-// The bytes of a session.jsonl. Times are of whole milliseconds, after 2000 and before 2100.
+// The bytes of a session.jsonl. Times are whole milliseconds between 2000 and 2100.
 std::string random_transcript(std::uint64_t seed);
 
 }  // namespace reef::test

@@ -35,7 +35,7 @@ Task<void> store_result(Task<T> task, std::optional<T>& result) {
   result.emplace(co_await std::move(task));
 }
 
-// As above, with the task's result.
+// The same, with the task's result.
 template <class T>
 T run(boost::asio::io_context& io, Task<T> task) {
   std::optional<T> result;

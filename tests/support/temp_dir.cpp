@@ -9,7 +9,7 @@
 namespace reef::test {
 
 TempDir::TempDir() {
-  // Short: Unix socket paths are.
+  // The name is short because the path of a Unix socket must be.
   char name[] = "/tmp/reef-test-XXXXXX";
   if (!::mkdtemp(name)) throw std::runtime_error("mkdtemp");
   path_ = name;

@@ -1,4 +1,4 @@
-// Connections over real sockets with a handler of the test's own.
+// Connections over real sockets, with a handler of the test.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -59,7 +59,7 @@ class RawClient {
     write(make_frame(message.SerializeAsString()));
   }
   void finish_writing() { ::shutdown(fd_.get(), SHUT_WR); }
-  // Whatever is there now.
+  // Reads what is there now.
   bool read_some() {
     char buffer[65536];
     const auto got = ::recv(fd_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
@@ -223,8 +223,8 @@ TEST_F(ConnectionTest, AReaderThatStallsIsBoundedThenCutAndNobodyElseNotices) {
     EXPECT_EQ(answer->response().content(), "quick");
     ++answered;
   }
-  // What was taken from the stream is what fits into the queue and the kernel's buffers. The other
-  // client's answers were counted too.
+  // Only as much was taken from the stream as fits into the queue and the kernel's buffers. The
+  // other client's answers were counted too.
   EXPECT_LT(pulled - answered, 3000U);
 }
 
