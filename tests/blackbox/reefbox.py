@@ -28,6 +28,13 @@ def binary(name):
     return str(path)
 
 
+def sanitized():
+    """Whether the daemon was built with a sanitizer, which holds memory of its own and keeps what was freed."""
+    with open(binary("reefd"), "rb") as program:
+        content = program.read()
+    return b"__tsan_init" in content or b"__asan_init" in content
+
+
 def wait_for(condition, what, timeout=TIMEOUT):
     """Poll `condition` until it is true (its value is returned) or fail after `timeout` seconds."""
     deadline = time.monotonic() + timeout

@@ -116,7 +116,8 @@ class Frames(Case):
             push(len(frame) - 1)
             home.ping()
             time.sleep(0.02)
-        self.assertLess((resident(home.pid) - before) / MIB, 250, "of 480 MiB that were offered")
+        if not sanitized():
+            self.assertLess((resident(home.pid) - before) / MIB, 250, "of 480 MiB that were offered")
         self.assertEqual(home.say("small ones come through").tag, RESPONSE)
         answers = set()
         deadline = time.monotonic() + 6 * TIMEOUT
@@ -142,7 +143,8 @@ class Frames(Case):
             link.send(request(READ_SESSION, {1: "x" * (12 * MIB)}))
             links.append(link)
         home.ping()
-        self.assertLess((resident(home.pid) - before) / MIB, 180, "of 240 MiB")
+        if not sanitized():
+            self.assertLess((resident(home.pid) - before) / MIB, 180, "of 240 MiB")
         with home.connect() as other:
             for number in range(20):
                 self.assertEqual(other.call(KILL, {1: "scripted", 2: f"s{number}"}).tag, PONG)
@@ -205,6 +207,8 @@ class Memory(Case):
             self.assertEqual(link.call(GET_HISTORY, {1: "s1"}).code, 413, "it was read all the same")
             self.assertEqual(link.call(FORK_SESSION, {1: "s1"}).tag, SESSION_INFO)
             most = resident(home.pid)
+        if sanitized():
+            self.skipTest("a sanitizer keeps what was freed")
         wait_for(lambda: resident(home.pid) < 110 * MIB, f"less memory than {most // MIB} MiB", 3 * TIMEOUT)
 
 

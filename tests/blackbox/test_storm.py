@@ -13,12 +13,6 @@ CALLS = {"text": "look ", "calls": [{"name": "recall", "arguments": {"query": "w
                                     {"name": "list_messages", "arguments": {"id": "260101-no-such"}}]}
 
 
-def sanitized():
-    with open(binary("reefd"), "rb") as program:
-        content = program.read()
-    return b"__tsan_init" in content or b"__asan_init" in content
-
-
 class Storm(unittest.TestCase):
     def home(self, *replies):
         home = Home(script=script(*replies))

@@ -705,7 +705,8 @@ class StalledReader(unittest.TestCase):
             for number in range(5):
                 self.assertEqual(home.say("hello", "scripted", f"brisk {number}").body.str(2), text)
             grown = self.resident_mb(home) - before
-            self.assertLess(grown, 100, f"one stalled reader made the daemon grow by {grown} MB")
+            if not sanitized():
+                self.assertLess(grown, 100, f"one stalled reader made the daemon grow by {grown} MB")
 
     def test_pings(self):
         """Up to 8 million Pings."""
