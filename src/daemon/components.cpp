@@ -17,7 +17,6 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/notify.h"
-#include "base/text.h"
 #include "mcp/spec.h"
 
 namespace reef::daemon {
@@ -47,9 +46,12 @@ std::optional<PortText> read_port(const std::string& path) {
 }  // namespace
 
 std::optional<PortText> port_from(std::string_view text) {
-  text = trim(text);
+  const auto without_end = [](std::string_view line) {
+    return line.substr(0, line.find_last_not_of("\n\r ") + 1);
+  };
+  text = without_end(text);
   const auto line = text.find('\n');
-  const auto digits = trim(text.substr(0, line));
+  const auto digits = without_end(text.substr(0, line));
   PortText out;
   const auto* end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, out.port);
