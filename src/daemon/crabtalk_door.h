@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 
@@ -37,7 +38,8 @@ class CrabtalkDoor {
   const std::string folder_;
   dev_t device_ = 0;
   ino_t inode_ = 0;  // of our socket
-  std::uint16_t port_ = 0;
+  std::optional<std::uint16_t>
+      port_;  // what the file says; not known before we wrote or removed it
 };
 
 }  // namespace reef::daemon

@@ -656,8 +656,16 @@ Result<std::string> StagedIntake::copy(std::string_view folder, std::string_view
   if (job_.request.redact)
     problem(Problem{from, 0, "too large to be searched for secrets; copied as it is"});
   REEF_TRY(const auto spot,
-           spot_for(folder, name, [&](const auto&, const auto& other) -> Result<bool> {
-             return other.size == stat.size;  // equal name and size are enough here
+           spot_for(folder, name, [&](const auto& path, const auto& other) -> Result<bool> {
+             if (other.size != stat.size) return false;
+             REEF_TRY(const Fd there, files_.open(path, Files::Open::source));
+             for (std::uint64_t at = 0; at < stat.size; at += kPieceBytes) {
+               if (cancelled()) return Error(Errc::cancelled, "cancelled");
+               REEF_TRY(const auto ours, read_range(files_, there.get(), at, kPieceBytes));
+               REEF_TRY(const auto theirs, read_range(files_, source.get(), at, kPieceBytes));
+               if (ours != theirs) return false;
+             }
+             return true;
            }));
   if (spot.there || job_.request.dry_run) return spot.path;
   const auto path = session_folder() + "/" + spot.path;

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/tcp_table.h"
 #include "base/utf8.h"
+#include "http/host.h"
 #include "http/multi.h"
 
 namespace reef::http {
@@ -68,11 +69,6 @@ std::string host_of(const std::string& url) {
   return host;
 }
 
-// Servers on this machine are never reached through a proxy.
-bool is_here(const std::string& host) {
-  return host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("[::1]");
-}
-
 }  // namespace
 
 Exchange::Exchange(std::shared_ptr<Multi> owner, Request what)
@@ -130,7 +126,8 @@ Status Exchange::start(const Timeouts& limits, const std::string& ca_file) {
   good = set(CURLOPT_TCP_KEEPALIVE, 1L) && good;
   good = set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L) && good;
   good = set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits.connect.count())) && good;
-  if (is_here(host_of(request.url))) good = set(CURLOPT_PROXY, "") && good;
+  // Nothing on this machine is behind a proxy.
+  if (is_loopback_host(host_in(request.url))) good = set(CURLOPT_PROXY, "") && good;
   if (!ca_file.empty()) good = set(CURLOPT_CAINFO, ca_file.c_str()) && good;
   good = set(CURLOPT_ERRORBUFFER, why) && good;
   good = set(CURLOPT_PRIVATE, static_cast<void*>(this)) && good;

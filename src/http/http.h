@@ -3,6 +3,7 @@
 //   http.h      Client, Answer   this file
 //   sse.h       Parser           server-sent events
 //   url.h                        text in URLs
+//   host.h                       whose machine a host is
 //   library.h                    libcurl, loaded when it is first needed
 //   multi.h                      its transfers on our loop
 //

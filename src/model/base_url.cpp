@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
+#include "http/host.h"
+
 namespace reef::model {
 namespace {
-
-bool is_near(std::string_view host) {
-  return host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("[::1]") ||
-         host.starts_with("0.0.0.0") || host.starts_with("10.") || host.starts_with("192.168.");
-}
 
 // Returns the position after the scheme.
 std::size_t origin_of(std::string_view url) {
@@ -27,7 +24,11 @@ std::string base_url_from(std::string_view text, std::initializer_list<std::stri
   url.erase(0, std::min(url.find_first_not_of(" \t\r\n"), url.size()));
   url.erase(std::min(url.find_first_of(" \t\r\n?#"), url.size()));
   if (url.empty()) return url;
-  if (url.find("://") == std::string::npos) url.insert(0, is_near(url) ? "http://" : "https://");
+  if (url.find("://") == std::string::npos) {
+    // A key leaves this machine and its network only encrypted.
+    const bool near = http::is_inner_host(http::host_in(url));
+    url.insert(0, near ? "http://" : "https://");
+  }
   drop_slashes(url);
   for (const auto ending : endings) {
     if (url.find('/', origin_of(url)) == std::string::npos || !url.ends_with(ending)) continue;

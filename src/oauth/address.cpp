@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "http/host.h"
 #include "http/url.h"
 
 namespace reef::oauth {
@@ -47,12 +47,6 @@ bool is_host(std::string_view host) {
   return !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
   });
-}
-
-bool is_inner_v4(const unsigned char* a) {
-  return a[0] == 127 || a[0] == 10 || a[0] == 0 || (a[0] == 172 && (a[1] & 0xf0) == 16) ||
-         (a[0] == 192 && a[1] == 168) || (a[0] == 169 && a[1] == 254) ||
-         (a[0] == 100 && (a[1] & 0xc0) == 64);
 }
 
 }  // namespace
@@ -105,26 +99,11 @@ std::string origin_of(const Address& address) {
 }
 
 bool is_loopback(const Address& address) {
-  if (address.host == "localhost" || address.host.ends_with(".localhost")) return true;
-  std::array<unsigned char, 16> number{};
-  if (inet_pton(AF_INET, address.host.c_str(), number.data()) == 1) return number[0] == 127;
-  return address.host == "::1";
+  return http::is_loopback_host(address.host);
 }
 
 bool is_inner(const Address& address) {
-  if (is_loopback(address)) return true;
-  std::array<unsigned char, 16> number{};
-  if (inet_pton(AF_INET, address.host.c_str(), number.data()) == 1)
-    return is_inner_v4(number.data());
-  // True for other spellings that resolvers take for IPv4: 2130706433, 127.1, 0x7f.1
-  const auto last = address.host.substr(address.host.rfind('.') + 1);
-  if (is_number(last) || last.starts_with("0x")) return true;
-  if (inet_pton(AF_INET6, address.host.c_str(), number.data()) != 1) return false;
-  constexpr std::array<unsigned char, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  if (std::memcmp(number.data(), kMapped.data(), kMapped.size()) == 0)
-    return is_inner_v4(number.data() + kMapped.size());
-  const bool zeros = std::all_of(number.begin(), number.end() - 1, [](auto b) { return b == 0; });
-  return zeros || (number[0] & 0xfe) == 0xfc || (number[0] == 0xfe && (number[1] & 0xc0) == 0x80);
+  return http::is_inner_host(address.host);
 }
 
 Trust::Trust(std::string_view server, const std::vector<std::string>& named) {

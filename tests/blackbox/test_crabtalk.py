@@ -620,6 +620,16 @@ class Door(Case):
         self.assertEqual(home.stop(), 0)
         self.assertEqual(os.listdir(os.path.dirname(sock)), [])
 
+    def test_the_port_of_a_daemon_that_was_killed_leads_nobody_astray(self):
+        home, sock, port = self.home_of_user(config="[crabtalk]\nlisten = true\n")
+        os.makedirs(os.path.dirname(port))
+        with open(port, "w", encoding="ascii") as text:
+            text.write("4321")
+        home.start()
+        with Client.of(home, "0.0.21", sock) as link:
+            self.assertEqual(link.call(PING).tag, PONG)
+        self.assertFalse(os.path.exists(port), "we listen on no port")
+
     def test_not_unless_asked(self):
         home, sock, _ = self.home_of_user(config="")
         home.start()

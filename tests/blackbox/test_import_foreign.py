@@ -170,6 +170,30 @@ class ForeignImport(unittest.TestCase):
         self.assertEqual(self.bring("craft", self.source)["unchanged"], 1)
         self.assertEqual(self.home.reef("fsck", "--json").code, 0)
 
+    def test_a_giant_file_that_changed_comes_in_beside_the_old_one(self):
+        """Above what is compared in one piece, and of the same size."""
+        folder = f"{self.source}/sessions/{HEADER['id']}"
+        size = 9 << 20
+        turn = {"id": "m1", "type": "user", "content": "look", "timestamp": 1772600700000,
+                "attachments": [{"name": "disk.img", "storedPath": "{{SESSION_PATH}}/attachments/disk.img"}]}
+        write(f"{folder}/attachments/disk.img", b"a" * size)
+        self.put_craft(turn)
+        self.bring("craft", self.source)
+        kept = os.path.join(self.home.path, f"sessions/{HEADER['id']}/attachments")
+        write(f"{folder}/attachments/disk.img", b"a" * (size - 1) + b"b")
+        self.put_craft(turn, {**turn, "id": "m2"})
+        self.bring("craft", self.source)
+        self.assertEqual(len(os.listdir(kept)), 2)
+        last = set()
+        for name in os.listdir(kept):
+            with open(os.path.join(kept, name), "rb") as file:
+                file.seek(-1, os.SEEK_END)
+                last.add(file.read())
+        self.assertEqual(last, {b"a", b"b"}, "neither is lost")
+        self.put_craft(turn, {**turn, "id": "m2"}, {**turn, "id": "m3"})
+        self.bring("craft", self.source)
+        self.assertEqual(len(os.listdir(kept)), 2, "the same bytes are there once")
+
     def test_usage_in_a_craft_header_survives(self):
         used = {"inputTokens": 8200, "outputTokens": 950, "totalTokens": 9150, "contextTokens": 0, "costUsd": 0.07}
         header = {**HEADER, "lastUsedAt": 1772600900123, "model": "m", "tokenUsage": used}

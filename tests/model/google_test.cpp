@@ -47,6 +47,39 @@ TEST(GoogleSchema, ASchemaThatHoldsItselfEnds) {
   EXPECT_LT(text.size(), 10'000U);
 }
 
+TEST(GoogleSchema, OneThatHoldsItselfManyTimesStaysSmall) {
+  json::object properties;
+  for (int i = 0; i < 12; ++i)
+    properties["branch" + std::to_string(i)] =
+        json::object{{"allOf", json::array{json::object{{"$ref", "#"}}}},
+                     {"description", std::string(2000, 'd')}};
+  const json::object schema{{"type", "object"}, {"properties", properties}};
+  EXPECT_LT(cleaned(json::write(schema)).size(), 16U << 20);
+  json::object deep;
+  for (int i = 0; i < 30; ++i) deep = json::object{{"branch1", std::move(deep)}};
+  google::restore_arguments(deep, schema);
+  EXPECT_TRUE(deep.contains("branch1"));
+
+  json::array choices(20, json::object{{"$ref", "#/properties/a"}});
+  const json::object loop{{"type", "object"},
+                          {"properties", {{"a", json::object{{"anyOf", choices}}}}}};
+  EXPECT_LT(cleaned(json::write(loop)).size(), 1U << 20);
+  json::object arguments{{"a", json::object{{"x", 1}}}};
+  google::restore_arguments(arguments, loop);
+  EXPECT_EQ(json::write(arguments), R"({"a":{"x":1}})");
+}
+
+TEST(GoogleSchema, AnObjectThatMayBeMissingComesBackAsOne) {
+  const auto schema = json::parse(R"({"type":"object","properties":{
+      "env":{"anyOf":[{"type":"object"},{"type":"null"}]},
+      "list":{"type":["object","null"]},
+      "either":{"anyOf":[{"type":"string"},{"type":"object"}]}}})");
+  auto arguments =
+      json::parse(R"({"env":"{\"A\":1}","list":"{\"B\":2}","either":"{\"C\":3}"})")->as_object();
+  google::restore_arguments(arguments, schema->as_object());
+  EXPECT_EQ(json::write(arguments), R"({"env":{"A":1},"list":{"B":2},"either":"{\"C\":3}"})");
+}
+
 TEST(GoogleSchema, ChoicesStandAlone) {
   EXPECT_EQ(cleaned(R"({"type":"object","properties":{"a":{"description":"d","oneOf":[
                         {"type":"string","const":"x"},{"type":"null"},{"type":"integer"}]}}})"),

@@ -1,6 +1,7 @@
 #include "model/google/schema.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,6 +15,10 @@ using json::value;
 
 // The limit for references and nesting; anything deeper becomes a string of JSON.
 constexpr int kDepthMax = 24;
+// A schema that holds itself several times grows by a power of its depth: what is beyond this is a
+// string of JSON too.
+constexpr std::size_t kNodesMax = 4000;
+constexpr std::size_t kBytesMax = 1U << 20;  // of titles, descriptions and the like
 
 constexpr std::string_view kKept[] = {"title",    "description", "nullable",  "maxItems",
                                       "minItems", "minLength",   "maxLength", "pattern",
@@ -24,38 +29,45 @@ class Schemas {
  public:
   explicit Schemas(const object& root) : root_(root) {}
 
-  object clean(const object& in, int depth) const {
-    if (depth > kDepthMax) return any_shape(in);
+  object clean(const object& in, int depth) {
+    if (depth > kDepthMax || ++nodes_ > kNodesMax || bytes_ > kBytesMax) return any_shape({});
     if (const auto* target = referred(in)) return clean(*target, depth + 1);
-    if (const auto all = merged(in)) return clean(*all, depth + 1);
-
-    object out;
-    for (const auto key : kKept)
-      if (const auto* found = in.if_contains(key); found && !found->is_null()) out[key] = *found;
-    if (const auto* choices = choices_of(in)) return clean_choices(*choices, std::move(out), depth);
+    if (const auto* all = merged(in)) return clean(*all, depth + 1);
+    if (const auto* choices = choices_of(in)) return clean_choices(*choices, kept(in), depth);
 
     const auto types = types_of(in);
-    if (types.contains("null")) out["nullable"] = true;
-    if (types.size() - types.count("null") > 1) {
-      array choices;
-      for (const auto& type : types) {
-        auto one = in;
-        one["type"] = type;
-        one.erase("description");
-        choices.push_back(std::move(one));
-      }
-      return clean_choices(choices, std::move(out), depth);
+    if (types.size() - types.count("null") <= 1) {
+      auto out = kept(in);
+      if (types.contains("null")) out["nullable"] = true;
+      for (const auto& type : types)
+        if (type != "null") set_type(out, type, in, depth);
+      if (!out.contains("type")) out["type"] = "string";
+      return out;
     }
-    for (const auto& type : types)
-      if (type != "null") set_type(out, type, in, depth);
-    if (!out.contains("type")) out["type"] = "string";
-    return out;
+    array choices;
+    for (const auto& type : types) {
+      if (type == "null") continue;
+      auto one = kept(in);
+      one.erase("description");
+      set_type(one, type, in, depth + 1);
+      choices.push_back(std::move(one));
+    }
+    auto described = kept(in);
+    if (types.contains("null")) described["nullable"] = true;
+    return joined(std::move(choices), described);
   }
 
-  void restore(value& argument, const object& schema, int depth) const {
-    if (depth > kDepthMax) return;
+  void restore(value& argument, const object& schema, int depth) {
+    if (depth > kDepthMax || ++nodes_ > kNodesMax) return;
     if (const auto* target = referred(schema)) return restore(argument, *target, depth + 1);
-    if (const auto all = merged(schema)) return restore(argument, *all, depth + 1);
+    if (const auto* all = merged(schema)) return restore(argument, *all, depth + 1);
+    if (const auto* choices = choices_of(schema)) {
+      // A string stays one where a string is asked for.
+      const bool is_text = argument.is_string() && takes_text(*choices);
+      for (const auto& choice : *choices)
+        if (!is_text && choice.is_object()) restore(argument, choice.as_object(), depth + 1);
+      return;
+    }
     if (auto* fields = argument.if_object()) {
       const auto* properties = json::find_object(schema, "properties");
       if (!properties) return;
@@ -67,7 +79,8 @@ class Schemas {
       const auto* of = json::find_object(schema, "items");
       if (!of) return;
       for (auto& item : *items) restore(item, *of, depth + 1);
-    } else if (argument.is_string() && is_any_shape(schema)) {
+    } else if (const auto types = types_of(schema);
+               argument.is_string() && types.contains("object") && !types.contains("string")) {
       auto parsed = json::parse(argument.as_string());
       if (parsed && parsed->is_object()) argument = *std::move(parsed);
     }
@@ -90,11 +103,35 @@ class Schemas {
     return found;
   }
 
-  // Merges allOf into one schema.
-  std::optional<object> merged(const object& in) const {
+  // Gemini takes these beside the type.
+  object kept(const object& in) {
+    object out;
+    for (const auto key : kKept) {
+      const auto* found = in.if_contains(key);
+      if (!found || found->is_null()) continue;
+      if (found->is_string()) bytes_ += found->as_string().size();
+      out[key] = *found;
+    }
+    return out;
+  }
+
+  bool takes_text(const array& choices) const {
+    return std::any_of(choices.begin(), choices.end(), [this](const value& choice) {
+      const auto* one = choice.if_object();
+      if (one)
+        if (const auto* target = referred(*one)) one = target;
+      return one && types_of(*one).contains("string");
+    });
+  }
+
+  // Merges allOf into one schema, once for each.
+  const object* merged(const object& in) {
     const auto* all = json::find_array(in, "allOf");
-    if (!all) return std::nullopt;
-    auto out = in;
+    if (!all) return nullptr;
+    const auto [known, is_new] = merged_.try_emplace(&in);
+    if (!is_new) return &known->second;
+    auto& out = known->second;
+    out = in;
     out.erase("allOf");
     for (const auto& item : *all) {
       const auto* part = item.if_object();
@@ -112,7 +149,7 @@ class Schemas {
         }
       }
     }
-    return out;
+    return &out;
   }
 
   static const array* choices_of(const object& in) {
@@ -121,13 +158,19 @@ class Schemas {
     return nullptr;
   }
 
+  static bool is_type(std::string_view word) {
+    constexpr std::string_view kTypes[] = {"array",  "boolean", "integer", "null",
+                                           "number", "object",  "string"};
+    return std::find(std::begin(kTypes), std::end(kTypes), word) != std::end(kTypes);
+  }
+
   static std::set<std::string> types_of(const object& in) {
     std::set<std::string> out;
     if (const auto type = json::find_string(in, "type")) {
       out.emplace(*type);
     } else if (const auto* several = json::find_array(in, "type")) {
       for (const auto& item : *several)
-        if (item.is_string()) out.emplace(item.as_string());
+        if (item.is_string() && is_type(item.as_string())) out.emplace(item.as_string());
     } else if (in.contains("properties")) {
       out.emplace("object");
     } else if (in.contains("items")) {
@@ -148,32 +191,36 @@ class Schemas {
   }
 
   // Gemini allows only a description and nullability next to choices.
-  object clean_choices(const array& choices, object out, int depth) const {
-    array kept;
-    bool nullable = out.contains("nullable");
+  object clean_choices(const array& choices, object out, int depth) {
+    array cleaned;
     for (const auto& item : choices) {
       const auto* choice = item.if_object();
       if (!choice) continue;
       if (json::find_string(*choice, "type") == "null") {
-        nullable = true;
+        out["nullable"] = true;
         continue;
       }
-      kept.push_back(clean(*choice, depth + 1));
+      cleaned.push_back(clean(*choice, depth + 1));
     }
-    object described;
-    if (kept.size() == 1) {
-      described = std::move(kept[0].as_object());
-    } else if (kept.empty()) {
-      described["type"] = "string";
-    } else {
-      described["anyOf"] = std::move(kept);
-    }
-    if (const auto words = json::find_string(out, "description")) described["description"] = *words;
-    if (nullable) described["nullable"] = true;
-    return described;
+    return joined(std::move(cleaned), out);
   }
 
-  void set_type(object& out, const std::string& type, const object& in, int depth) const {
+  static object joined(array choices, const object& description) {
+    object out;
+    if (choices.size() == 1) {
+      out = std::move(choices[0].as_object());
+    } else if (choices.empty()) {
+      out["type"] = "string";
+    } else {
+      out["anyOf"] = std::move(choices);
+    }
+    if (const auto words = json::find_string(description, "description"))
+      out["description"] = *words;
+    if (description.contains("nullable")) out["nullable"] = true;
+    return out;
+  }
+
+  void set_type(object& out, const std::string& type, const object& in, int depth) {
     if (type == "object") {
       if (is_any_shape(in)) {
         const bool nullable = out.contains("nullable");
@@ -195,7 +242,7 @@ class Schemas {
     }
   }
 
-  void set_properties(object& out, const object& in, int depth) const {
+  void set_properties(object& out, const object& in, int depth) {
     object properties;
     for (const auto& [name, property] : *json::find_object(in, "properties"))
       properties[name] = property.is_object() ? clean(property.as_object(), depth + 1)
@@ -223,6 +270,10 @@ class Schemas {
   }
 
   const object& root_;
+  std::map<const object*, object>
+      merged_;  // by the schema with allOf; its members stay where they are
+  std::size_t nodes_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace
