@@ -26,7 +26,8 @@ ALLOWED = {
     "mcp": "oauth http process base",
     "context": "session base",
     "model": "http search session base",
-    "runtime": "context model http mcp memory search session base",
+    "local": "model search session base",
+    "runtime": "context local model http mcp memory search session base",
     "bus": "runtime model http mcp memory search context session base",
     "hooks": "bus skills runtime model mcp http memory recall search session process shell base",
     "protocol": "base",
@@ -35,7 +36,7 @@ ALLOWED = {
     "client": "transport protocol base",
     "policy": "client protocol base",
     "daemon": "bus skills policy client server transport protocol hooks runtime model mcp oauth http memory recall search exchange organise "
-    "process shell store session base",
+    "process shell store local session base",
 }
 
 # Include -> where it may stand (path prefixes); () is nowhere.

@@ -40,8 +40,8 @@
 #include "daemon/toml_json.h"
 #include "exchange/import.h"
 #include "hooks/hooks.h"
+#include "local/local.h"
 #include "mcp/mcp.h"
-#include "model/local/local.h"
 #include "model/scripted/scripted.h"
 #include "oauth/oauth.h"
 #include "organise/organise.h"
@@ -623,7 +623,7 @@ class Daemon {
       for (const auto& warning : *warnings) stats.add_problems(utf8::sanitize(warning));
     // A component may come at any time, so this is computed for each request.
     for (const auto& [name, agent] : runtime_.setup().agents)
-      for (const auto& server : agent.servers)
+      for (const auto& server : agent.servers.all())
         if (server.component && !components_.place_of(server.name))
           stats.add_problems(
               utf8::sanitize(fmt::format("agent {}: mcps: '{}' is no server of config.toml, and no "

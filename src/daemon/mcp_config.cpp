@@ -155,6 +155,7 @@ void read_agent_mcps(Table& root, runtime::Agent& agent) {
   }
   if (written.size() > kServersMax)
     return root.refuse("mcps", *node, fmt::format("has more than {} servers", kServersMax));
+  std::vector<mcp::Spec> servers;
   for (const auto& [name, item] : written) {
     if (std::find(agent.mcps.begin(), agent.mcps.end(), name) != agent.mcps.end())
       return root.refuse("mcps", *item, fmt::format("names '{}' twice", utf8::excerpt(name)));
@@ -171,8 +172,9 @@ void read_agent_mcps(Table& root, runtime::Agent& agent) {
       spec = *std::move(read);
     }
     agent.mcps.push_back(name);
-    agent.servers.push_back(std::move(spec));
+    servers.push_back(std::move(spec));
   }
+  agent.servers = std::move(servers);
 }
 
 void resolve_mcps(std::map<std::string, runtime::Agent, std::less<>>& agents,
@@ -180,7 +182,7 @@ void resolve_mcps(std::map<std::string, runtime::Agent, std::less<>>& agents,
                   std::vector<std::string>& warnings) {
   for (auto& [name, agent] : agents) {
     std::vector<mcp::Spec> servers;
-    for (auto& spec : agent.servers) {
+    for (auto spec : agent.servers.all()) {
       if (!is_only_a_name(spec)) {
         servers.push_back(std::move(spec));
       } else if (const auto found = node.find(spec.name); found != node.end()) {

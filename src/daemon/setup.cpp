@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "daemon/mcp_config.h"
 #include "hooks/delegate/delegate_hook.h"
-#include "model/local/local.h"
+#include "local/local.h"
 #include "model/scripted/scripted.h"
 #include "runtime/hook.h"
 #include "runtime/scope.h"
@@ -31,7 +31,7 @@ Result<model::Providers::Entry> make_entry(const SetupParts& parts, const Provid
   entry.default_model = spec.default_model.empty() ? spec.name : spec.default_model;
   entry.key_place = "none";
   if (spec.kind == "local") {
-    entry.provider = std::make_shared<model::LocalProvider>();
+    entry.provider = std::make_shared<local::LocalProvider>();
     return entry;
   }
   const auto path =
@@ -89,7 +89,7 @@ Result<MadeSetup> make_setup(const SetupParts& parts, const Config& config) {
   setup->pruning = config.pruning;
   setup->idle_minutes_by_key = config.idle_minutes_by_key;
   setup->default_model = config.default_model;
-  setup->providers.add("local", std::make_shared<model::LocalProvider>());
+  setup->providers.add("local", std::make_shared<local::LocalProvider>());
   for (const auto& [name, provider] : config.providers) {
     auto entry = make_entry(parts, provider);
     if (!entry) return std::move(entry).error();

@@ -10,23 +10,13 @@
 #include <vector>
 
 #include "http/http.h"
+#include "model/facts.h"
 #include "model/provider.h"
 
 namespace reef::model {
 
 using http::Headers;
 using HttpRequest = http::Request;
-
-// The facts about a model, from the built-in table, config.toml or a backend's own list.
-struct ModelFacts {
-  std::string id;
-  std::int64_t context_window = 0;  // tokens; 0 when unknown
-  std::int64_t max_output = 0;
-  bool images = true;
-  bool tools = true;
-  bool thinking = false;
-  session::Cost price;  // US dollars per million tokens; `total` is not used
-};
 
 // Decodes one reply as it arrives.
 class Decoder {

@@ -10,7 +10,6 @@
 //   http_provider.h  HttpProvider                        a codec, bytes, retries
 //   key.h            KeySource                           where a key comes from
 //   anthropic/ azure/ bedrock/ google/ openai/           one folder for each wire format
-//   local/           LocalProvider                       the default: no key, no network
 //   scripted/        ScriptedProvider                    replies from a script
 //   facts.h          known_model                         facts about well-known models
 //   registry.h       ProviderSpec, make_provider         from configuration to providers
@@ -26,7 +25,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/codec.h"
+#include "base/task.h"
+#include "model/facts.h"
 #include "model/provider.h"
 
 namespace reef::model {

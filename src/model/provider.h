@@ -89,6 +89,10 @@ class Provider {
   // The api name that transcripts record, for example anthropic-messages.
   virtual std::string_view api() const = 0;
 
+  // False for one that only quotes what exists: it cannot follow instructions, so summaries and
+  // titles are made without it, and nothing can be learnt from its token counts.
+  virtual bool is_language_model() const { return true; }
+
   // Calls `sink` for every piece as it arrives, then returns the whole. Cancelling the task (asio
   // terminal cancellation) closes the request at once and unwinds with operation_aborted. The
   // request and the sink must outlive the task.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "mcp/spec.h"
 
 namespace reef::runtime {
 namespace {
@@ -21,6 +22,18 @@ std::optional<QueueMode> queue_mode_from(std::string_view name) {
 
 std::string_view name_of(QueueMode mode) {
   return kQueueModes[static_cast<std::size_t>(mode)];
+}
+
+Servers::Servers(std::vector<mcp::Spec> all)
+    : all_(std::make_shared<const std::vector<mcp::Spec>>(std::move(all))) {}
+
+const std::vector<mcp::Spec>& Servers::all() const {
+  static const std::vector<mcp::Spec> none;
+  return all_ ? *all_ : none;
+}
+
+bool Servers::operator==(const Servers& other) const {
+  return all_ == other.all_ || all() == other.all();
 }
 
 Result<Agent> Setup::find(std::string_view name) const {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,9 +11,12 @@
 
 #include "base/result.h"
 #include "context/prune.h"
-#include "mcp/spec.h"
 #include "model/model.h"
 #include "runtime/reset.h"
+
+namespace reef::mcp {
+struct Spec;
+}
 
 namespace reef::runtime {
 
@@ -39,6 +43,19 @@ struct Scope {
   bool operator==(const Scope&) const = default;
 };
 
+// The MCP servers of an agent, in the order of their declaration. Agents only carry them: what a
+// server is, mcp/spec.h says.
+class Servers {
+ public:
+  Servers() = default;
+  Servers(std::vector<mcp::Spec> all);
+  const std::vector<mcp::Spec>& all() const;
+  bool operator==(const Servers& other) const;
+
+ private:
+  std::shared_ptr<const std::vector<mcp::Spec>> all_;  // null when there are none
+};
+
 struct Agent {
   std::string name;
   std::string description;
@@ -62,8 +79,7 @@ struct Agent {
   // Bounds of the agents that delegated to it, the nearest last. They hold beside its own scope and
   // are never configured.
   std::vector<Scope> within = {};
-  // Its MCP servers in the order of their declaration; `mcps` has their names.
-  std::vector<mcp::Spec> servers = {};
+  Servers servers = {};  // `mcps` has their names
   // The contents of its file, secrets masked; nothing when it has no file (the built-in agent).
   std::optional<json::object> config = {};
   // For sessions that set no mode of their own.

@@ -9,9 +9,8 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "context/context.h"
+#include "local/extract.h"
 #include "model/complete.h"
-#include "model/local/extract.h"
-#include "model/local/local.h"
 #include "runtime/gauge.h"
 #include "runtime/spent.h"
 
@@ -103,7 +102,7 @@ std::string without_facts(std::string_view summary) {
 // Returns the newest lines of the old summary that fit, then what was said since.
 std::string extractive(std::string_view previous, const std::vector<MessagePtr>& messages,
                        std::size_t bytes_max) {
-  const auto since = model::summarise(messages, previous.empty() ? bytes_max : bytes_max / 2);
+  const auto since = local::summarise(messages, previous.empty() ? bytes_max : bytes_max / 2);
   auto kept = without_facts(previous);
   const auto room = bytes_max - std::min(bytes_max, since.size() + 1);
   if (kept.size() > room) {
@@ -145,7 +144,7 @@ Task<Result<std::string>> summarise(const Candidate& candidate, const Compaction
                                     session::Usage& spent) {
   if (messages.empty()) co_return previous;
   const auto replaced = tokens_of(messages) * kTokenBytes;
-  if (candidate.route.provider->api() == model::LocalProvider::kApi) {
+  if (!candidate.route.provider->is_language_model()) {
     const auto bytes =
         static_cast<std::size_t>(std::clamp<std::int64_t>(replaced / 4, 200, kExtractBytesMax));
     co_return extractive(previous, messages, bytes + previous.size() / 2);

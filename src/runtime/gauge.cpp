@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/local/local.h"
+#include "local/local.h"
 
 namespace reef::runtime {
 namespace {
@@ -65,7 +65,7 @@ ContextUsage Gauge::measure(const std::string& model, const session::Context& co
       report ? report->usage.total() + estimate(model, weight) : estimate(model, weight + standing);
   // Older versions wrote replies of the local model without saying that they were estimated.
   out.estimated =
-      !report || weight > 0 || report->usage.estimated || report->api == model::LocalProvider::kApi;
+      !report || weight > 0 || report->usage.estimated || report->api == local::LocalProvider::kApi;
   out.window = window.window;
   out.reserve = window.reserve;
   if (window.window > window.reserve)

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/utf8.h"
+#include "mcp/spec.h"
 
 namespace reef::runtime {
 namespace {
@@ -71,9 +72,9 @@ std::vector<std::string> granted_tools(const Agent& agent) {
   if (std::find(out.begin(), out.end(), kMemoryGroup) != out.end())
     for (const auto tool : kMemoryTools) add(tool);
   if (!agent.skills.empty()) add(kSkillTool);
-  if (!agent.servers.empty())
+  if (!agent.servers.all().empty())
     for (const auto tool : kServerTools) add(tool);
-  for (const auto& server : agent.servers) add(server_tools(server.name));
+  for (const auto& server : agent.servers.all()) add(server_tools(server.name));
   return out;
 }
 
@@ -99,13 +100,14 @@ std::vector<std::string> tools_that_mean_nothing(const Agent& agent,
   std::vector<std::string> out;
   for (const auto& pattern : agent.tools) {
     const auto means = [&](const std::string& tool) { return fits(pattern, tool); };
+    const auto& servers = agent.servers.all();
     // An entry with a server's name counts, whatever tools the server will have.
     const auto is_servers = [&](const auto& server) {
       const auto begin = server_tools(server.name);
       return pattern.starts_with(std::string_view(begin).substr(0, begin.size() - 1));
     };
     if (pattern == kMemoryGroup || std::any_of(known.begin(), known.end(), means) ||
-        std::any_of(agent.servers.begin(), agent.servers.end(), is_servers))
+        std::any_of(servers.begin(), servers.end(), is_servers))
       continue;
     out.push_back(pattern);
   }

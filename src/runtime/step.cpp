@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/notify.h"
-#include "model/local/local.h"
 #include "runtime/guest.h"
 #include "runtime/segments.h"
 #include "runtime/spent.h"
@@ -183,8 +182,7 @@ Task<Runtime::Step> Runtime::ask_model(Turn& turn) {
   if (whole) {
     reply = std::move(std::get<model::Reply>(outcome).message);
     // A request with fewer tools than usual would teach the gauge a wrong weight.
-    if (asked.route.provider->api() != model::LocalProvider::kApi &&
-        run.message_.only_tools.empty())
+    if (asked.route.provider->is_language_model() && run.message_.only_tools.empty())
       gauge_.learn(asked.model, turn.standing, request.messages, reply.usage);
   } else {
     auto& failure = std::get<model::Failure>(outcome);

@@ -6,9 +6,8 @@
 
 #include "base/utf8.h"
 #include "context/summary.h"
+#include "local/extract.h"
 #include "model/complete.h"
-#include "model/local/extract.h"
-#include "model/local/local.h"
 #include "runtime/spent.h"
 
 namespace reef::runtime {
@@ -120,13 +119,13 @@ Task<Result<std::string>> make_title(session::Sessions& sessions, TitleRequest r
   const Candidate candidate{model, std::move(route)};
   std::string title;
   session::Usage spent;
-  if (candidate.route.provider->api() != model::LocalProvider::kApi) {
+  if (candidate.route.provider->is_language_model()) {
     auto reply = co_await ask(candidate, said, spent);
     if (!reply) co_return std::move(reply).error().with("no title could be made");
     if (const auto good = title_from(first_words(first_line(*reply)))) title = *good;
   }
   // A model may also have answered with something that is no title.
-  if (title.empty()) title = model::title_of(said);
+  if (title.empty()) title = local::title_of(said);
   if (title.empty())
     co_return Error(Errc::unavailable,
                     fmt::format("too little was said in session {} to name it", id.text()));

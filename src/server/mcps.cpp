@@ -237,7 +237,7 @@ protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request) {
 
 Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std::string& name) {
   REEF_TRY(const auto found, node.runtime.setup().find(agent));
-  for (const auto& spec : found.servers)
+  for (const auto& spec : found.servers.all())
     if (spec.name == name) return spec;
   return Error(Errc::not_found,
                fmt::format("agent '{}' has no server '{}'", found.name, utf8::excerpt(name)));

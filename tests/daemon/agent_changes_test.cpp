@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/config.h"
-#include "model/local/local.h"
+#include "local/local.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -39,7 +39,7 @@ class AgentChangesTest : public testing::Test {
     if (!reload_outcome) co_return reload_outcome;
     auto setup = std::make_shared<runtime::Setup>();
     setup->default_agent = default_agent;
-    setup->providers.add("local", std::make_shared<model::LocalProvider>());
+    setup->providers.add("local", std::make_shared<local::LocalProvider>());
     setup->agents = load_agents(real, folder / "agents", "local").agents;
     if (!setup->agents.contains(default_agent))
       co_return Error(Errc::conflict, "the default agent would be gone");

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::string> names_of(const runtime::Agent& agent) {
   std::vector<std::string> out;
-  for (const auto& server : agent.servers) out.push_back(server.name);
+  for (const auto& server : agent.servers.all()) out.push_back(server.name);
   return out;
 }
 
@@ -58,9 +58,9 @@ TEST(McpConfig, NamesAreTheNodesServersOrComponents) {
   agents["a"] = *agent_from("mcps = [\"shared\", \"other\", \"no name\"]");
   std::vector<std::string> warnings;
   resolve_mcps(agents, loaded->config.mcps, warnings);
-  ASSERT_EQ(agents["a"].servers.size(), 2U);
-  EXPECT_EQ(agents["a"].servers[0].command, "s");
-  EXPECT_TRUE(agents["a"].servers[1].component);
+  ASSERT_EQ(agents["a"].servers.all().size(), 2U);
+  EXPECT_EQ(agents["a"].servers.all()[0].command, "s");
+  EXPECT_TRUE(agents["a"].servers.all()[1].component);
   EXPECT_EQ(warnings.size(), 1U);
 }
 

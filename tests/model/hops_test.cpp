@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "local/local.h"
 #include "model/backends.h"
 #include "model/histories.h"
 #include "model/http_provider.h"
-#include "model/local/local.h"
 #include "support/run.h"
 
 namespace reef::model {
@@ -124,7 +124,7 @@ TEST(Hops, AConversationGoesFromProviderToProvider) {
   }
   EXPECT_EQ(server.requests().size(), 12U);
 
-  LocalProvider local;
+  local::LocalProvider local;
   request.messages.push_back(user_says("What did I say?"));
   const DeltaSink sink = [](const Delta&) {};
   const auto outcome = reef::test::run(io, local.stream(request, sink));

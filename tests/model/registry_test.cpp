@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "local/local.h"
 #include "model/facts.h"
-#include "model/local/local.h"
 #include "model/model_lists.h"
 #include "support/run.h"
 
@@ -19,7 +19,7 @@ Providers::Entry entry(const std::string& name, std::vector<std::string> models,
                        const std::string& default_model = "") {
   Providers::Entry out;
   out.name = name;
-  out.provider = std::make_shared<LocalProvider>();
+  out.provider = std::make_shared<local::LocalProvider>();
   out.models = std::move(models);
   out.default_model = default_model;
   return out;

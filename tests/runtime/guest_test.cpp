@@ -331,7 +331,7 @@ TEST(Scope, DeclaredSkillsAndServersBelongToTheScope) {
   EXPECT_FALSE(may_use_skill(agent, "deploy"));
   mcp::Spec server;
   server.name = "my.files";
-  agent.servers = {server};
+  agent.servers = std::vector{server};
   for (const auto* yes : {"my_files__read", "mcp_list", "mcp_read", "mcp_prompt"})
     EXPECT_TRUE(may_call(agent, yes)) << yes;
   EXPECT_FALSE(may_call(agent, "other__read"));
@@ -368,7 +368,7 @@ TEST(Scope, NamesThatMeanNothingAreNamed) {
   agent.tools = {"read", "raed", "g*", "x*", "memory", "files__anything", "other__*"};
   mcp::Spec server;
   server.name = "files";
-  agent.servers = {server};
+  agent.servers = std::vector{server};
   EXPECT_EQ(tools_that_mean_nothing(agent, {"read", "grep", "recall"}),
             (std::vector<std::string>{"raed", "x*", "other__*"}));
 }

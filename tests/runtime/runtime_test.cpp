@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/overload.h"
-#include "model/local/local.h"
+#include "local/local.h"
 #include "model/scripted/scripted.h"
 #include "runtime/reset.h"
 #include "store/mem/mem_store.h"
@@ -86,7 +86,7 @@ class RuntimeTest : public testing::Test {
 
   void configure(const std::string& script, bool with_second = true) {
     auto setup = std::make_shared<runtime::Setup>();
-    setup->providers.add("local", std::make_shared<model::LocalProvider>());
+    setup->providers.add("local", std::make_shared<local::LocalProvider>());
     setup->providers.add("s",
                          std::make_shared<model::ScriptedProvider>(*model::parse_script(script)));
     setup->agents["reef"] = Agent{"reef", "", "s/x", "", {}};

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/local/local.h"
+#include "local/local.h"
 #include "runtime/window_stage.h"
 
 namespace reef::runtime {
@@ -12,7 +12,7 @@ class TitleTest : public WindowStage {
  protected:
   TitleTest() {
     set_up(0);
-    setup->providers.add("local", std::make_shared<model::LocalProvider>());
+    setup->providers.add("local", std::make_shared<local::LocalProvider>());
     runtime.configure(setup);
     turn("Where do the deploy keys of the harbour live?");
   }

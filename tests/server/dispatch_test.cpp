@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "model/local/local.h"
+#include "local/local.h"
 #include "model/scripted/scripted.h"
 #include "server/operations.h"
 #include "server/server.h"
@@ -29,7 +29,7 @@ class DispatchTest : public testing::Test {
  protected:
   DispatchTest() {
     auto setup = std::make_shared<runtime::Setup>();
-    setup->providers.add("local", std::make_shared<model::LocalProvider>());
+    setup->providers.add("local", std::make_shared<local::LocalProvider>());
     setup->providers.add("s", std::make_shared<model::ScriptedProvider>(*model::parse_script(
                                   R"({"replies":[{"fail":"auth","message":"bad key"}]})")));
     setup->agents["reef"] = runtime::Agent{"reef", "", "local", "", {}};
@@ -129,7 +129,7 @@ class DispatchTest : public testing::Test {
     out.make = [](const model::ProviderSpec& spec) -> Result<model::Providers::Entry> {
       model::Providers::Entry entry;
       entry.name = spec.name;
-      entry.provider = std::make_shared<model::LocalProvider>();
+      entry.provider = std::make_shared<local::LocalProvider>();
       entry.default_model = "m";
       return entry;
     };

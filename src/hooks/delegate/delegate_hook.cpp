@@ -32,7 +32,7 @@ Agent worker_like(const Agent& caller) {
   out.description = "Does what it is told.";
   out.prompt = std::string(kWorkerPrompt);
   out.config = std::nullopt;
-  out.servers.clear();  // MCP servers are declared by agents of the configuration
+  out.servers = {};  // MCP servers are declared by agents of the configuration
   return out;
 }
 

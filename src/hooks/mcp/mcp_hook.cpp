@@ -97,7 +97,7 @@ McpHook::McpHook(mcp::Pool& pool, std::function<void(const std::string&)> change
 }
 
 void McpHook::on_register_agent(const runtime::Agent& agent) {
-  pool_.declare(agent.name, agent.servers);
+  pool_.declare(agent.name, agent.servers.all());
   spaces_.erase(agent.name);
 }
 
@@ -107,7 +107,7 @@ void McpHook::on_unregister_agent(const std::string& name) {
 }
 
 Task<void> McpHook::ready(const runtime::Agent& agent) const {
-  if (!agent.servers.empty()) co_await pool_.warm(agent.name, kFirstTurnPatience);
+  if (!agent.servers.all().empty()) co_await pool_.warm(agent.name, kFirstTurnPatience);
 }
 
 const McpHook::Space& McpHook::space_of(const std::string& agent) const {
@@ -132,7 +132,7 @@ const NamedTool* McpHook::find(const std::string& agent, const std::string& tool
 
 std::vector<model::Tool> McpHook::tools(const runtime::Agent& agent) const {
   std::vector<model::Tool> out;
-  if (agent.servers.empty()) return out;
+  if (agent.servers.all().empty()) return out;
   const auto& space = space_of(agent.name);
   for (const auto& one : space.tools)
     out.push_back({one.name, one.tool.description, one.tool.schema});
@@ -144,7 +144,7 @@ std::vector<model::Tool> McpHook::tools(const runtime::Agent& agent) const {
 
 std::string McpHook::prompt(const runtime::Agent& agent) const {
   std::string out;
-  if (agent.servers.empty()) return out;
+  if (agent.servers.all().empty()) return out;
   for (const auto& server : pool_.list(agent.name)) {
     std::string words(
         utf8::prefix(utf8::printable(server.info.instructions), kInstructionsBytesMax));

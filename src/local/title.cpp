@@ -6,10 +6,10 @@
 #include <span>
 
 #include "base/utf8.h"
-#include "model/local/extract.h"
-#include "model/local/words.h"
+#include "local/extract.h"
+#include "local/words.h"
 
-namespace reef::model {
+namespace reef::local {
 namespace {
 
 // The most that is used of one message, because a pasted file is not the topic of a conversation.
@@ -276,4 +276,4 @@ std::string title_of(const std::vector<session::MessagePtr>& messages) {
   return std::string(without_half(head, std::string_view(line).substr(head.size())));
 }
 
-}  // namespace reef::model
+}  // namespace reef::local

@@ -10,7 +10,7 @@
 #include "search/stemmer.h"
 #include "search/tokenizer.h"
 
-namespace reef::model {
+namespace reef::local {
 
 // Returns `head` without its last character (a letter and its signs) if that goes on in `rest`,
 // which follows it directly; all of `head` if it has no other. A consonant without its vowel sign
@@ -42,4 +42,4 @@ class Words {
   search::Stemmer stemmer_;
 };
 
-}  // namespace reef::model
+}  // namespace reef::local

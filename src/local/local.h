@@ -12,13 +12,14 @@
 
 #include "model/provider.h"
 
-namespace reef::model {
+namespace reef::local {
 
-class LocalProvider final : public Provider {
+class LocalProvider final : public model::Provider {
  public:
   static constexpr std::string_view kApi = "reef-local";
   std::string_view api() const override { return kApi; }
-  Task<Outcome> stream(const Request& request, const DeltaSink& sink) override;
+  bool is_language_model() const override { return false; }
+  Task<model::Outcome> stream(const model::Request& request, const model::DeltaSink& sink) override;
 };
 
 // Returns the tool calls or the answer that come next; a pure function of the conversation and
@@ -27,6 +28,6 @@ struct LocalReply {
   std::string text;
   std::vector<session::ToolCallBlock> calls;
 };
-LocalReply local_reply(const Request& request);
+LocalReply local_reply(const model::Request& request);
 
-}  // namespace reef::model
+}  // namespace reef::local

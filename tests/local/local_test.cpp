@@ -1,4 +1,4 @@
-#include "model/local/local.h"
+#include "local/local.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "support/run.h"
 
-namespace reef::model {
+namespace reef::local {
 namespace {
 
 session::MessagePtr said(const std::string& text) {
@@ -114,4 +114,4 @@ TEST(Providers, RouteByNameAndSayWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace reef::model
+}  // namespace reef::local

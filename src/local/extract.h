@@ -8,7 +8,7 @@
 
 #include "session/message.h"
 
-namespace reef::model {
+namespace reef::local {
 
 // Returns the most telling sentences, in their order, as "- user: ..." lines; at most `bytes_max`
 // bytes. Empty when nothing was said.
@@ -17,4 +17,4 @@ std::string summarise(const std::vector<session::MessagePtr>& messages, std::siz
 // Returns three to six of the user's words, or as many as there are; empty when nothing was said.
 std::string title_of(const std::vector<session::MessagePtr>& messages);
 
-}  // namespace reef::model
+}  // namespace reef::local

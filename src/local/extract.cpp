@@ -1,4 +1,4 @@
-#include "model/local/extract.h"
+#include "local/extract.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
-#include "model/local/words.h"
+#include "local/words.h"
 
-namespace reef::model {
+namespace reef::local {
 namespace {
 
 // Limits for one message and for one sentence, because a pasted file is not a summary.
@@ -116,4 +116,4 @@ std::string summarise(const std::vector<session::MessagePtr>& messages, std::siz
   return out;
 }
 
-}  // namespace reef::model
+}  // namespace reef::local

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace reef::model {
+namespace reef::local {
 
 // A longer text is never a command, however it begins.
 inline constexpr std::size_t kCommandBytesMax = 4096;
@@ -30,4 +30,4 @@ struct Intent {
 Intent intent_of(std::string_view text);
 bool is_question(std::string_view text);
 
-}  // namespace reef::model
+}  // namespace reef::local

@@ -1,8 +1,8 @@
-#include "model/local/extract.h"
+#include "local/extract.h"
 
 #include <gtest/gtest.h>
 
-namespace reef::model {
+namespace reef::local {
 namespace {
 
 std::vector<session::MessagePtr> talk(const std::vector<std::string>& texts) {
@@ -110,4 +110,4 @@ TEST(Extract, ATitleHasThreeToSixWordsWhateverTheMessage) {
 }
 
 }  // namespace
-}  // namespace reef::model
+}  // namespace reef::local

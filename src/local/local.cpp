@@ -1,4 +1,4 @@
-#include "model/local/local.h"
+#include "local/local.h"
 
 #include <algorithm>
 #include <array>
@@ -12,14 +12,14 @@
 
 #include "base/notify.h"
 #include "base/utf8.h"
-#include "model/local/extract.h"
-#include "model/local/found.h"
-#include "model/local/intent.h"
-#include "model/local/notes.h"
-#include "model/local/words.h"
+#include "local/extract.h"
+#include "local/found.h"
+#include "local/intent.h"
+#include "local/notes.h"
+#include "local/words.h"
 #include "model/tokens.h"
 
-namespace reef::model {
+namespace reef::local {
 namespace {
 
 constexpr std::size_t kQuoteChars = 300;
@@ -291,7 +291,8 @@ std::string list_nearest(std::vector<Quote> quotes, std::size_t asked) {
 
 class Answering {
  public:
-  explicit Answering(const Request& request) : request_(request), talk_(read(request.messages)) {}
+  explicit Answering(const model::Request& request)
+      : request_(request), talk_(read(request.messages)) {}
 
   LocalReply reply() {
     if (talk_.asked.empty() && talk_.before.empty()) return say(std::string(kWhatIAm));
@@ -483,17 +484,19 @@ class Answering {
     return say(fmt::format("{}\n\n{}", fmt::join(parts, "\n\n"), kSigned));
   }
 
-  const Request& request_;
+  const model::Request& request_;
   Talk talk_;
 };
 
 }  // namespace
 
-LocalReply local_reply(const Request& request) {
+LocalReply local_reply(const model::Request& request) {
   return Answering(request).reply();
 }
 
-Task<Outcome> LocalProvider::stream(const Request& request, const DeltaSink& sink) {
+Task<model::Outcome> LocalProvider::stream(const model::Request& request,
+                                           const model::DeltaSink& sink) {
+  using model::Delta;
   auto said = local_reply(request);
   std::string_view rest = said.text;
   while (!rest.empty()) {
@@ -503,10 +506,10 @@ Task<Outcome> LocalProvider::stream(const Request& request, const DeltaSink& sin
     rest.remove_prefix(end);
     co_await yield_to_loop();
   }
-  Reply reply;
+  model::Reply reply;
   reply.message.usage.estimated = true;
-  reply.message.usage.input = estimate_tokens(request);
-  reply.message.usage.output = estimate_tokens(said.text);
+  reply.message.usage.input = model::estimate_tokens(request);
+  reply.message.usage.output = model::estimate_tokens(said.text);
   if (!said.text.empty()) reply.message.content.push_back(session::TextBlock{std::move(said.text)});
   for (auto& call : said.calls) {
     sink(Delta{Delta::Kind::tool_call, call.name});
@@ -516,4 +519,4 @@ Task<Outcome> LocalProvider::stream(const Request& request, const DeltaSink& sin
   co_return reply;
 }
 
-}  // namespace reef::model
+}  // namespace reef::local

@@ -1,8 +1,8 @@
-#include "model/local/found.h"
+#include "local/found.h"
 
 #include <algorithm>
 
-namespace reef::model {
+namespace reef::local {
 namespace {
 
 constexpr std::string_view kBetween = "\n---\n";
@@ -124,4 +124,4 @@ std::vector<Passage> passages_in(std::string_view text) {
   return out;
 }
 
-}  // namespace reef::model
+}  // namespace reef::local

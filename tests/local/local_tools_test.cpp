@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "model/local/found.h"
-#include "model/local/intent.h"
-#include "model/local/local.h"
-#include "model/local/words.h"
+#include "local/found.h"
+#include "local/intent.h"
+#include "local/local.h"
+#include "local/words.h"
 
-namespace reef::model {
+namespace reef::local {
 namespace {
 
 class LocalToolsTest : public testing::Test {
@@ -563,4 +563,4 @@ TEST(Found, ReadsWhatToolsAnswerAndSurvivesAnything) {
 }
 
 }  // namespace
-}  // namespace reef::model
+}  // namespace reef::local

@@ -1,4 +1,4 @@
-#include "model/local/intent.h"
+#include "local/intent.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "model/local/words.h"
+#include "local/words.h"
 
-namespace reef::model {
+namespace reef::local {
 namespace {
 
 constexpr std::size_t kGreetingWordsMax = 3;
@@ -338,4 +338,4 @@ Intent intent_of(std::string_view text) {
   return {Intent::Kind::statement, {}};
 }
 
-}  // namespace reef::model
+}  // namespace reef::local

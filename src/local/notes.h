@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/local/found.h"
+#include "local/found.h"
 
-namespace reef::model {
+namespace reef::local {
 
 // Returns a name for a note with this content that differs from those of the notes `there`, which
 // `recall` found for short_name(content): `remember` overwrites a note of the same name.
@@ -29,4 +29,4 @@ Meant meant_by(std::string_view subject, bool exact, const std::vector<Note>& fo
 // Returns the subject as a possible name of a note, without leading stop words.
 std::string as_name(std::string_view subject);
 
-}  // namespace reef::model
+}  // namespace reef::local

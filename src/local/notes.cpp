@@ -1,4 +1,4 @@
-#include "model/local/notes.h"
+#include "local/notes.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
-#include "model/local/words.h"
+#include "local/words.h"
 
-namespace reef::model {
+namespace reef::local {
 namespace {
 
 constexpr std::size_t kNameWords = 5;
@@ -189,4 +189,4 @@ Meant meant_by(std::string_view subject, bool exact, const std::vector<Note>& fo
   return meant;
 }
 
-}  // namespace reef::model
+}  // namespace reef::local

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace reef::model {
+namespace reef::local {
 
 struct Note {
   std::string name, content;
@@ -33,4 +33,4 @@ struct Passage {
 // Parses an answer of `search_sessions`.
 std::vector<Passage> passages_in(std::string_view text);
 
-}  // namespace reef::model
+}  // namespace reef::local

@@ -1,4 +1,4 @@
-#include "model/local/words.h"
+#include "local/words.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 
-namespace reef::model {
+namespace reef::local {
 namespace {
 
 // Words found in questions about anything. The search keeps them, since people may look for them
@@ -147,4 +147,4 @@ bool Words::has_all(const std::set<std::string>& wanted, std::string_view text) 
   return std::includes(has.begin(), has.end(), wanted.begin(), wanted.end());
 }
 
-}  // namespace reef::model
+}  // namespace reef::local
