@@ -75,21 +75,21 @@ TEST(McpConfig, AServerTakesThePlaceOfTheOneWithItsName) {
   const auto listed = agent_from(write(list, patch_with_mcp(config_of(list), server)));
   ASSERT_TRUE(listed);
   EXPECT_EQ(names_of(*listed), (std::vector<std::string>{"first", "x"}));
-  EXPECT_EQ(listed->servers[1].command, "new");
-  EXPECT_EQ(listed->servers[1].cwd, "") << "nothing of the old one is left";
+  EXPECT_EQ(listed->servers.all()[1].command, "new");
+  EXPECT_EQ(listed->servers.all()[1].cwd, "") << "nothing of the old one is left";
   const std::string tables = "# kept\nmodel = \"m\"\n[mcps.x]\ncommand = \"old\"\ncwd = \"/\"\n";
   const auto written = write(tables, patch_with_mcp(config_of(tables), server));
   EXPECT_NE(written.find("# kept"), std::string::npos);
   const auto tabled = agent_from(written);
   ASSERT_TRUE(tabled);
-  EXPECT_EQ(tabled->servers.at(0).command, "new");
-  EXPECT_EQ(tabled->servers.at(0).cwd, "");
+  EXPECT_EQ(tabled->servers.all().at(0).command, "new");
+  EXPECT_EQ(tabled->servers.all().at(0).cwd, "");
   const auto without = agent_from(write(list, patch_without_mcp(config_of(list), "x")));
   EXPECT_EQ(names_of(*without), std::vector<std::string>{"first"});
   EXPECT_FALSE(patch_without_mcp(config_of(list), "nobody"));
   const auto none = agent_from(write(tables, patch_without_mcp(config_of(tables), "x")));
   ASSERT_TRUE(none);
-  EXPECT_TRUE(none->servers.empty());
+  EXPECT_TRUE(none->servers.all().empty());
 }
 
 TEST(Components, APortFileIsAPortAndNothingElse) {

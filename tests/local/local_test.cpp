@@ -22,7 +22,7 @@ session::MessagePtr replied(const std::string& text) {
 }
 
 std::string local_answer(std::vector<session::MessagePtr> messages) {
-  Request request;
+  model::Request request;
   request.messages = std::move(messages);
   const auto reply = local_reply(request);
   EXPECT_TRUE(reply.calls.empty());
@@ -85,17 +85,17 @@ TEST(Local, IsDeterministicAndSurvivesAnyText) {
 TEST(Local, StreamsWhatItAnswersAndCountsTokens) {
   boost::asio::io_context io(1);
   LocalProvider provider;
-  Request request;
+  model::Request request;
   request.messages.push_back(said("hello"));
   std::string streamed;
   int pieces = 0;
-  const DeltaSink sink = [&](Delta delta) {
+  const model::DeltaSink sink = [&](model::Delta delta) {
     EXPECT_FALSE(delta.text.empty());
     streamed += delta.text;
     ++pieces;
   };
   const auto outcome = test::run(io, provider.stream(request, sink));
-  const auto& reply = std::get<Reply>(outcome).message;
+  const auto& reply = std::get<model::Reply>(outcome).message;
   EXPECT_EQ(session::text_of(reply.content), streamed);
   EXPECT_GT(pieces, 5);
   EXPECT_GT(reply.usage.input, 0);
@@ -103,7 +103,7 @@ TEST(Local, StreamsWhatItAnswersAndCountsTokens) {
 }
 
 TEST(Providers, RouteByNameAndSayWhatThereIs) {
-  Providers providers;
+  model::Providers providers;
   providers.add("local", std::make_shared<LocalProvider>());
   EXPECT_EQ(providers.route("local")->model, "local");
   EXPECT_EQ(providers.route("local/big/one")->model, "big/one");

@@ -55,7 +55,7 @@ class LocalToolsTest : public testing::Test {
     return reply.text;
   }
 
-  Request request;
+  model::Request request;
 };
 
 bool has(const std::string& text, const std::string& part) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/notify.h"
+#include "mcp/spec.h"
 #include "runtime/runtime.h"
 #include "runtime/scope.h"
 #include "store/mem/mem_store.h"
