@@ -48,6 +48,7 @@
 #include "policy/policy.h"
 #include "runtime/scope.h"
 #include "server/server.h"
+#include "session/document_folders.h"
 #include "store/store.h"
 #include "transport/transport.h"
 
@@ -99,7 +100,8 @@ class Daemon {
         home_(std::move(home)),
         pool_(kPoolThreadsMax),
         store_(files_, pool_, home_.root),
-        folders_(files_, pool_, home_.root),
+        documents_(files_, home_.root),
+        folders_(documents_, pool_),
         sessions_(io.get_executor(), store_, clock_, random_),
         attachments_(io.get_executor(), sessions_, store_, folders_),
         memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
@@ -225,7 +227,7 @@ class Daemon {
     ::unlink(home_.tcp_address().c_str());  // of a daemon that was killed
     if (const auto cleared = exchange::clear_staging(files_, home_.root); !cleared)
       log::warn("{}", cleared.error().what);
-    folders_.clean();
+    documents_.clean();
     sessions_.use_folders(folders_);
     attachments_.set_bytes_max(config.attachment_bytes_max);
     configure_hooks(config);
@@ -640,7 +642,8 @@ class Daemon {
   PosixFiles files_;
   Pool pool_;
   store::FsStore store_;
-  store::FsFolders folders_;
+  store::FsDocuments documents_;
+  session::DocumentFolders folders_;
   session::Sessions sessions_;
   session::Attachments attachments_;
   memory::Memories memories_;

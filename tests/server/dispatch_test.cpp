@@ -84,7 +84,8 @@ class DispatchTest : public testing::Test {
   Pool pool{2};
   memory::Memories memories{io.get_executor(), files, pool, clock, folder / "memory"};
   session::Sessions sessions{io.get_executor(), store, clock, random};
-  store::FsFolders folders{files, pool, folder.path()};
+  store::FsDocuments documents{files, folder.path()};
+  session::DocumentFolders folders{documents, pool};
   session::Attachments attachments{io.get_executor(), sessions, store, folders};
   skills::Library skills{files, pool, folder / "skills"};
   runtime::Tasks tasks{io.get_executor(), clock};
