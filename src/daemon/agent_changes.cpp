@@ -70,7 +70,7 @@ Task<Status> AgentChanges::write(std::string name, std::string config, std::stri
     REEF_TRY(before.config, house_.files.read_config(name));
     // A broken file is left out of the agents, and is there all the same.
     if (fresh && before.config) return taken;
-    auto text = with_agent_patch(name, before.config.value_or(""), house_.files.config_path(name),
+    auto text = with_agent_patch(name, before.config.value_or(""), house_.files.config_name(name),
                                  patch.fields);
     if (!text) return std::move(text).error();
     const bool config_too = !before.config || *text != *before.config;
@@ -167,17 +167,17 @@ Task<Status> AgentChanges::rename_held(std::string from, std::string to) {
 }
 
 Task<void> AgentChanges::load_names() {
-  auto work = [this] { return read_all(house_.files.files, house_.files.renamed_path()); };
+  auto work = [this] { return house_.files.read(house_.files.renamed_name()); };
   const auto text = co_await house_.pool.run(work);
-  if (text) renamed_ = parse_renamed(*text);
-  if (!text && text.error().code != Errc::not_found) log::warn("{}", text.error().what);
+  if (!text) log::warn("{}", text.error().what);
+  if (text && *text) renamed_ = parse_renamed(**text);
 }
 
 // The rename is done; without this line only sessions in the trash keep the old name.
 Task<void> AgentChanges::note_rename(std::string from, std::string to) {
   renamed_.push_back({std::move(from), std::move(to), house_.clock.now()});
   auto work = [this, text = write_renamed(renamed_)] {
-    return replace_atomically(house_.files.files, house_.files.renamed_path(), text);
+    return house_.files.documents.replace(house_.files.renamed_name(), text, session::Whatever{});
   };
   if (const auto kept = co_await house_.pool.run(work); !kept)
     log::warn("the rename is not noted for sessions in the trash: {}", kept.error().what);

@@ -104,13 +104,13 @@ class Daemon {
         folders_(documents_, pool_),
         sessions_(io.get_executor(), store_, clock_, random_),
         attachments_(io.get_executor(), sessions_, store_, folders_),
-        memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
-        definitions_(io.get_executor(), files_, pool_, home_.root),
+        memories_(io.get_executor(), documents_, pool_, clock_),
+        definitions_(io.get_executor(), documents_, pool_),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
         accounts_(
             oauth::House{io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
                          [this](std::string source) { return fetch_secret(std::move(source)); },
-                         files_, pool_, home_.logins()}),
+                         files_, pool_, &documents_}),
         mcps_(mcp::Pool::House{
             io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
             [this](std::string source) { return fetch_secret(std::move(source)); },
@@ -121,7 +121,7 @@ class Daemon {
         skills_(files_, pool_, home_.skills()),
         running_(io.get_executor(), clock_),
         runtime_(io.get_executor(), sessions_, clock_),
-        bus_(io.get_executor(), files_, pool_, runtime_, home_.subscriptions()),
+        bus_(io.get_executor(), documents_, pool_, runtime_),
         compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
             .loop = io.get_executor(),
@@ -168,7 +168,7 @@ class Daemon {
                          .pool = pool_,
                          .path = home_.config(),
                          .reload = [this] { return reload_config(); }}),
-        agent_changes_(AgentHouse{.files = AgentFiles{files_, home_.agents()},
+        agent_changes_(AgentHouse{.files = AgentFiles{documents_},
                                   .pool = pool_,
                                   .runtime = runtime_,
                                   .sessions = sessions_,
@@ -514,9 +514,9 @@ class Daemon {
   // An agent's file as JSON; empty when it has none.
   Task<Result<json::object>> read_agent(std::string agent) {
     auto work = [this, agent]() -> Result<json::object> {
-      const AgentFiles files{files_, home_.agents()};
+      const AgentFiles files{documents_};
       REEF_TRY(const auto text, files.read_config(agent));
-      REEF_TRY(const auto table, parse_toml(text.value_or(""), files.config_path(agent)));
+      REEF_TRY(const auto table, parse_toml(text.value_or(""), files.config_name(agent)));
       return to_json(table).as_object();
     };
     co_return co_await pool_.run(work);
@@ -547,7 +547,7 @@ class Daemon {
   // Reads agents/ alone: nothing else can be in the way.
   Task<Status> reload_agents() {
     auto work = [this, model = config_.default_model] {
-      return load_agents(files_, home_.agents(), model);
+      return load_agents(AgentFiles{documents_}, model);
     };
     auto loaded = co_await pool_.run(work);
     REEF_CO_TRY(auto made,
@@ -560,6 +560,7 @@ class Daemon {
 
   SetupParts setup_parts() {
     return {.files = files_,
+            .agents = AgentFiles{documents_},
             .home = home_,
             .http = [this] { return house(); },
             .agent_id = [this](const std::string& name) { return agent_changes_.id_of(name); },

@@ -20,18 +20,18 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/notify.h"
 #include "base/pool.h"
 #include "memory/operations.h"
 #include "memory/recall.h"
 #include "memory/uploads.h"
+#include "session/documents.h"
 
 namespace reef::memory {
 
 class Memory {
  public:
-  Memory(Executor loop, Files& files, Pool& pool, Clock& clock, std::string path);
+  Memory(Executor loop, session::Documents& documents, Pool& pool, Clock& clock, std::string name);
 
   // What is on disk, also when another program put it there since. `corrupt` when it cannot be
   // read: nothing else works then, and the file is not touched.
@@ -54,13 +54,13 @@ class Memory {
   // Compares with the disk and does all that waits. The only one that uses the file.
   Task<void> work();
 
-  Files& files_;
+  session::Documents& documents_;
   Pool& pool_;
   Clock& clock_;
-  const std::string path_;
+  const std::string name_;
   // nullptr until it was read, and in doubt: it is read again before anything is believed.
   std::shared_ptr<const Contents> contents_;
-  std::optional<Files::Stat> stat_;  // of the file contents_ was read from; none: there was none
+  std::optional<session::Version> version_;  // of what contents_ was read from; none: no file
   std::optional<Error> unreadable_;
   std::shared_ptr<const Index> index_;
   std::shared_ptr<const Contents> indexed_;
@@ -71,7 +71,8 @@ class Memory {
 
 class Memories {
  public:
-  Memories(Executor loop, Files& files, Pool& pool, Clock& clock, std::string folder);
+  // Their files are memory/<agent>.crmem.
+  Memories(Executor loop, session::Documents& documents, Pool& pool, Clock& clock);
 
   // That of an agent; read when it is used. invalid when a file cannot have the agent's name.
   Result<std::shared_ptr<Memory>> of(std::string_view agent);
@@ -89,10 +90,9 @@ class Memories {
   };
 
   Executor loop_;
-  Files& files_;
+  session::Documents& documents_;
   Pool& pool_;
   Clock& clock_;
-  const std::string folder_;
   std::map<std::string, Cached, std::less<>> cache_;  // by agent
   std::uint64_t uses_ = 0;
   Uploads uploads_;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/task_group.h"
+#include "store/fs/fs_documents.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -47,7 +48,8 @@ struct Bench {
   test::FaultyFiles files;
   Pool pool{2};
   FixedClock clock;
-  Memories memories{io.get_executor(), files, pool, clock, folder / "memory"};
+  store::FsDocuments documents{files, folder.path()};
+  Memories memories{io.get_executor(), documents, pool, clock};
 };
 
 TEST(Memory, AnEmptyMemoryHasNoFile) {
@@ -72,8 +74,7 @@ TEST(Memory, WhatIsDoneIsInTheFileAndInTheNextProcess) {
   struct ::stat info = {};
   ASSERT_EQ(::stat(bench.path().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
-  Memories after(bench.io.get_executor(), bench.files, bench.pool, bench.clock,
-                 bench.folder / "memory");
+  Memories after(bench.io.get_executor(), bench.documents, bench.pool, bench.clock);
   const auto again = test::run(bench.io, test::value_of(after.of("reef"))->contents());
   EXPECT_TRUE(*test::value_of(again) == contents);
 }

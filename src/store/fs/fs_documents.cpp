@@ -95,11 +95,15 @@ class Listing {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       struct ::stat info = {};
-      if (::fstatat(fd, entry->d_name, &info, strict_ ? AT_SYMLINK_NOFOLLOW : 0) != 0) continue;
+      if (::fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      // A file may be linked to where links count; a folder could be linked into itself.
+      if (S_ISLNK(info.st_mode) &&
+          (strict_ || ::fstatat(fd, entry->d_name, &info, 0) != 0 || S_ISDIR(info.st_mode)))
+        continue;
       auto path = prefix + std::string(name);
       if (S_ISDIR(info.st_mode)) {
         if (depth < session::kDocumentDepthMax)
-          if (auto inner = open_inner(fd, entry->d_name))
+          if (auto inner = open_directory(fd, entry->d_name))
             visit(std::move(inner), path + "/", depth + 1);
       } else if (S_ISREG(info.st_mode) && session::split_document_name(path)) {
         add(std::move(path), info);
@@ -118,11 +122,6 @@ class Listing {
   }
 
  private:
-  Fd open_inner(int parent, const char* name) const {
-    if (strict_) return open_directory(parent, name);
-    return Fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  }
-
   void add(std::string name, const struct ::stat& info) {
     if (name <= after_) return;
     const auto by_name = [](const DocumentInfo& one, const std::string& other) {
