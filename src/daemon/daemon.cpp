@@ -98,9 +98,9 @@ class Daemon {
       : io_(io),
         last_resort_(last_resort),
         home_(std::move(home)),
+        documents_(files_, home_.root),
         pool_(kPoolThreadsMax),
         store_(files_, pool_, home_.root),
-        documents_(files_, home_.root),
         folders_(documents_, pool_),
         sessions_(io.get_executor(), store_, clock_, random_),
         attachments_(io.get_executor(), sessions_, store_, folders_),
@@ -126,6 +126,7 @@ class Daemon {
         importer_(exchange::ImportHouse{
             .loop = io.get_executor(),
             .files = files_,
+            .documents = documents_,
             .pool = pool_,
             .sessions = sessions_,
             .store = store_,
@@ -146,6 +147,7 @@ class Daemon {
               .compactions = compactions_,
               .sessions = sessions_,
               .store = store_,
+              .documents = documents_,
               .attachments = attachments_,
               .memories = memories_,
               .pool = pool_,
@@ -209,8 +211,8 @@ class Daemon {
     runtime_.hooks().add(std::make_shared<hooks::TasksHook>(running_, runtime_));
     runtime_.hooks().add(std::make_shared<bus::DoneHook>(bus_));
     runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::House{
-        io.get_executor(), pool_, clock_, sessions_, home_.root, user_home(), users_umask,
-        [this](const runtime::Caller& caller) { return context_window(caller); }}));
+        io.get_executor(), pool_, documents_, clock_, sessions_, home_.root, user_home(),
+        users_umask, [this](const runtime::Caller& caller) { return context_window(caller); }}));
     runtime_.hooks().add(std::make_shared<hooks::McpHook>(
         mcps_, [this](const std::string& agent) { runtime_.forget_offer(agent); }));
     runtime_.use_compactions(compactions_);
@@ -641,9 +643,9 @@ class Daemon {
   SystemClock clock_;
   SystemRandom random_;
   PosixFiles files_;
+  store::FsDocuments documents_;  // before the pool, which ends what it has to do with them
   Pool pool_;
   store::FsStore store_;
-  store::FsDocuments documents_;
   session::DocumentFolders folders_;
   session::Sessions sessions_;
   session::Attachments attachments_;

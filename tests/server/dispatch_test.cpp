@@ -92,8 +92,8 @@ class DispatchTest : public testing::Test {
   runtime::Tasks tasks{io.get_executor(), clock};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
   bus::Bus bus{io.get_executor(), documents, pool, runtime};
-  exchange::Importer imports{exchange::ImportHouse{io.get_executor(), files, pool, sessions, store,
-                                                   random, folder.path()}};
+  exchange::Importer imports{exchange::ImportHouse{io.get_executor(), files, documents, pool,
+                                                   sessions, store, random, folder.path()}};
   organise::Definitions definitions{io.get_executor(), documents, pool};
   organise::Changes changes{io.get_executor(), sessions, definitions, pool};
   recall::Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
@@ -107,6 +107,7 @@ class DispatchTest : public testing::Test {
             compactions,
             sessions,
             store,
+            documents,
             attachments,
             memories,
             pool,
