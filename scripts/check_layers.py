@@ -81,6 +81,7 @@ FILES = {
     "src/exchange/craft": "reads what another program wrote",
     "src/exchange/definitions.": "the folder of a skill that comes from another program",
     "src/exchange/import.": "the disk of the sources",
+    "src/exchange/import_job.": "the disk of the sources; where imported sessions in the trash come from: not yet, the store reads none of those",
     "src/exchange/pi": "reads what another program wrote",
     "src/exchange/places.": "where other programs keep their sessions",
     "src/exchange/session_files.": "files beside another program's transcript",
@@ -96,7 +97,7 @@ FILES = {
     "src/shell/danger.cpp": "where the paths in a command lead",
     # Of the home, and not yet documents to those who read them.
     "src/exchange/home_files.": "not yet: a backup takes the folder of a home as it is, transcripts and all",
-    "src/hooks/instructions/": "not yet: the home's Reef.md is read like those of working directories, by its owner's id",
+    "src/hooks/instructions/": "those of working directories",
     "src/skills/": "not yet: the home's skills are looked for like those of configured folders, and agents run them by their path",
 }
 OPENS = re.compile(
@@ -104,7 +105,7 @@ OPENS = re.compile(
     r"|\bPosixFiles\b|(?<![\w:])(?:const )?Files&|\bstd::(?:[io]?fstream|filesystem)\b"
     r"|(?<![\w.>])(?:read_all|replace_atomically|make_directories|open_patiently|open_directory)\("
     r"|(?<![\w>])::(?:open|openat|creat|mkostemp|mkstemp|rename(?:at2?)?|unlinkat|mkdir(?:at)?|opendir)\("
-    r"|\bfopen\("
+    r"|\bfopen\(|\b(?:house|parts)(?:_|\(\))?\.files\b"
 )
 # A type of its own that is called Files.
 NOT_FILES = ("src/context/",)

@@ -170,7 +170,7 @@ class Daemon {
                          .pool = pool_,
                          .path = home_.config(),
                          .reload = [this] { return reload_config(); }}),
-        agent_changes_(AgentHouse{.files = AgentFiles{documents_},
+        agent_changes_(AgentHouse{.agents = AgentFiles{documents_},
                                   .pool = pool_,
                                   .runtime = runtime_,
                                   .sessions = sessions_,
@@ -182,7 +182,8 @@ class Daemon {
                                         return rename_in_config(std::move(from), std::move(to));
                                       },
                                   .clock = clock_}),
-        instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),
+        instructions_(
+            std::make_shared<hooks::InstructionsHook>(files_, documents_, pool_, home_.root)),
         delegate_(std::make_shared<hooks::DelegateHook>(hooks::DelegateHook::House{
             io.get_executor(), pool_, runtime_, sessions_, bus_, random_})),
         listeners_({.loop = io.get_executor(),

@@ -38,8 +38,7 @@ Result<std::vector<std::string>> split_parts(std::string_view name) {
   }
   if (parts.size() > kDocumentDepthMax) return no_name(name, "lies too deep");
   const std::string_view top = parts.front();
-  if (top.starts_with('.') ||
-      std::find(std::begin(kNoDocuments), std::end(kNoDocuments), top) != std::end(kNoDocuments))
+  if (std::find(std::begin(kNoDocuments), std::end(kNoDocuments), top) != std::end(kNoDocuments))
     return no_name(name, "is no document");
   if (top == kSessions && parts.size() > 1) REEF_CHECK(SessionId::parse(parts[1]));
   return parts;

@@ -60,6 +60,7 @@ struct DocumentInfo {
   std::string name;
   std::uint64_t bytes = 0;
   TimePoint modified = {};
+  bool ours = true;  // the user of this process, or root, wrote it; false: another user
 };
 
 struct DocumentPage {

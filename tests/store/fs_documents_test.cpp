@@ -139,6 +139,21 @@ TEST_F(FsDocumentsTest, LinksAreFollowedInTheUsersPartAndNeverInASession) {
   EXPECT_EQ(read("agents/a.toml"), "own");
 }
 
+TEST_F(FsDocumentsTest, WhoseADocumentIsIsTold) {
+  test::write_file(home / "Reef.md", "words");
+  EXPECT_TRUE(test::value_of(documents.open("Reef.md"))->info().ours);
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  ASSERT_EQ(::chown((home / "Reef.md").c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(test::value_of(documents.open("Reef.md"))->info().ours);
+}
+
+TEST_F(FsDocumentsTest, AnyNumberMayBeAskedFor) {
+  test::value_of(documents.replace("agents/a", "x", Nothing{}));
+  EXPECT_EQ(test::value_of(documents.list("agents/", SIZE_MAX, "")).documents.size(), 1U);
+  const auto none = test::value_of(documents.list("agents/", 0, ""));
+  EXPECT_TRUE(none.documents.empty());
+}
+
 TEST_F(FsDocumentsTest, WhatACrashLeftIsTakenAway) {
   auto fresh = test::value_of(documents.receive());
   ASSERT_TRUE(fresh->write("half"));

@@ -52,6 +52,12 @@ std::int64_t nanoseconds_of(const struct ::timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
+DocumentInfo info_of(std::string name, const struct ::stat& info) {
+  return {std::move(name), static_cast<std::uint64_t>(info.st_size),
+          modified_of(nanoseconds_of(info.st_mtim)),
+          info.st_uid == ::geteuid() || info.st_uid == 0};
+}
+
 // What tells one state of a file from another; empty while a further change might not show in it.
 std::string hint_from(const struct ::stat& info) {
   const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -129,8 +135,7 @@ class Listing {
     };
     const auto at = std::lower_bound(found_.begin(), found_.end(), name, by_name);
     if (found_.size() == count_ && at == found_.end()) return;
-    found_.insert(at, DocumentInfo{std::move(name), static_cast<std::uint64_t>(info.st_size),
-                                   modified_of(nanoseconds_of(info.st_mtim))});
+    found_.insert(at, info_of(std::move(name), info));
     if (found_.size() > count_) found_.pop_back();
   }
 
@@ -436,7 +441,7 @@ Result<session::DocumentPage> FsDocuments::list(const std::string& folder, std::
                                                 const std::string& cursor) {
   REEF_TRY(const auto parts, session::split_document_folder(folder));
   const auto id = session::session_of(parts);
-  Listing listing(cursor, limit + 1, !id.empty());
+  Listing listing(cursor, std::min(limit, SIZE_MAX - 1) + 1, !id.empty());
   if (id.empty()) {
     Fd directory(::open((home_ + "/" + folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory && !is_missing(errno)) return sys_error(errno, "list " + shown(folder));
@@ -453,7 +458,9 @@ Result<session::DocumentPage> FsDocuments::list(const std::string& folder, std::
 Result<std::shared_ptr<session::OpenDocument>> FsDocuments::open(const std::string& name) {
   REEF_TRY(const auto spot, find(name, false));
   REEF_TRY(auto seen, open_at(spot, name));
-  DocumentInfo info{name, seen.stat.size, modified_of(seen.stat.modified_ns)};
+  struct ::stat stat = {};
+  if (::fstat(seen.fd.get(), &stat) != 0) return sys_error(errno, "open " + shown(name));
+  auto info = info_of(name, stat);
   return std::shared_ptr<session::OpenDocument>(
       std::make_shared<FsOpenDocument>(files_, std::move(seen.fd), std::move(info)));
 }

@@ -173,7 +173,7 @@ Result<session::DocumentPage> MemDocuments::list(const std::string& folder, std:
       if (limit > 0) page.cursor = page.documents.back().name;
       break;
     }
-    page.documents.push_back({it->first, it->second.bytes->size(), it->second.modified});
+    page.documents.push_back({it->first, it->second.bytes->size(), it->second.modified, true});
   }
   return page;
 }
