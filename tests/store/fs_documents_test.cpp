@@ -154,6 +154,12 @@ TEST_F(FsDocumentsTest, AnyNumberMayBeAskedFor) {
   EXPECT_TRUE(none.documents.empty());
 }
 
+TEST_F(FsDocumentsTest, AFileInTheFoldersPlaceIsAnErrorAndNotAnEmptyFolder) {
+  EXPECT_TRUE(test::value_of(documents.list("agents/", 9, "")).documents.empty());
+  test::write_file(home / "agents", "a file");
+  EXPECT_FALSE(documents.list("agents/", 9, ""));
+}
+
 TEST_F(FsDocumentsTest, WhatACrashLeftIsTakenAway) {
   auto fresh = test::value_of(documents.receive());
   ASSERT_TRUE(fresh->write("half"));

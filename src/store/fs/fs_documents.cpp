@@ -95,9 +95,13 @@ class Listing {
 
   void visit(Fd directory, const std::string& prefix, std::size_t depth) {
     const std::unique_ptr<DIR, ListingCloser> dir(::fdopendir(directory.get()));
-    if (!dir) return;
+    if (!dir) return fail(prefix);
     const int fd = directory.release();
-    while (const auto* entry = ::readdir(dir.get())) {
+    for (;;) {
+      errno = 0;
+      const auto* entry = ::readdir(dir.get());
+      if (!entry && errno != 0) fail(prefix);
+      if (!entry) return;
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       struct ::stat info = {};
@@ -117,7 +121,9 @@ class Listing {
     }
   }
 
-  session::DocumentPage page(std::size_t limit) {
+  // A part of what is there would look like all of it.
+  Result<session::DocumentPage> page(std::size_t limit) {
+    if (failed_) return *failed_;
     session::DocumentPage out;
     if (found_.size() > limit) {
       found_.resize(limit);
@@ -128,6 +134,10 @@ class Listing {
   }
 
  private:
+  void fail(const std::string& prefix) {
+    if (!failed_) failed_ = sys_error(errno, "list " + shown(prefix));
+  }
+
   void add(std::string name, const struct ::stat& info) {
     if (name <= after_) return;
     const auto by_name = [](const DocumentInfo& one, const std::string& other) {
@@ -143,6 +153,7 @@ class Listing {
   std::size_t count_;
   bool strict_;
   std::vector<DocumentInfo> found_;
+  std::optional<Error> failed_;
 };
 
 class FsOpenDocument final : public session::OpenDocument {
@@ -444,7 +455,7 @@ Result<session::DocumentPage> FsDocuments::list(const std::string& folder, std::
   Listing listing(cursor, std::min(limit, SIZE_MAX - 1) + 1, !id.empty());
   if (id.empty()) {
     Fd directory(::open((home_ + "/" + folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory && !is_missing(errno)) return sys_error(errno, "list " + shown(folder));
+    if (!directory && errno != ENOENT) return sys_error(errno, "list " + shown(folder));
     if (directory) listing.visit(std::move(directory), folder, parts.size());
     return listing.page(limit);
   }
