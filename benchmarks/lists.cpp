@@ -124,7 +124,8 @@ Task<Status> measure_engine(Executor loop, const daemon::Home& home, const Size&
   query.text = topic_of(7);
   REEF_CO_TRY(out.by_text, list_often(engine.sessions, query, size.lists, out.text_matches));
   query.text.clear();
-  organise::Definitions definitions(loop, engine.files, engine.pool, home.root);
+  store::FsDocuments documents(engine.files, home.root);
+  organise::Definitions definitions(loop, documents, engine.pool);
   const auto defined = co_await definitions.look();
   REEF_CO_TRY(const auto filter, organise::parse_filter(kFilter));
   const organise::Look look{defined->statuses, defined->labels, SystemClock().now()};

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/utf8.h"
+#include "session/documents.h"
 #include "session/file_names.h"
 
 using namespace reef::session;
@@ -24,5 +25,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& part : *parts) REEF_ASSERT(!part.empty() && part != "." && part != "..");
   }
   REEF_ASSERT(!file_type(bytes, bytes).empty());
+  REEF_ASSERT(split_document_name("sessions/s/data/" + name).ok());
+  if (const auto parts = split_document_name(bytes)) {
+    std::string joined;
+    for (const auto& part : *parts) {
+      REEF_ASSERT(!part.empty() && part != "." && part != "..");
+      REEF_ASSERT(part.find('/') == std::string::npos && part.find('\0') == std::string::npos);
+      joined += (joined.empty() ? "" : "/") + part;
+    }
+    REEF_ASSERT(joined == bytes);
+    for (const auto* no : {"catalog", "config.toml", "index", "logs", "run", "staging", "trash"})
+      REEF_ASSERT(parts->front() != no);
+    REEF_ASSERT(parts->front() != "sessions" || parts->size() >= 4);
+    REEF_ASSERT(session_of(*parts) == (parts->front() == "sessions" ? parts->at(1) : ""));
+    REEF_ASSERT(!split_document_folder(std::string(bytes)).ok());
+  }
+  if (const auto parts = split_document_folder(bytes)) REEF_ASSERT(bytes.ends_with('/'));
   return 0;
 }

@@ -18,6 +18,8 @@ Error no_subscription(std::uint64_t id) {
 
 // How often a save starts again because somebody edited the file meanwhile.
 constexpr int kEditsMax = 8;
+// As many as there may be, with room for what somebody notes beside them.
+constexpr std::uint64_t kFileBytesMax = 16U << 20;
 
 std::string words_of(const Event& event) {
   if (event.payload.find_first_not_of(" \t\r\n") != std::string::npos) return event.payload;
@@ -27,24 +29,23 @@ std::string words_of(const Event& event) {
 
 }  // namespace
 
-Bus::Bus(Executor loop, Files& files, Pool& pool, runtime::Runtime& runtime, std::string file)
+Bus::Bus(Executor loop, session::Documents& documents, Pool& pool, runtime::Runtime& runtime)
     : loop_(loop),
-      files_(files),
+      documents_(documents),
       pool_(pool),
       runtime_(runtime),
-      file_(std::move(file)),
       saved_(loop),
       turns_group_(loop, "events"),
       saves_(loop, "subscriptions") {}
 
-Result<std::string> Bus::read_file() const {
-  auto text = read_all(files_, file_);
-  if (!text && text.error().code == Errc::not_found) return std::string();
-  return text;
+Result<Bus::Read> Bus::read_file() const {
+  REEF_TRY(auto document, documents_.read(std::string(kSubscriptionsName), kFileBytesMax));
+  if (!document) return Read{};
+  return Read{std::move(document->bytes), std::move(document->version)};
 }
 
 Status Bus::take(std::string text) {
-  auto parsed = parse_subscriptions(text, file_);
+  auto parsed = parse_subscriptions(text, kSubscriptionsName);
   if (!parsed) {
     broken_ = parsed.error().what;
     return std::move(parsed).error();
@@ -60,12 +61,12 @@ Status Bus::take(std::string text) {
 Task<Status> Bus::load() {
   const auto turn = co_await wait_for_file();
   auto work = [this] { return read_file(); };
-  auto text = co_await pool_.run(work);
-  if (!text) {
-    broken_ = text.error().what;
-    co_return std::move(text).error();
+  auto read = co_await pool_.run(work);
+  if (!read) {
+    broken_ = read.error().what;
+    co_return std::move(read).error();
   }
-  co_return take(*std::move(text));
+  co_return take(std::move(read->text));
 }
 
 Task<void> Bus::stop() {
@@ -84,10 +85,13 @@ Task<Status> Bus::save() {
     auto work = [this, text, seen = seen_,
                  tried = std::exchange(tried_, text)]() -> Result<std::optional<std::string>> {
       REEF_TRY(auto now, read_file());
-      if (now != seen && now != tried) return std::optional(std::move(now));
-      REEF_CHECK(make_directories(files_, file_.substr(0, file_.find_last_of('/'))));
-      REEF_CHECK(replace_atomically(files_, file_, text));
-      return std::optional<std::string>();
+      if (now.text != seen && now.text != tried) return std::optional(std::move(now.text));
+      const auto done =
+          documents_.replace(std::string(kSubscriptionsName), text, session::expect(now.version));
+      if (done) return std::optional<std::string>();
+      if (done.error().code != Errc::conflict) return done.error();
+      REEF_TRY(now, read_file());
+      return std::optional(std::move(now.text));
     };
     REEF_CO_TRY(auto edited, co_await pool_.run(work));
     if (!edited) {
@@ -98,7 +102,7 @@ Task<Status> Bus::save() {
     if (auto taken = take(*std::move(edited)); !taken)
       co_return Error(Errc::conflict, taken.error().what);
   }
-  co_return Error(Errc::busy, fmt::format("{} is being edited all the time", file_));
+  co_return Error(Errc::busy, fmt::format("{} is being edited all the time", kSubscriptionsName));
 }
 
 Task<std::unique_ptr<Bus::FileTurn>> Bus::wait_for_file() {

@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
 #include "base/notify.h"
 #include "base/pool.h"
 #include "base/task_group.h"
 #include "bus/subscriptions_file.h"
 #include "runtime/runtime.h"
+#include "session/documents.h"
 
 namespace reef::bus {
 
@@ -37,8 +37,8 @@ struct Event {
 
 class Bus {
  public:
-  // The references outlive it; subscriptions are kept in `file`.
-  Bus(Executor loop, Files& files, Pool& pool, runtime::Runtime& runtime, std::string file);
+  // All outlive it.
+  Bus(Executor loop, session::Documents& documents, Pool& pool, runtime::Runtime& runtime);
 
   void configure(Limits limits) { limits_ = limits; }
   const Limits& limits() const { return limits_; }
@@ -92,8 +92,11 @@ class Bus {
     Bus& bus_;
   };
   Task<std::unique_ptr<FileTurn>> wait_for_file();
-  // The text of the file; empty when there is none.
-  Result<std::string> read_file() const;
+  struct Read {
+    std::string text;  // "" when there is no file
+    std::optional<session::Version> version;
+  };
+  Result<Read> read_file() const;
   Status take(std::string text);
   Task<Result<Subscription>> subscribe_unshielded(std::string source, std::string target_agent,
                                                   bool once);
@@ -103,10 +106,9 @@ class Bus {
   Task<void> save_later();
 
   Executor loop_;
-  Files& files_;
+  session::Documents& documents_;
   Pool& pool_;
   runtime::Runtime& runtime_;
-  const std::string file_;
   Limits limits_;
   Subscriptions known_;
   std::string seen_;   // the file as it was last read or written

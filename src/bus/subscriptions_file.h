@@ -10,6 +10,7 @@
 
 namespace reef::bus {
 
+inline constexpr std::string_view kSubscriptionsName = "events/subscriptions.toml";
 inline constexpr std::size_t kSubscriptionsMax = 1000;
 
 struct Subscription {

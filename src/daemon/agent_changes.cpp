@@ -67,25 +67,25 @@ Task<Status> AgentChanges::write(std::string name, std::string config, std::stri
     std::optional<std::string> prompt, config;
   } before;
   auto work = [&]() -> Status {
-    REEF_TRY(before.prompt, house_.files.read_prompt(name));
-    REEF_TRY(before.config, house_.files.read_config(name));
+    REEF_TRY(before.prompt, house_.agents.read_prompt(name));
+    REEF_TRY(before.config, house_.agents.read_config(name));
     // A broken file is not among the agents, but it is there all the same.
     if (fresh && before.config) return taken;
-    auto text = with_agent_patch(name, before.config.value_or(""), house_.files.config_path(name),
+    auto text = with_agent_patch(name, before.config.value_or(""), house_.agents.config_name(name),
                                  patch.fields);
     if (!text) return std::move(text).error();
     const bool config_too = !before.config || *text != *before.config;
     // A prompt that was left behind does not belong to this agent.
     if (fresh && !patch.prompt) patch.prompt = "";
-    return house_.files.write(name, patch.prompt,
-                              config_too ? std::optional<std::string>(*text) : std::nullopt);
+    return house_.agents.write(name, patch.prompt,
+                               config_too ? std::optional<std::string>(*text) : std::nullopt);
   };
   REEF_CO_CHECK(co_await house_.pool.run(work));
   auto loaded = co_await house_.reload();
   if (loaded) co_return loaded;
   auto undo = [&]() -> Status {
-    if (!before.config) return house_.files.erase(name);
-    return house_.files.write(name, before.prompt.value_or(""), before.config);
+    if (!before.config) return house_.agents.erase(name);
+    return house_.agents.write(name, before.prompt.value_or(""), before.config);
   };
   if (const auto undone = co_await house_.pool.run(undo); !undone)
     log::error("agent {}: {}", name, undone.error().what);
@@ -103,11 +103,11 @@ Task<Status> AgentChanges::remove(std::string name) {
   // A broken file may be removed, too; the check keeps a hostile name from the disk.
   if (!setup.agents.contains(name)) REEF_CO_CHECK(check_agent_name(name));
   auto work = [&]() -> Status {
-    REEF_TRY(const auto config, house_.files.read_config(name));
+    REEF_TRY(const auto config, house_.agents.read_config(name));
     if (!config)
       return built_in ? Error(Errc::denied, "the built-in agent cannot be removed")
                       : no_agent(name);
-    return house_.files.remove(name);
+    return house_.agents.remove(name);
   };
   REEF_CO_CHECK(co_await house_.pool.run(work));
   co_return co_await house_.reload();
@@ -129,7 +129,7 @@ Task<Status> AgentChanges::rename(std::string from, std::string to) {
 }
 
 Task<Status> AgentChanges::rename_held(std::string from, std::string to) {
-  const auto& files = house_.files;
+  const auto& files = house_.agents;
   bool copied = false;
   auto copy = [&]() -> Status {
     REEF_TRY(const auto config, files.read_config(from));
@@ -168,10 +168,10 @@ Task<Status> AgentChanges::rename_held(std::string from, std::string to) {
 }
 
 Task<void> AgentChanges::load_names() {
-  auto work = [this] { return read_all(house_.files.files, house_.files.renamed_path()); };
+  auto work = [this] { return house_.agents.read(house_.agents.renamed_name()); };
   const auto text = co_await house_.pool.run(work);
-  if (text) renamed_ = parse_renamed(*text);
-  if (!text && text.error().code != Errc::not_found) log::warn("{}", text.error().what);
+  if (!text) log::warn("{}", text.error().what);
+  if (text && *text) renamed_ = parse_renamed(**text);
 }
 
 // The rename is complete already; if this line is lost, only sessions in the trash keep the old
@@ -179,7 +179,7 @@ Task<void> AgentChanges::load_names() {
 Task<void> AgentChanges::note_rename(std::string from, std::string to) {
   renamed_.push_back({std::move(from), std::move(to), house_.clock.now()});
   auto work = [this, text = write_renamed(renamed_)] {
-    return replace_atomically(house_.files.files, house_.files.renamed_path(), text);
+    return house_.agents.documents.replace(house_.agents.renamed_name(), text, session::Whatever{});
   };
   if (const auto kept = co_await house_.pool.run(work); !kept)
     log::warn("the rename is not noted for sessions in the trash: {}", kept.error().what);

@@ -18,7 +18,7 @@
 namespace reef::daemon {
 
 struct AgentHouse {
-  AgentFiles files;
+  AgentFiles agents;
   Pool& pool;
   runtime::Runtime& runtime;
   session::Sessions& sessions;

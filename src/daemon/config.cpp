@@ -278,8 +278,7 @@ Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
   return agent;
 }
 
-LoadedAgents load_agents(Files& files, const std::string& directory,
-                         const std::string& default_model) {
+LoadedAgents load_agents(const AgentFiles& files, const std::string& default_model) {
   LoadedAgents out;
   runtime::Agent built_in;
   built_in.name = "reef";
@@ -287,39 +286,37 @@ LoadedAgents load_agents(Files& files, const std::string& directory,
   built_in.model = default_model;
   out.agents.emplace(built_in.name, built_in);
 
-  const auto names = files.list(directory);
+  const auto names = files.names();
   if (!names) {
-    if (names.error().code != Errc::not_found) out.warnings.push_back(names.error().what);
+    out.warnings.push_back(names.error().what);
     return out;
   }
-  for (const auto& file_name : *names) {
-    constexpr std::string_view kSuffix = ".toml";
-    if (!file_name.ends_with(kSuffix)) continue;
-    const auto stem = file_name.substr(0, file_name.size() - kSuffix.size());
-    const auto path = directory + "/" + file_name;
-    const auto text = read_all(files, path);
+  for (const auto& name : *names) {
+    const auto path = files.config_name(name);
+    const auto text = files.read_config(name);
     if (!text) {
       out.warnings.push_back(text.error().what);
       continue;
     }
-    auto agent = parse_agent(stem, *text, path, out.warnings, default_model);
+    if (!*text) continue;  // gone meanwhile
+    auto agent = parse_agent(name, **text, path, out.warnings, default_model);
     if (!agent) {
       out.warnings.push_back(agent.error().what + "; the agent is left out");
       continue;
     }
-    const auto prompt = read_all(files, directory + "/" + stem + ".md");
-    if (prompt) {
+    const auto prompt = files.read_prompt(name);
+    if (!prompt) {
+      out.warnings.push_back(prompt.error().what);
+    } else if (*prompt) {
       // Without its prompt it would be another agent.
-      if (const auto good = check_prompt(*prompt); !good) {
-        out.warnings.push_back(directory + "/" + stem + ".md: " + good.error().what +
+      if (const auto good = check_prompt(**prompt); !good) {
+        out.warnings.push_back(files.prompt_name(name) + ": " + good.error().what +
                                "; the agent is left out");
         continue;
       }
-      agent->prompt = *prompt;
-    } else if (prompt.error().code != Errc::not_found) {
-      out.warnings.push_back(prompt.error().what);
+      agent->prompt = **prompt;
     }
-    out.agents.insert_or_assign(stem, *std::move(agent));
+    out.agents.insert_or_assign(name, *std::move(agent));
   }
   return out;
 }

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "bus/bus.h"
+#include "daemon/agent_files.h"
 #include "hooks/delegate/delegate_hook.h"
 #include "hooks/instructions/instructions.h"
 #include "mcp/spec.h"
@@ -85,7 +86,7 @@ struct LoadedAgents {
 Result<runtime::Agent> parse_agent(std::string_view name, std::string_view text,
                                    std::string_view file, std::vector<std::string>& warnings,
                                    const std::string& default_model = "local");
-LoadedAgents load_agents(Files& files, const std::string& directory,
-                         const std::string& default_model = "local");
+// Blocks. No folder: the built-in one alone.
+LoadedAgents load_agents(const AgentFiles& files, const std::string& default_model = "local");
 
 }  // namespace reef::daemon

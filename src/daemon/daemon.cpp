@@ -48,6 +48,7 @@
 #include "policy/policy.h"
 #include "runtime/scope.h"
 #include "server/server.h"
+#include "session/document_folders.h"
 #include "store/store.h"
 #include "transport/transport.h"
 
@@ -97,18 +98,19 @@ class Daemon {
       : io_(io),
         last_resort_(last_resort),
         home_(std::move(home)),
+        documents_(files_, home_.root),
         pool_(kPoolThreadsMax),
         store_(files_, pool_, home_.root),
-        folders_(files_, pool_, home_.root),
+        folders_(documents_, pool_),
         sessions_(io.get_executor(), store_, clock_, random_),
         attachments_(io.get_executor(), sessions_, store_, folders_),
-        memories_(io.get_executor(), files_, pool_, clock_, home_.memory()),
-        definitions_(io.get_executor(), files_, pool_, home_.root),
+        memories_(io.get_executor(), documents_, pool_, clock_),
+        definitions_(io.get_executor(), documents_, pool_),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
         accounts_(
             oauth::House{io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
                          [this](std::string source) { return fetch_secret(std::move(source)); },
-                         files_, pool_, home_.logins()}),
+                         files_, pool_, &documents_}),
         mcps_(mcp::Pool::House{
             io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
             [this](std::string source) { return fetch_secret(std::move(source)); },
@@ -119,11 +121,12 @@ class Daemon {
         skills_(files_, pool_, home_.skills()),
         running_(io.get_executor(), clock_),
         runtime_(io.get_executor(), sessions_, clock_),
-        bus_(io.get_executor(), files_, pool_, runtime_, home_.subscriptions()),
+        bus_(io.get_executor(), documents_, pool_, runtime_),
         compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
             .loop = io.get_executor(),
             .files = files_,
+            .documents = documents_,
             .pool = pool_,
             .sessions = sessions_,
             .store = store_,
@@ -144,6 +147,7 @@ class Daemon {
               .compactions = compactions_,
               .sessions = sessions_,
               .store = store_,
+              .documents = documents_,
               .attachments = attachments_,
               .memories = memories_,
               .pool = pool_,
@@ -166,7 +170,7 @@ class Daemon {
                          .pool = pool_,
                          .path = home_.config(),
                          .reload = [this] { return reload_config(); }}),
-        agent_changes_(AgentHouse{.files = AgentFiles{files_, home_.agents()},
+        agent_changes_(AgentHouse{.agents = AgentFiles{documents_},
                                   .pool = pool_,
                                   .runtime = runtime_,
                                   .sessions = sessions_,
@@ -178,7 +182,8 @@ class Daemon {
                                         return rename_in_config(std::move(from), std::move(to));
                                       },
                                   .clock = clock_}),
-        instructions_(std::make_shared<hooks::InstructionsHook>(files_, pool_, home_.root)),
+        instructions_(
+            std::make_shared<hooks::InstructionsHook>(files_, documents_, pool_, home_.root)),
         delegate_(std::make_shared<hooks::DelegateHook>(hooks::DelegateHook::House{
             io.get_executor(), pool_, runtime_, sessions_, bus_, random_})),
         listeners_({.loop = io.get_executor(),
@@ -207,8 +212,8 @@ class Daemon {
     runtime_.hooks().add(std::make_shared<hooks::TasksHook>(running_, runtime_));
     runtime_.hooks().add(std::make_shared<bus::DoneHook>(bus_));
     runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::House{
-        io.get_executor(), pool_, clock_, sessions_, home_.root, user_home(), users_umask,
-        [this](const runtime::Caller& caller) { return context_window(caller); }}));
+        io.get_executor(), pool_, documents_, clock_, sessions_, home_.root, user_home(),
+        users_umask, [this](const runtime::Caller& caller) { return context_window(caller); }}));
     runtime_.hooks().add(std::make_shared<hooks::McpHook>(
         mcps_, [this](const std::string& agent) { runtime_.forget_offer(agent); }));
     runtime_.use_compactions(compactions_);
@@ -225,7 +230,7 @@ class Daemon {
     ::unlink(home_.tcp_address().c_str());  // left by a daemon that was killed
     if (const auto cleared = exchange::clear_staging(files_, home_.root); !cleared)
       log::warn("{}", cleared.error().what);
-    folders_.clean();
+    documents_.clean();
     sessions_.use_folders(folders_);
     attachments_.set_bytes_max(config.attachment_bytes_max);
     configure_hooks(config);
@@ -512,9 +517,9 @@ class Daemon {
   // An agent's file as JSON; empty when it has none.
   Task<Result<json::object>> read_agent(std::string agent) {
     auto work = [this, agent]() -> Result<json::object> {
-      const AgentFiles files{files_, home_.agents()};
+      const AgentFiles files{documents_};
       REEF_TRY(const auto text, files.read_config(agent));
-      REEF_TRY(const auto table, parse_toml(text.value_or(""), files.config_path(agent)));
+      REEF_TRY(const auto table, parse_toml(text.value_or(""), files.config_name(agent)));
       return to_json(table).as_object();
     };
     co_return co_await pool_.run(work);
@@ -545,7 +550,7 @@ class Daemon {
   // Reads only agents/, so that a bad config.toml cannot get in the way.
   Task<Status> reload_agents() {
     auto work = [this, model = config_.default_model] {
-      return load_agents(files_, home_.agents(), model);
+      return load_agents(AgentFiles{documents_}, model);
     };
     auto loaded = co_await pool_.run(work);
     REEF_CO_TRY(auto made,
@@ -558,6 +563,7 @@ class Daemon {
 
   SetupParts setup_parts() {
     return {.files = files_,
+            .agents = AgentFiles{documents_},
             .home = home_,
             .http = [this] { return house(); },
             .agent_id = [this](const std::string& name) { return agent_changes_.id_of(name); },
@@ -638,9 +644,10 @@ class Daemon {
   SystemClock clock_;
   SystemRandom random_;
   PosixFiles files_;
+  store::FsDocuments documents_;  // before the pool, which ends what it has to do with them
   Pool pool_;
   store::FsStore store_;
-  store::FsFolders folders_;
+  session::DocumentFolders folders_;
   session::Sessions sessions_;
   session::Attachments attachments_;
   memory::Memories memories_;

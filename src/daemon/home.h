@@ -15,11 +15,8 @@ struct Home {
   std::string config() const { return root + "/config.toml"; }
   std::string agents() const { return root + "/agents"; }
   std::string sessions() const { return root + "/sessions"; }
-  std::string memory() const { return root + "/memory"; }
   std::string index() const { return root + "/index"; }
   std::string skills() const { return root + "/skills"; }
-  std::string subscriptions() const { return root + "/events/subscriptions.toml"; }
-  std::string logins() const { return root + "/logins.json"; }
   std::string run() const { return root + "/run"; }
   std::string logs() const { return root + "/logs"; }
   std::string log_file() const { return logs() + "/reefd.log"; }

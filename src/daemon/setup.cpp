@@ -99,7 +99,7 @@ Result<MadeSetup> make_setup(const SetupParts& parts, const Config& config) {
   const auto file = parts.home.config();
   if (const auto route = setup->providers.route(config.default_model); !route)
     return Error(route.error()).with(file + ": default_model");
-  auto loaded = load_agents(parts.files, parts.home.agents(), config.default_model);
+  auto loaded = load_agents(parts.agents, config.default_model);
   adopt_agents(*setup, parts, config, loaded);
   for (const auto& warning : loaded.warnings) log::warn("{}", warning);
   for (const auto& [name, agent] : setup->agents)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/agent_files.h"
 #include "daemon/config.h"
 #include "daemon/home.h"
 #include "model/http_provider.h"
@@ -21,7 +22,8 @@ struct Catalogue;
 namespace reef::daemon {
 
 struct SetupParts {
-  Files& files;
+  Files& files;  // a script lies where its user put it
+  AgentFiles agents;
   const Home& home;
   std::function<model::HttpHouse()> http;                   // for providers that need a network
   std::function<std::string(const std::string&)> agent_id;  // a rename does not change it

@@ -410,7 +410,7 @@ class FolderWriter final : public CraftWriter {
     REEF_CHECK(outlet_.end());
     for (const auto& file : session.files) {
       REEF_CHECK(outlet_.begin(fmt::format("sessions/{}/{}", id, path_there(file))));
-      REEF_TRY(const auto size, read_in_pieces(file, [this](std::string_view piece) {
+      REEF_TRY(const auto size, read_in_pieces(session, file, [this](std::string_view piece) {
                  return outlet_.write(piece);
                }));
       static_cast<void>(size);
@@ -457,7 +457,7 @@ class BundleWriter final : public CraftWriter {
       }
       REEF_CHECK(write(std::string(std::exchange(first, false) ? "" : ",\n") +
                        "{\"relativePath\":" + json::write(path) + ",\"contentBase64\":\""));
-      REEF_TRY(const auto size, read_in_pieces(file, [this](std::string_view piece) {
+      REEF_TRY(const auto size, read_in_pieces(session, file, [this](std::string_view piece) {
                  return write(to_base64(piece));
                }));
       total += std::min(size, kBundleFileBytesMax - total);

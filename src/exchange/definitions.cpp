@@ -7,7 +7,6 @@
 #include <toml++/toml.h>
 
 #include "base/utf8.h"
-#include "exchange/staging.h"
 #include "session/ids.h"
 
 namespace reef::exchange {
@@ -15,6 +14,7 @@ namespace {
 
 constexpr int kDepthMax = 16;
 constexpr std::size_t kJobsMax = 1000;
+constexpr std::uint64_t kHomeFileBytesMax = 64ULL << 20;
 constexpr std::size_t kSkillFilesMax = 1000;
 constexpr std::uint64_t kSkillBytesMax = 64ULL << 20;
 constexpr int kSkillDepthMax = 8;
@@ -109,13 +109,28 @@ bool is_ours(std::string_view name, const json::value& value) {
   return name == "max_iterations" && value.is_int64() && value.get_int64() > 0;
 }
 
-Result<bool> keep_agent(Files& files, const std::string& home, const Definition& agent,
-                        bool dry_run) {
+// Where there is nothing yet, or the same.
+Status add(session::Documents& documents, const std::string& name, std::string_view bytes) {
+  const auto kept = documents.replace(name, bytes, session::Nothing{});
+  if (kept) return Ok{};
+  if (kept.error().code != Errc::conflict) return kept.error();
+  const auto there = documents.read(name, bytes.size());
+  if (there && *there && (*there)->bytes == bytes) return Ok{};
+  return kept.error();
+}
+
+// Something has the name, whatever it is.
+bool is_taken(session::Documents& documents, const std::string& name) {
+  const auto there = session::is_there(documents, name);
+  return !there || *there;
+}
+
+Result<bool> keep_agent(session::Documents& documents, const Definition& agent, bool dry_run) {
   // The name becomes part of a key, so the key's rule applies.
   if (auto key = session::Key::of_pair(agent.name, "user"); !key) return std::move(key).error();
-  const auto folder = home + "/agents";
-  const auto path = folder + "/" + agent.name;
-  if (files.stat_path(path + ".toml") || files.stat_path(path + ".md")) return false;
+  const auto document = "agents/" + agent.name;
+  if (is_taken(documents, document + ".toml") || is_taken(documents, document + ".md"))
+    return false;
   if (dry_run) return true;
   toml::table known;
   toml::table other;
@@ -126,24 +141,21 @@ Result<bool> keep_agent(Files& files, const std::string& home, const Definition&
   if (!other.empty())
     content += "\n# What the agent had where it came from and has no place here.\n" +
                commented(as_text(other));
-  REEF_CHECK(make_directories(files, folder));
   // The prompt is written first, because an agent must not speak without it.
-  if (!agent.text.empty()) REEF_CHECK(replace_atomically(files, path + ".md", agent.text));
-  REEF_CHECK(replace_atomically(files, path + ".toml", content));
+  if (!agent.text.empty()) REEF_CHECK(add(documents, document + ".md", agent.text));
+  REEF_CHECK(add(documents, document + ".toml", content));
   return true;
 }
 
 // Adds the job to the file in which reef-cron keeps its jobs.
-Result<bool> keep_job(Files& files, const std::string& home, const Definition& job, bool dry_run) {
-  const auto folder = home + "/components/cron";
-  const auto path = folder + "/jobs.json";
+Result<bool> keep_job(session::Documents& documents, const Definition& job, bool dry_run) {
+  const std::string name = "components/cron/jobs.json";
   json::object jobs;
-  const auto text = read_all(files, path);
-  if (!text && text.error().code != Errc::not_found) return text.error();
-  if (text) {
-    auto parsed = json::parse(*text);
+  REEF_TRY(const auto there, documents.read(name, kHomeFileBytesMax));
+  if (there) {
+    auto parsed = json::parse(there->bytes);
     if (!parsed || !parsed->is_object())
-      return Error(Errc::invalid, fmt::format("{}: {}; nothing is written to a broken file", path,
+      return Error(Errc::invalid, fmt::format("{}: {}; nothing is written to a broken file", name,
                                               parsed ? "not an object" : parsed.error().what));
     jobs = std::move(parsed->get_object());
   }
@@ -152,21 +164,20 @@ Result<bool> keep_job(Files& files, const std::string& home, const Definition& j
     return Error(Errc::invalid, fmt::format("there are {} jobs already", kJobsMax));
   if (dry_run) return true;
   jobs[job.name] = job.body;
-  REEF_CHECK(make_directories(files, folder));
-  REEF_CHECK(replace_atomically(files, path, json::write(jobs) + "\n"));
+  const auto seen = there ? std::optional(there->version) : std::nullopt;
+  const auto kept = documents.replace(name, json::write(jobs) + "\n", session::expect(seen));
+  if (!kept) return kept.error();
   return true;
 }
 
-Result<bool> keep_instructions(Files& files, const std::string& home, const Definition& in,
-                               bool dry_run) {
-  const auto path = home + "/Reef.md";
-  const auto there = read_all(files, path);
-  if (!there && there.error().code != Errc::not_found) return there.error();
-  if (there && *there == in.text) return false;
+Result<bool> keep_instructions(session::Documents& documents, const Definition& in, bool dry_run) {
+  const std::string name = "Reef.md";
+  REEF_TRY(const auto there, documents.read(name, kHomeFileBytesMax));
+  if (there && there->bytes == in.text) return false;
   if (there)
-    return Error(Errc::conflict, path + " is there and says something else; put them together");
+    return Error(Errc::conflict, name + " is there and says something else; put them together");
   if (dry_run) return true;
-  REEF_CHECK(replace_atomically(files, path, in.text));
+  REEF_CHECK(add(documents, name, in.text));
   return true;
 }
 
@@ -175,20 +186,21 @@ struct Copying {
   std::uint64_t bytes_left = kSkillBytesMax;
 };
 
-// Copies what lies in the folder, except links and hidden files.
-Status copy_folder(Files& files, const std::string& from, const std::string& to, int depth,
-                   Copying& left) {
-  const auto names = files.list(from);
-  if (!names) return names.error();
-  for (const auto& name : *names) {
+// What lies in the folder; links and hidden files are left. `names` are the documents made of it.
+Status copy_folder(Files& files, const std::string& from, session::Documents& documents,
+                   const std::string& to, int depth, Copying& left,
+                   std::vector<std::string>& names) {
+  const auto found = files.list(from);
+  if (!found) return found.error();
+  for (const auto& name : *found) {
     if (name.starts_with('.') || name == "SKILL.md") continue;
     const auto source = files.open(from + "/" + name, Files::Open::plain);
     const auto stat = source ? files.stat(source->get()) : Result<Files::Stat>(source.error());
     if (!stat) continue;  // a link, or gone
+    const auto target = to + "/" + name;
     if (stat->directory) {
       if (depth == 0) return Error(Errc::invalid, from + ": folders too deep in each other");
-      REEF_CHECK(make_directories(files, to + "/" + name));
-      REEF_CHECK(copy_folder(files, from + "/" + name, to + "/" + name, depth - 1, left));
+      REEF_CHECK(copy_folder(files, from + "/" + name, documents, target, depth - 1, left, names));
     } else if (stat->regular) {
       if (left.files_left == 0 || stat->size > left.bytes_left)
         return Error(Errc::invalid,
@@ -196,31 +208,36 @@ Status copy_folder(Files& files, const std::string& from, const std::string& to,
       --left.files_left;
       left.bytes_left -= stat->size;
       REEF_TRY(const auto bytes, read_range(files, source->get(), 0, stat->size));
-      REEF_CHECK(replace_atomically(files, to + "/" + name, bytes));
+      names.push_back(target);
+      REEF_CHECK(add(documents, target, bytes));
     }
   }
   return Ok{};
 }
 
-// The skill appears whole under its name, or not at all.
-Result<bool> keep_skill(Files& files, const std::string& home, const Definition& skill,
+// Its SKILL.md comes last: without it, what lies there is no skill.
+Result<bool> keep_skill(Files& files, session::Documents& documents, const Definition& skill,
                         bool dry_run) {
   if (auto name = session::check_name("skill", skill.name); !name) return std::move(name).error();
   if (skill.name.find('/') != std::string::npos || skill.name.starts_with('.'))
     return Error(Errc::invalid, "a folder cannot be called so");
-  const auto path = home + "/skills/" + skill.name;
-  if (files.stat_path(path)) return false;
+  const auto place = "skills/" + skill.name;
+  for (const auto* main : {"SKILL.md", "skill.md"})
+    if (is_taken(documents, place + "/" + main)) return false;
   if (dry_run) return true;
-  const auto fresh = staging_of(home) + "/skill-" + skill.name;
-  REEF_CHECK(remove_tree(files, fresh));
-  REEF_CHECK(make_directories(files, fresh));
-  Copying left;
-  if (const auto folder = json::find_string(skill.body, "folder"))
-    REEF_CHECK(copy_folder(files, std::string(*folder), fresh, kSkillDepthMax, left));
-  REEF_CHECK(replace_atomically(files, fresh + "/SKILL.md", skill.text));
-  REEF_CHECK(make_directories(files, home + "/skills"));
-  REEF_CHECK(files.rename(fresh, path));
-  return true;
+  std::vector<std::string> names;
+  const auto keep = [&]() -> Status {
+    Copying left;
+    if (const auto folder = json::find_string(skill.body, "folder"))
+      REEF_CHECK(
+          copy_folder(files, std::string(*folder), documents, place, kSkillDepthMax, left, names));
+    return add(documents, place + "/SKILL.md", skill.text);
+  };
+  auto done = keep();
+  if (done) return true;
+  for (const auto& name : names)
+    static_cast<void>(documents.remove(name, session::Whatever{}).ok());
+  return std::move(done).error();
 }
 
 }  // namespace
@@ -229,17 +246,17 @@ std::string describe(const Definition& definition) {
   return fmt::format("{} {}", word_of(definition.kind), utf8::excerpt(definition.name));
 }
 
-Result<bool> keep_definition(Files& files, const std::string& home, const Definition& definition,
-                             bool dry_run) {
+Result<bool> keep_definition(Files& files, session::Documents& documents,
+                             const Definition& definition, bool dry_run) {
   switch (definition.kind) {
     case Definition::Kind::agent:
-      return keep_agent(files, home, definition, dry_run);
+      return keep_agent(documents, definition, dry_run);
     case Definition::Kind::cron:
-      return keep_job(files, home, definition, dry_run);
+      return keep_job(documents, definition, dry_run);
     case Definition::Kind::skill:
-      return keep_skill(files, home, definition, dry_run);
+      return keep_skill(files, documents, definition, dry_run);
     case Definition::Kind::instructions:
-      return keep_instructions(files, home, definition, dry_run);
+      return keep_instructions(documents, definition, dry_run);
     default:
       return Error(Errc::invalid, "it is kept elsewhere");
   }

@@ -31,6 +31,7 @@
 #include <string_view>
 #include <vector>
 
+#include "session/documents.h"
 #include "session/row.h"
 #include "session/transcript.h"
 
@@ -128,12 +129,13 @@ struct Exported {
   const session::Row& row;
   const session::Transcript& transcript;
   struct File {
-    std::string path;  // relative to the session's folder: attachments/photo.png
-    std::string from;  // where its bytes are
+    std::string path;      // relative to the session's folder: attachments/photo.png
+    std::string document;  // its name
     std::uint64_t bytes = 0;
   };
   std::vector<File> files;
-  std::string_view bytes = {};  // the transcript as it is on disk, whole lines
+  std::string_view bytes = {};              // the transcript as it is on disk, whole lines
+  session::Documents* documents = nullptr;  // where the files are; needed when there are any
 };
 
 // Whether a path is fit for an Outlet: relative, made of valid file names, and inside its folder.

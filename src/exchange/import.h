@@ -47,7 +47,8 @@ using Keeper = std::function<Task<Result<bool>>(Definition)>;
 
 struct ImportHouse {
   Executor loop;
-  Files& files;
+  Files& files;  // of others
+  session::Documents& documents;
   Pool& pool;
   session::Sessions& sessions;
   session::Store& store;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/assert.h"
 #include "exchange/source.h"
 
 namespace reef::exchange {
@@ -50,13 +51,13 @@ Status bring(Files& files, const std::string& folder, const std::string& inside,
 
 }  // namespace
 
-Result<std::uint64_t> read_in_pieces(const Exported::File& file,
+Result<std::uint64_t> read_in_pieces(const Exported& session, const Exported::File& file,
                                      const std::function<Status(std::string_view)>& take) {
   constexpr std::uint64_t kPiece = 3 << 17;
-  PosixFiles files;
-  REEF_TRY(const Fd fd, files.open(file.from, Files::Open::plain));
+  REEF_ASSERT(session.documents != nullptr);
+  REEF_TRY(const auto document, session.documents->open(file.document));
   for (std::uint64_t offset = 0;;) {
-    REEF_TRY(const auto piece, read_range(files, fd.get(), offset, kPiece));
+    REEF_TRY(const auto piece, document->read(offset, kPiece));
     if (piece.empty()) return offset;
     offset += piece.size();
     REEF_CHECK(take(piece));
@@ -67,8 +68,9 @@ Result<std::uint64_t> read_in_pieces(const Exported::File& file,
 Status write_files(const Exported& session, const std::string& folder, Outlet& outlet) {
   for (const auto& file : session.files) {
     REEF_CHECK(outlet.begin(folder + "/" + file.path));
-    REEF_TRY(const auto size,
-             read_in_pieces(file, [&](std::string_view piece) { return outlet.write(piece); }));
+    REEF_TRY(const auto size, read_in_pieces(session, file, [&](std::string_view piece) {
+               return outlet.write(piece);
+             }));
     static_cast<void>(size);
     REEF_CHECK(outlet.end());
   }

@@ -16,8 +16,8 @@ namespace reef::exchange {
 inline constexpr std::string_view kSessionFolders[] = {"attachments", "plans", "data",
                                                        "long_responses", "downloads"};
 
-// Reads the file in pieces whose size is a multiple of three. Returns the total size.
-Result<std::uint64_t> read_in_pieces(const Exported::File& file,
+// One of the session's, in pieces whose size is a multiple of three. Returns how much there was.
+Result<std::uint64_t> read_in_pieces(const Exported& session, const Exported::File& file,
                                      const std::function<Status(std::string_view)>& take);
 // Writes each file below `folder`, under the path it has in the session.
 Status write_files(const Exported& session, const std::string& folder, Outlet& outlet);

@@ -590,34 +590,58 @@ std::string StagedIntake::scratch() const {
   return staging_of(job_.house().home);
 }
 
-std::string StagedIntake::session_folder() const {
-  return open_->known ? fmt::format("{}/sessions/{}", job_.house().home, open_->id.text())
-                      : open_->folder;
+// A file of a session that is here already is a document of it; one that comes with a new session
+// lies in the folder that the store takes in whole.
+std::string StagedIntake::place_of(const std::string& path) const {
+  return open_->known ? fmt::format("sessions/{}/{}", open_->id.text(), path)
+                      : open_->folder + "/" + path;
+}
+
+Result<StagedIntake::There> StagedIntake::look(const std::string& path) {
+  const auto place = place_of(path);
+  if (open_->known) {
+    auto document = job_.house().documents.open(place);
+    if (!document && document.error().code == Errc::not_found) return There{};
+    if (!document && document.error().code == Errc::invalid) return There{true, false, 0, {}};
+    if (!document) return std::move(document).error();
+    const auto size = (*document)->info().bytes;
+    return There{true, true, size,
+                 [document = *std::move(document)](std::uint64_t from, std::uint64_t size) {
+                   return document->read(from, size);
+                 }};
+  }
+  const auto stat = files_.stat_path(place);
+  if (!stat && stat.error().code == Errc::not_found) return There{};
+  if (!stat) return stat.error();
+  return There{true, stat->regular, stat->size,
+               [this, place](std::uint64_t from, std::uint64_t size) -> Result<std::string> {
+                 REEF_TRY(const Fd fd, files_.open(place, Files::Open::source));
+                 return read_range(files_, fd.get(), from, size);
+               }};
 }
 
 // Finds a path for a new file in the folder, relative to the session's; `same` tells whether an
 // existing file holds the same bytes.
 Result<StagedIntake::Spot> StagedIntake::spot_for(
     std::string_view folder, std::string_view name,
-    const std::function<Result<bool>(const std::string&, const Files::Stat&)>& same) {
+    const std::function<Result<bool>(const There&)>& same) {
   std::string below;
   // "data/archives" is two folders.
   for (std::string_view rest = folder; !rest.empty();) {
     const auto slash = rest.find('/');
     below += (below.empty() ? "" : "/") + safe_name(rest.substr(0, slash));
-    if (!job_.request.dry_run) REEF_CHECK(make_folder(files_, session_folder() + "/" + below));
+    if (!job_.request.dry_run && !open_->known)
+      REEF_CHECK(make_folder(files_, open_->folder + "/" + below));
     rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
   }
   const auto safe = safe_name(name);
   for (int n = 1;; ++n) {
     Spot spot{below + "/" + numbered(safe, n)};
     if (job_.request.dry_run) return spot;
-    const auto path = session_folder() + "/" + spot.path;
-    const auto stat = files_.stat_path(path);
-    if (!stat && stat.error().code == Errc::not_found) return spot;
-    if (!stat) return stat.error();
-    if (!stat->regular) continue;
-    REEF_TRY(spot.there, same(path, *stat));
+    REEF_TRY(const auto there, look(spot.path));
+    if (!there.taken) return spot;
+    if (!there.regular) continue;
+    REEF_TRY(spot.there, same(there));
     if (spot.there) return spot;
   }
 }
@@ -626,18 +650,18 @@ Result<std::string> StagedIntake::put(std::string_view folder, std::string_view 
                                       std::string_view bytes) {
   if (!open_) return Error(Errc::internal, "a file without a session");
   const auto clean = redacted(bytes);
-  REEF_TRY(const auto spot,
-           spot_for(folder, name, [&](const auto& path, const auto& stat) -> Result<bool> {
-             if (stat.size != clean.size()) return false;
-             REEF_TRY(const auto there, read_all(files_, path));
-             return there == clean;
+  REEF_TRY(const auto spot, spot_for(folder, name, [&](const There& there) -> Result<bool> {
+             if (there.bytes != clean.size()) return false;
+             REEF_TRY(const auto other, there.read(0, there.bytes));
+             return other == clean;
            }));
   if (spot.there || job_.request.dry_run) return spot.path;
-  const auto path = session_folder() + "/" + spot.path;
+  const auto place = place_of(spot.path);
   if (open_->known) {
-    REEF_CHECK(replace_atomically(files_, path, clean));
+    const auto kept = job_.house().documents.replace(place, clean, session::Nothing{});
+    if (!kept) return kept.error();
   } else {
-    REEF_TRY(const Fd fd, files_.open(path, Files::Open::create));
+    REEF_TRY(const Fd fd, files_.open(place, Files::Open::create));
     REEF_CHECK(write_all(files_, fd.get(), clean));
   }
   return spot.path;
@@ -655,36 +679,41 @@ Result<std::string> StagedIntake::copy(std::string_view folder, std::string_view
   }
   if (job_.request.redact)
     problem(Problem{from, 0, "too large to be searched for secrets; copied as it is"});
-  REEF_TRY(const auto spot,
-           spot_for(folder, name, [&](const auto& path, const auto& other) -> Result<bool> {
-             if (other.size != stat.size) return false;
-             REEF_TRY(const Fd there, files_.open(path, Files::Open::source));
-             for (std::uint64_t at = 0; at < stat.size; at += kPieceBytes) {
-               if (cancelled()) return Error(Errc::cancelled, "cancelled");
-               REEF_TRY(const auto ours, read_range(files_, there.get(), at, kPieceBytes));
-               REEF_TRY(const auto theirs, read_range(files_, source.get(), at, kPieceBytes));
-               if (ours != theirs) return false;
-             }
-             return true;
+  REEF_TRY(const auto spot, spot_for(folder, name, [&](const There& there) -> Result<bool> {
+             return there.bytes == stat.size;  // a giant of that name and size is the same one
            }));
   if (spot.there || job_.request.dry_run) return spot.path;
-  const auto path = session_folder() + "/" + spot.path;
+  REEF_CHECK(copy_pieces(source.get(), stat.size, place_of(spot.path)));
+  return spot.path;
+}
+
+Status StagedIntake::copy_pieces(int source, std::uint64_t size, const std::string& place) {
+  const auto each = [&](const std::function<Status(std::string_view)>& write) -> Status {
+    for (std::uint64_t at = 0; at < size;) {
+      if (cancelled()) return Error(Errc::cancelled, "cancelled");
+      REEF_TRY(const auto piece, read_range(files_, source, at, kPieceBytes));
+      if (piece.empty()) break;
+      REEF_CHECK(write(piece));
+      at += piece.size();
+    }
+    return Ok{};
+  };
+  if (open_->known) {
+    REEF_TRY(const auto target, job_.house().documents.receive());
+    REEF_CHECK(each([&](std::string_view piece) { return target->write(piece); }));
+    const auto kept = target->keep(place, session::Nothing{});
+    if (!kept) return kept.error();
+    return Ok{};
+  }
   // The file appears whole under its name, or not at all.
-  const auto fresh = path + ".new";
+  const auto fresh = place + ".new";
   static_cast<void>(files_.remove(fresh).ok());
   {
     REEF_TRY(const Fd target, files_.open(fresh, Files::Open::create));
-    for (std::uint64_t at = 0; at < stat.size;) {
-      if (cancelled()) return Error(Errc::cancelled, "cancelled");
-      REEF_TRY(const auto piece, read_range(files_, source.get(), at, kPieceBytes));
-      if (piece.empty()) break;
-      REEF_CHECK(write_all(files_, target.get(), piece));
-      at += piece.size();
-    }
-    if (open_->known) REEF_CHECK(files_.sync(target.get()));
+    REEF_CHECK(
+        each([&](std::string_view piece) { return write_all(files_, target.get(), piece); }));
   }
-  REEF_CHECK(files_.rename(fresh, path));
-  return spot.path;
+  return files_.rename(fresh, place);
 }
 
 // ---- definitions ----
@@ -765,7 +794,7 @@ Status StagedIntake::define(Definition definition) {
   } else {
     const std::lock_guard lock(job_.definitions_mutex());
     const bool agent = definition.kind == Kind::agent || definition.kind == Kind::skill;
-    taken = keep_definition(files_, job_.house().home, definition, job_.request.dry_run);
+    taken = keep_definition(files_, job_.house().documents, definition, job_.request.dry_run);
     if (agent && taken && *taken && !job_.request.dry_run) job_.agents_came = true;
   }
   if (!taken) {

@@ -54,10 +54,18 @@ class StagedIntake final : public Intake {
     std::string path;    // relative to the session's folder
     bool there = false;  // with the same bytes
   };
-  Result<Spot> spot_for(
-      std::string_view folder, std::string_view name,
-      const std::function<Result<bool>(const std::string&, const Files::Stat&)>& same);
-  std::string session_folder() const;
+  // What has a path already.
+  struct There {
+    bool taken = false, regular = false;
+    std::uint64_t bytes = 0;
+    std::function<Result<std::string>(std::uint64_t from, std::uint64_t size)> read = {};
+  };
+  Result<There> look(const std::string& path);
+  Result<Spot> spot_for(std::string_view folder, std::string_view name,
+                        const std::function<Result<bool>(const There&)>& same);
+  // A document's name, or a path in the folder of a session that is new.
+  std::string place_of(const std::string& path) const;
+  Status copy_pieces(int source, std::uint64_t size, const std::string& place);
   Status keep_archive(Definition archive);
   const Keeper* keeper_of(Definition::Kind kind) const;
   void abandon();

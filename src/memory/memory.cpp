@@ -18,36 +18,12 @@ constexpr std::string_view kSuffix = ".crmem";
 // CrabTalk has no limit, but a huge sparse file must not use up the machine's memory.
 constexpr std::uint64_t kFileBytesMax = 512U << 20;
 
-bool same(const std::optional<Files::Stat>& a, const std::optional<Files::Stat>& b) {
-  if (!a || !b) return a.has_value() == b.has_value();
-  return a->size == b->size && a->modified_ns == b->modified_ns;
-}
+// Other programs may write the file at the same moment; nobody does so all the time.
+constexpr int kAttemptsMax = 5;
 
-// Returns nullopt when there is no file.
-Result<std::optional<Files::Stat>> stat_of(Files& files, const std::string& path) {
-  auto stat = files.stat_path(path);
-  if (stat) return std::optional<Files::Stat>(*stat);
-  if (stat.error().code == Errc::not_found) return std::optional<Files::Stat>();
-  return std::move(stat).error();
-}
-
-Status write_file(Files& files, const std::string& path, std::string_view bytes) {
-  auto done = replace_atomically(files, path, bytes);
-  if (done || done.error().code != Errc::not_found) return done;
-  REEF_CHECK(make_directories(files, parent_of(path)));
-  return replace_atomically(files, path, bytes);
-}
-
-// A failed write may have got as far as the rename; this puts the old content back.
-Status undo(Files& files, const std::string& path, const std::string& written,
-            const std::optional<std::string>& before) {
-  const auto there = read_all(files, path);
-  if (!there && there.error().code == Errc::not_found) return Ok{};
-  if (!there) return there.error();
-  if (*there != written) return Ok{};
-  if (before) return write_file(files, path, *before);
-  REEF_CHECK(files.remove(path));
-  return files.sync_directory(parent_of(path));
+Result<std::string> document_of(std::string_view agent) {
+  REEF_TRY(const auto name, file_name_of(agent));
+  return "memory/" + name;
 }
 
 }  // namespace
@@ -56,45 +32,50 @@ Status undo(Files& files, const std::string& path, const std::string& written,
 struct Memory::Round {
   std::vector<std::shared_ptr<Pending>> batch;
   std::shared_ptr<const Contents> contents;
-  std::optional<Files::Stat> stat;
+  std::optional<session::Version> version;
   std::optional<Error> unreadable;
 
-  void run(Files& files, const std::string& path, std::uint64_t now) {
-    if (auto read = refresh(files, path); !read) {
+  void run(session::Documents& documents, const std::string& name, std::uint64_t now) {
+    for (int attempt = 1;; ++attempt) {
+      if (auto read = refresh(documents, name); !read) {
+        contents.reset();
+        unreadable = read.error();
+        for (const auto& pending : batch) pending->outcome = read.error();
+        return;
+      }
+      unreadable.reset();
+      auto draft = *contents;
+      bool changed = false;
+      for (const auto& pending : batch) {
+        pending->outcome = memory::apply(draft, pending->operation, now);
+        changed = changed || pending->outcome->ok();
+      }
+      if (!changed) return;
+      const auto done = write(documents, name, draft);
+      if (done) return;
       contents.reset();
-      unreadable = read.error();
-      for (const auto& pending : batch) pending->outcome = read.error();
+      // Somebody else wrote meanwhile: on top of that, then.
+      if (done.error().code == Errc::conflict && attempt < kAttemptsMax) continue;
+      for (const auto& pending : batch)
+        if (pending->outcome->ok()) pending->outcome = done.error();
       return;
     }
-    unreadable.reset();
-    auto draft = *contents;
-    bool changed = false;
-    for (const auto& pending : batch) {
-      pending->outcome = memory::apply(draft, pending->operation, now);
-      changed = changed || pending->outcome->ok();
-    }
-    if (!changed) return;
-    const auto done = write(files, path, draft);
-    if (done) return;
-    for (const auto& pending : batch)
-      if (pending->outcome->ok()) pending->outcome = done.error();
   }
 
  private:
-  Status refresh(Files& files, const std::string& path) {
-    REEF_TRY(const auto now, stat_of(files, path));
-    if (contents && same(now, stat)) return Ok{};
-    stat = now;
-    if (!now) {
+  Status refresh(session::Documents& documents, const std::string& name) {
+    if (contents && documents.unchanged(name, version)) return Ok{};
+    REEF_TRY(const auto document, documents.read(name, kFileBytesMax));
+    if (!document) {
+      version.reset();
       contents = std::make_shared<const Contents>();
       return Ok{};
     }
-    if (now->size > kFileBytesMax)
-      return Error(Errc::too_large, fmt::format("{} has {} bytes, at most {} are read", path,
-                                                now->size, kFileBytesMax));
-    REEF_TRY(const auto bytes, read_all(files, path));
-    auto parsed = parse(bytes);
-    if (!parsed) return std::move(parsed).error().with(path);
+    const bool same = contents && version == document->version;
+    version = document->version;
+    if (same) return Ok{};
+    auto parsed = parse(document->bytes);
+    if (!parsed) return std::move(parsed).error().with(name);
     contents = std::make_shared<const Contents>(*std::move(parsed));
     return Ok{};
   }
@@ -105,52 +86,37 @@ struct Memory::Round {
     });
   }
 
-  Status write(Files& files, const std::string& path, const Contents& draft) {
+  Status write(session::Documents& documents, const std::string& name, const Contents& draft) {
     REEF_TRY(const auto bytes, serialize(draft));
-    if (stat && replaces_all()) {
+    if (version && replaces_all()) {
       REEF_TRY(const auto before, serialize(*contents));
-      REEF_CHECK(write_file(files, path + ".old", before));
+      const auto kept = documents.replace(name + ".old", before, session::Whatever{});
+      if (!kept) return kept.error();
     }
-    auto done = write_file(files, path, bytes);
-    if (done) {
-      contents = std::make_shared<const Contents>(draft);
-      const auto written = stat_of(files, path);
-      if (written) {
-        stat = *written;
-      } else {
-        contents.reset();
-      }
-      return done;
-    }
-    std::optional<std::string> before;
-    if (stat) {
-      REEF_TRY(before, serialize(*contents));
-    }
-    if (const auto undone = undo(files, path, bytes, before); !undone)
-      log::error("{}: could not undo a failed write ({}); it is read again", path,
-                 undone.error().what);
-    contents.reset();
-    return done;
+    REEF_TRY(version, documents.replace(name, bytes, session::expect(version)));
+    contents = std::make_shared<const Contents>(draft);
+    return Ok{};
   }
 };
 
-Memory::Memory(Executor loop, Files& files, Pool& pool, Clock& clock, std::string path)
-    : files_(files),
+Memory::Memory(Executor loop, session::Documents& documents, Pool& pool, Clock& clock,
+               std::string name)
+    : documents_(documents),
       pool_(pool),
       clock_(clock),
-      path_(std::move(path)),
+      name_(std::move(name)),
       changed_(std::move(loop)) {}
 
 Task<void> Memory::work() {
   REEF_ASSERT(!working_);
   working_ = true;
-  Round round{{queue_.begin(), queue_.end()}, contents_, stat_, {}};
+  Round round{{queue_.begin(), queue_.end()}, contents_, version_, {}};
   queue_.clear();
   const auto now =
       std::chrono::duration_cast<std::chrono::seconds>(clock_.now().time_since_epoch()).count();
   try {
     auto visit = [&] {
-      round.run(files_, path_, static_cast<std::uint64_t>(std::max<std::int64_t>(now, 0)));
+      round.run(documents_, name_, static_cast<std::uint64_t>(std::max<std::int64_t>(now, 0)));
       return true;
     };
     static_cast<void>(co_await pool_.run(visit));
@@ -161,7 +127,7 @@ Task<void> Memory::work() {
     for (const auto& pending : round.batch) pending->outcome = *round.unreadable;
   }
   contents_ = std::move(round.contents);
-  stat_ = round.stat;
+  version_ = std::move(round.version);
   unreadable_ = std::move(round.unreadable);
   for (const auto& pending : round.batch) pending->done = true;
   working_ = false;
@@ -220,15 +186,11 @@ Task<Result<std::vector<Hit>>> Memory::recall(std::string query, std::size_t lim
   co_return hits;
 }
 
-Memories::Memories(Executor loop, Files& files, Pool& pool, Clock& clock, std::string folder)
-    : loop_(std::move(loop)),
-      files_(files),
-      pool_(pool),
-      clock_(clock),
-      folder_(std::move(folder)) {}
+Memories::Memories(Executor loop, session::Documents& documents, Pool& pool, Clock& clock)
+    : loop_(std::move(loop)), documents_(documents), pool_(pool), clock_(clock) {}
 
 Result<std::shared_ptr<Memory>> Memories::of(std::string_view agent) {
-  REEF_TRY(const auto name, file_name_of(agent));
+  REEF_TRY(auto name, document_of(agent));
   auto found = cache_.find(agent);
   if (found == cache_.end()) {
     // An unused memory can be read again, so it may go; one in use must stay, or its file would
@@ -242,7 +204,7 @@ Result<std::shared_ptr<Memory>> Memories::of(std::string_view agent) {
       if (oldest == cache_.end()) break;
       cache_.erase(oldest);
     }
-    auto memory = std::make_shared<Memory>(loop_, files_, pool_, clock_, folder_ + "/" + name);
+    auto memory = std::make_shared<Memory>(loop_, documents_, pool_, clock_, std::move(name));
     found = cache_.emplace(std::string(agent), Cached{std::move(memory)}).first;
   }
   found->second.used = ++uses_;
@@ -250,28 +212,21 @@ Result<std::shared_ptr<Memory>> Memories::of(std::string_view agent) {
 }
 
 Task<Result<bool>> Memories::exists(std::string agent) {
-  REEF_CO_TRY(const auto name, file_name_of(agent));
-  auto look = [&]() -> Result<bool> {
-    REEF_TRY(const auto stat, stat_of(files_, folder_ + "/" + name));
-    return stat.has_value();
-  };
+  REEF_CO_TRY(const auto name, document_of(agent));
+  auto look = [&] { return session::is_there(documents_, name); };
   co_return co_await pool_.run(look);
 }
 
 Task<Status> Memories::rename(std::string from, std::string to) {
-  REEF_CO_TRY(const auto old_name, file_name_of(from));
-  REEF_CO_TRY(const auto new_name, file_name_of(to));
-  auto work = [&]() -> Status {
-    REEF_TRY(const auto old_stat, stat_of(files_, folder_ + "/" + old_name));
-    if (!old_stat) return Ok{};
-    REEF_TRY(const auto new_stat, stat_of(files_, folder_ + "/" + new_name));
-    if (new_stat)
-      return Error(Errc::conflict, fmt::format("there is a memory of an earlier agent '{}': {}/{}",
-                                               utf8::excerpt(to), folder_, new_name));
-    REEF_CHECK(files_.rename(folder_ + "/" + old_name, folder_ + "/" + new_name));
-    return files_.sync_directory(folder_);
-  };
-  co_return co_await pool_.run(work);
+  REEF_CO_TRY(const auto old_name, document_of(from));
+  REEF_CO_TRY(const auto new_name, document_of(to));
+  auto work = [&] { return documents_.rename(old_name, new_name, session::Nothing{}); };
+  auto done = co_await pool_.run(work);
+  if (!done && done.error().code == Errc::not_found) co_return Ok{};
+  if (!done && done.error().code == Errc::conflict)
+    co_return Error(Errc::conflict, fmt::format("there is a memory of an earlier agent '{}': {}",
+                                                utf8::excerpt(to), new_name));
+  co_return done;
 }
 
 Result<std::string> file_name_of(std::string_view agent) {

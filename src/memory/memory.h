@@ -20,18 +20,18 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/notify.h"
 #include "base/pool.h"
 #include "memory/operations.h"
 #include "memory/recall.h"
 #include "memory/uploads.h"
+#include "session/documents.h"
 
 namespace reef::memory {
 
 class Memory {
  public:
-  Memory(Executor loop, Files& files, Pool& pool, Clock& clock, std::string path);
+  Memory(Executor loop, session::Documents& documents, Pool& pool, Clock& clock, std::string name);
 
   // Returns what is on disk, even if another program wrote it. Fails with `corrupt` when it cannot
   // be read; then every call fails and the file is not touched.
@@ -54,13 +54,13 @@ class Memory {
   // Compares with the disk and runs all waiting operations. Nothing else uses the file.
   Task<void> work();
 
-  Files& files_;
+  session::Documents& documents_;
   Pool& pool_;
   Clock& clock_;
-  const std::string path_;
+  const std::string name_;
   // nullptr until it was read, and after a doubtful write, so that it is read again before use.
   std::shared_ptr<const Contents> contents_;
-  std::optional<Files::Stat> stat_;  // of the file contents_ was read from; none: there was none
+  std::optional<session::Version> version_;  // of what contents_ was read from; none: no file
   std::optional<Error> unreadable_;
   std::shared_ptr<const Index> index_;
   std::shared_ptr<const Contents> indexed_;
@@ -71,7 +71,8 @@ class Memory {
 
 class Memories {
  public:
-  Memories(Executor loop, Files& files, Pool& pool, Clock& clock, std::string folder);
+  // Their files are memory/<agent>.crmem.
+  Memories(Executor loop, session::Documents& documents, Pool& pool, Clock& clock);
 
   // Returns an agent's memory, which is read on first use. Fails with invalid when the name cannot
   // become a file name.
@@ -90,10 +91,9 @@ class Memories {
   };
 
   Executor loop_;
-  Files& files_;
+  session::Documents& documents_;
   Pool& pool_;
   Clock& clock_;
-  const std::string folder_;
   std::map<std::string, Cached, std::less<>> cache_;  // by agent
   std::uint64_t uses_ = 0;
   Uploads uploads_;

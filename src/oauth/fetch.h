@@ -12,6 +12,7 @@
 #include "base/pool.h"
 #include "http/http.h"
 #include "oauth/address.h"
+#include "session/documents.h"
 
 namespace reef::oauth {
 
@@ -22,9 +23,9 @@ struct House {
   std::function<http::Client&()> http;
   // Fetches a secret from its source (env:NAME, cmd:COMMAND), or returns the literal text.
   std::function<Task<Result<std::string>>(std::string source)> fetch;
-  Files& files;
+  Files& files;  // a private key lies where its user put it
   reef::Pool& pool;
-  std::string file = {};                       // where tokens are kept; empty keeps none
+  session::Documents* documents = nullptr;     // where tokens are kept; nullptr: nowhere
   std::chrono::milliseconds patience{20'000};  // timeout of one answer
 };
 

@@ -10,24 +10,29 @@ namespace {
 // Limits far above real use; the oldest are dropped.
 constexpr std::size_t kGrantsMax = 1'000;
 constexpr std::size_t kRegistrationsMax = 1'000;
+// All of those, with the longest tokens there are.
+constexpr std::uint64_t kBytesMax = 256U << 20;
+const std::string kName = "logins.json";
 
 }  // namespace
 
 Task<Status> Store::load() {
-  if (house_.file.empty()) co_return Ok{};
-  auto read = [this] { return read_all(house_.files, house_.file); };
-  auto bytes = co_await house_.pool.run(read);
-  if (!bytes && bytes.error().code == Errc::not_found) co_return Ok{};
-  if (!bytes) co_return std::move(bytes).error().with(house_.file);
-  const auto value = json::parse(*bytes);
+  auto* const documents = house_.documents;
+  if (!documents) co_return Ok{};
+  auto read = [documents] { return documents->read(kName, kBytesMax); };
+  const auto document = co_await house_.pool.run(read);
+  if (!document) co_return document.error();
+  if (!*document) co_return Ok{};
+  const auto value = json::parse((*document)->bytes);
   if (value && value->is_object()) {
     take(value->get_object());
     co_return Ok{};
   }
-  auto aside = [this] { return house_.files.rename(house_.file, house_.file + ".broken"); };
+  const auto name = kName + ".broken";
+  auto aside = [&] { return documents->rename(kName, name, session::Whatever{}); };
   const auto moved = co_await house_.pool.run(aside);
-  co_return Error(Errc::corrupt, house_.file + ": it cannot be read" +
-                                     (moved ? "; it is kept as " + house_.file + ".broken" : ""));
+  co_return Error(Errc::corrupt,
+                  kName + ": it cannot be read" + (moved ? "; it is kept as " + name : ""));
 }
 
 void Store::take(const json::object& document) {
@@ -55,7 +60,7 @@ std::string Store::text() const {
 
 Task<Status> Store::save() {
   ++version_;
-  if (!house_.file.empty() && !std::exchange(writing_, true)) tasks_.spawn(write_on());
+  if (house_.documents && !std::exchange(writing_, true)) tasks_.spawn(write_on());
   return written(version_);
 }
 
@@ -63,8 +68,10 @@ Task<void> Store::write_on() {
   co_await yield_to_loop();
   while (written_ < version_) {
     const auto version = version_;
-    auto write = [this, bytes = text()] {
-      return replace_atomically(house_.files, house_.file, bytes);
+    auto write = [this, bytes = text()]() -> Status {
+      REEF_TRY(const auto kept, house_.documents->replace(kName, bytes, session::Whatever{}));
+      static_cast<void>(kept);
+      return Ok{};
     };
     last_ = co_await house_.pool.run(write);
     written_ = version;
@@ -75,7 +82,7 @@ Task<void> Store::write_on() {
 }
 
 Task<Status> Store::written(std::uint64_t version) {
-  if (house_.file.empty()) co_return Ok{};
+  if (!house_.documents) co_return Ok{};
   while (written_ < version) co_await changed_.wait();
   co_return last_;
 }

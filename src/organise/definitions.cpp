@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/shield.h"
 #include "organise/toml_blocks.h"
@@ -10,8 +9,6 @@
 namespace reef::organise {
 namespace {
 
-// A file system's clock ticks every few milliseconds; two changes within a tick look like one.
-constexpr std::int64_t kYoungNs = 100'000'000;
 constexpr int kEditAttemptsMax = 5;
 
 // Admits one task at a time; the others wait to be notified.
@@ -58,11 +55,10 @@ Result<RowTest> row_test(std::string_view text, std::shared_ptr<const Defined> d
       });
 }
 
-Definitions::Definitions(Executor loop, Files& files, Pool& pool, const std::string& home)
-    : files_(files), pool_(pool), turn_(std::move(loop)) {
+Definitions::Definitions(Executor loop, session::Documents& documents, Pool& pool)
+    : documents_(documents), pool_(pool), turn_(std::move(loop)) {
   for (const auto* name : {"statuses.toml", "labels.toml", "views.toml"}) {
     File file;
-    file.path = home + "/" + name;
     file.name = name;
     known_files_.push_back(std::move(file));
   }
@@ -73,15 +69,8 @@ Definitions::Definitions(Executor loop, Files& files, Pool& pool, const std::str
   known_ = std::move(first);
 }
 
-Definitions::Stamp Definitions::stamp_of(const std::string& path) const {
-  const auto stat = files_.stat_path(path);
-  if (stat) return Stamp{true, stat->size, stat->modified_ns};
-  // A file that exists but has no stat is read, and reading reports the reason.
-  return Stamp{stat.error().code != Errc::not_found, 0, 0};
-}
-
 bool Definitions::is_stale(const File& file) const {
-  return file.young || !file.stamp || *file.stamp != stamp_of(file.path);
+  return !file.was_read || !documents_.unchanged(file.name, file.seen);
 }
 
 Definitions::Reading Definitions::read(std::vector<File> files) const {
@@ -92,26 +81,19 @@ Definitions::Reading Definitions::read(std::vector<File> files) const {
     auto& one = out.files[i].emplace();
     auto& file = one.file;
     file = files[i];
-    file.stamp = stamp_of(file.path);
-    const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                            std::chrono::system_clock::now().time_since_epoch())
-                            .count();
-    file.young = file.stamp->there && std::abs(now_ns - file.stamp->modified_ns) < kYoungNs;
     file.problem.clear();
+    auto document = documents_.read(file.name, kFileBytesMax);
+    // What cannot be read is read again at the next look.
+    file.was_read = document.ok();
+    if (!document) {
+      file.problem = document.error().what;
+      continue;
+    }
+    file.seen.reset();
     std::string text(text_when_missing(i));
-    if (file.stamp->there) {
-      auto bytes =
-          file.stamp->size > kFileBytesMax
-              ? Result<std::string>(
-                    Error(Errc::too_large, fmt::format("{}: {} bytes are more than the {} it may "
-                                                       "have",
-                                                       file.name, file.stamp->size, kFileBytesMax)))
-              : read_all(files_, file.path);
-      if (!bytes) {
-        file.problem = bytes.error().what;
-        continue;
-      }
-      text = *std::move(bytes);
+    if (*document) {
+      file.seen = (*document)->version;
+      text = std::move((*document)->bytes);
     }
     const auto keep = [&](auto& into, auto parsed) {
       if (parsed) {
@@ -159,7 +141,7 @@ Task<Ok> Definitions::look_again() {
     if (auto& one = reading.files[i]) {
       if (!one->file.problem.empty() && one->file.problem != file.problem)
         log::warn("{}; the last good one is used", one->file.problem);
-      const bool same = file.stamp == one->file.stamp;
+      const bool same = file.was_read && file.seen == one->file.seen;
       if (!same)
         for (const auto& warning : one->warnings) log::warn("{}", warning);
       if (!file.problem.empty() && one->file.problem.empty())
@@ -177,10 +159,12 @@ Task<Ok> Definitions::look_again() {
 
 Status Definitions::edit_file(const File& file, Which which, const Edit& edit) const {
   for (int attempt = 0; attempt < kEditAttemptsMax; ++attempt) {
-    const auto before = stamp_of(file.path);
+    REEF_TRY(auto document, documents_.read(file.name, kFileBytesMax));
     std::string text(text_when_missing(static_cast<std::size_t>(which)));
-    if (before.there) {
-      REEF_TRY(text, read_all(files_, file.path));
+    std::optional<session::Version> before;
+    if (document) {
+      before = document->version;
+      text = std::move(document->bytes);
     }
     std::vector<std::string> ignored;
     const auto parsed = [&]() -> Status {
@@ -205,9 +189,10 @@ Status Definitions::edit_file(const File& file, Which which, const Edit& edit) c
     if (after.size() > kFileBytesMax)
       return Error(Errc::too_large,
                    fmt::format("{} would have more than {} bytes", file.name, kFileBytesMax));
-    // Somebody saved the file meanwhile, so the edit is applied to the new text.
-    if (stamp_of(file.path) != before) continue;
-    return replace_atomically(files_, file.path, after);
+    const auto done = documents_.replace(file.name, after, session::expect(before));
+    if (done) return Ok{};
+    // Somebody saved it meanwhile: on top of that, then.
+    if (done.error().code != Errc::conflict) return done.error();
   }
   return Error(Errc::busy, file.name + " is being changed by somebody else");
 }

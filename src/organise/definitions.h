@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
 #include "base/notify.h"
 #include "base/pool.h"
 #include "organise/filter.h"
 #include "organise/labels.h"
 #include "organise/statuses.h"
 #include "organise/views.h"
+#include "session/documents.h"
 
 namespace reef::organise {
 
@@ -34,11 +34,11 @@ Result<RowTest> row_test(std::string_view filter, std::shared_ptr<const Defined>
 
 class Definitions {
  public:
-  Definitions(Executor loop, Files& files, Pool& pool, const std::string& home);
+  Definitions(Executor loop, session::Documents& documents, Pool& pool);
 
   // Returns the definitions last read.
   std::shared_ptr<const Defined> known() const { return known_; }
-  // Checks whether a file was edited (three stat calls) and reads it if it was.
+  // Looks whether a file was edited, reads it when it was.
   Task<std::shared_ptr<const Defined>> look();
 
   enum class Which : std::uint8_t { statuses, labels, views };
@@ -48,29 +48,21 @@ class Definitions {
   Task<Status> change(Which which, Edit edit);
 
  private:
-  // Tells one state of a file from another.
-  struct Stamp {
-    bool there = false;
-    std::uint64_t size = 0;
-    std::int64_t modified_ns = 0;
-    bool operator==(const Stamp&) const = default;
-  };
   struct File {
-    std::string path, name;
-    std::optional<Stamp> stamp;  // of the version that was read
-    bool young = false;          // changed so recently that another change may have the same stamp
+    std::string name;
+    bool was_read = false;
+    std::optional<session::Version> seen;  // when it was read; none: there was none
     std::string problem;
   };
   struct Reading;
 
-  Stamp stamp_of(const std::string& path) const;
   bool is_stale(const File& file) const;
   Reading read(std::vector<File> files) const;
   Status edit_file(const File& file, Which which, const Edit& edit) const;
   Task<Status> change_unshielded(Which which, Edit edit);
   Task<Ok> look_again();
 
-  Files& files_;
+  session::Documents& documents_;
   Pool& pool_;
   std::vector<File> known_files_;  // indexed by Which
   std::shared_ptr<const Defined> known_;

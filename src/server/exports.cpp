@@ -1,8 +1,5 @@
-// Export: writes sessions as files of another format, one session at a time and at the pace of the
-// reader.
-
-#include <algorithm>
-#include <filesystem>
+// Export: sessions leave as files of another format, one session at a time and at the pace of
+// whoever reads.
 
 #include <fmt/format.h>
 
@@ -18,25 +15,20 @@ namespace {
 
 constexpr std::size_t kSessionFilesMax = 100'000;
 
-// The files in the folders of a session, in the order of their names; links are not followed.
-std::vector<exchange::Exported::File> files_beside(const std::string& transcript) {
-  namespace fs = std::filesystem;
+// What lies in the folders of a session, in the order of their names.
+Result<std::vector<exchange::Exported::File>> files_of(session::Documents& documents,
+                                                       const session::SessionId& id) {
+  constexpr std::size_t kNamesAtOnce = 1000;
+  const auto folder = fmt::format("sessions/{}/", id.text());
   std::vector<exchange::Exported::File> files;
-  const auto folder = fs::path(transcript).parent_path();
-  std::error_code failed;
-  fs::recursive_directory_iterator it(folder, failed);
-  for (; !failed && it != fs::recursive_directory_iterator(); it.increment(failed)) {
-    // The transcript and its kept versions stand in the folder itself.
-    if (it.depth() == 0 || files.size() >= kSessionFilesMax) continue;
-    std::error_code unread;
-    if (it->symlink_status(unread).type() != fs::file_type::regular) continue;
-    const auto size = it->file_size(unread);
-    if (unread) continue;
-    files.push_back({it->path().lexically_relative(folder).string(), it->path().string(), size});
+  for (std::string cursor;;) {
+    REEF_TRY(auto page, documents.list(folder, kNamesAtOnce, cursor));
+    for (auto& one : page.documents)
+      if (files.size() < kSessionFilesMax)
+        files.push_back({one.name.substr(folder.size()), one.name, one.bytes});
+    if (page.cursor.empty() || files.size() >= kSessionFilesMax) return files;
+    cursor = std::move(page.cursor);
   }
-  std::sort(files.begin(), files.end(),
-            [](const auto& a, const auto& b) { return a.path < b.path; });
-  return files;
 }
 
 // Cuts the bytes after the last whole line; an entry that only lacks its newline gets it.
@@ -93,11 +85,16 @@ class ExportStream final : public protocol::MessageStream {
       co_return Ok{};
     }
     ++sessions_;
-    const auto path = node_.store.path_of(id);
     auto work = [&]() -> Status {
       end_with_line(*bytes);
       const session::Transcript transcript(session::read_transcript(*bytes));
-      return writer_->add(exchange::Exported{row, transcript, files_beside(path), *bytes});
+      auto files = files_of(node_.documents, id);
+      // One of a store in memory, or trashed just now, has none.
+      if (!files && files.error().code == Errc::not_found)
+        files = std::vector<exchange::Exported::File>();
+      if (!files) return std::move(files).error();
+      return writer_->add(
+          exchange::Exported{row, transcript, *std::move(files), *bytes, &node_.documents});
     };
     auto added = co_await node_.pool.run(work);
     if (!added) co_return std::move(added).error().with("export " + id.text());

@@ -99,6 +99,7 @@ struct Node {
   runtime::Compactions& compactions;
   session::Sessions& sessions;
   session::Store& store;
+  session::Documents& documents;
   session::Attachments& attachments;
   memory::Memories& memories;
   Pool& pool;

@@ -7,6 +7,7 @@
 
 #include "bus/done_hook.h"
 #include "model/scripted/scripted.h"
+#include "store/fs/fs_documents.h"
 #include "store/mem/mem_store.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
@@ -64,7 +65,8 @@ class BusTest : public testing::Test {
   store::MemStore store;
   session::Sessions sessions{io.get_executor(), store, clock, random};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
-  Bus bus{io.get_executor(), files, pool, runtime, dir / "events/subscriptions.toml"};
+  store::FsDocuments documents{files, dir.path()};
+  Bus bus{io.get_executor(), documents, pool, runtime};
 };
 
 TEST_F(BusTest, AnEventStartsTheSubscribedAgentsOnly) {
@@ -100,7 +102,7 @@ TEST_F(BusTest, SubscriptionsSurviveAndIdsAreNotGivenTwice) {
   EXPECT_EQ(subscribe("a", "scout").id, 1U) << "the same again is the one there is";
   EXPECT_TRUE(test::run(io, bus.unsubscribe(2)));
   EXPECT_EQ(test::run(io, bus.unsubscribe(2)).error().code, Errc::not_found);
-  Bus later{io.get_executor(), files, pool, runtime, dir / "events/subscriptions.toml"};
+  Bus later{io.get_executor(), documents, pool, runtime};
   ASSERT_TRUE(test::run(io, later.load()));
   ASSERT_EQ(later.list().size(), 1U);
   EXPECT_EQ(later.list()[0].source, "a");
@@ -115,7 +117,8 @@ TEST_F(BusTest, U5_WhicheverCallFailsTheFileIsTheOldOneOrTheNewOne) {
   for (int nth = 1;; ++nth) {
     test::write_file(file, before);
     test::FaultyFiles faulty;
-    Bus fragile{io.get_executor(), faulty, pool, runtime, file};
+    store::FsDocuments failing{faulty, dir.path()};
+    Bus fragile{io.get_executor(), failing, pool, runtime};
     ASSERT_TRUE(test::run(io, fragile.load()));
     faulty.fail_at(nth, ENOSPC);
     const auto made = test::run(io, fragile.subscribe("b", "writer", false));
@@ -136,7 +139,8 @@ TEST_F(BusTest, U5_WhicheverCallFailsTheFileIsTheOldOneOrTheNewOne) {
 
 TEST_F(BusTest, TheSameSubscriptionTwiceAtOnceIsAcknowledgedOnlyWhenItIsKept) {
   test::FaultyFiles faulty;
-  Bus fragile{io.get_executor(), faulty, pool, runtime, dir / "events/subscriptions.toml"};
+  store::FsDocuments failing{faulty, dir.path()};
+  Bus fragile{io.get_executor(), failing, pool, runtime};
   std::vector<Result<Subscription>> made;
   const auto ask = [](Bus& at, std::vector<Result<Subscription>>& into) -> Task<void> {
     co_await yield_to_loop();
@@ -169,7 +173,8 @@ TEST_F(BusTest, U5_ADiskThatStaysFullKeepsTheOldSubscriptions) {
   for (int nth = 1;; ++nth) {
     test::write_file(file, before);
     test::FaultyFiles faulty;
-    Bus fragile{io.get_executor(), faulty, pool, runtime, file};
+    store::FsDocuments failing{faulty, dir.path()};
+    Bus fragile{io.get_executor(), failing, pool, runtime};
     ASSERT_TRUE(test::run(io, fragile.load()));
     faulty.fail_at(nth, ENOSPC, true);
     const auto gone = test::run(io, fragile.unsubscribe(1));
@@ -228,7 +233,7 @@ TEST_F(BusTest, HandEditsAreTakenAtAReloadAndNeverWrittenOver) {
   write();
   const auto mine = subscribe("rss:five", "reef");
   EXPECT_EQ(sources(bus), "rss:two>writer;rss:four>scout;rss:five>reef;");
-  Bus again(io.get_executor(), files, pool, runtime, path);
+  Bus again(io.get_executor(), documents, pool, runtime);
   ASSERT_TRUE(test::run(io, again.load()));
   EXPECT_EQ(sources(again), sources(bus));
   // First an edit that took the id the bus would give next, then one that broke the file.

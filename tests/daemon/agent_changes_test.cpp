@@ -7,6 +7,7 @@
 
 #include "daemon/config.h"
 #include "local/local.h"
+#include "store/fs/fs_documents.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -40,7 +41,7 @@ class AgentChangesTest : public testing::Test {
     auto setup = std::make_shared<runtime::Setup>();
     setup->default_agent = default_agent;
     setup->providers.add("local", std::make_shared<local::LocalProvider>());
-    setup->agents = load_agents(real, folder / "agents", "local").agents;
+    setup->agents = load_agents(AgentFiles{real_documents}, "local").agents;
     if (!setup->agents.contains(default_agent))
       co_return Error(Errc::conflict, "the default agent would be gone");
     runtime.configure(std::move(setup));
@@ -54,8 +55,8 @@ class AgentChangesTest : public testing::Test {
   std::string subscribed() {
     std::string now, kept;
     for (const auto& one : bus.list()) now += one.source + " " + one.target_agent + ";";
-    if (!test::exists(folder / "events.toml")) return now;
-    const auto text = read_file(folder / "events.toml");
+    if (!test::exists(folder / "events/subscriptions.toml")) return now;
+    const auto text = read_file(folder / "events/subscriptions.toml");
     for (const auto& one : test::value_of(bus::parse_subscriptions(text, "f")).list)
       kept += one.source + " " + one.target_agent + ";";
     EXPECT_EQ(now, kept);
@@ -93,20 +94,22 @@ class AgentChangesTest : public testing::Test {
 
   test::TempDir folder;
   PosixFiles real;
+  store::FsDocuments real_documents{real, folder.path()};
   test::FaultyFiles files;
+  store::FsDocuments documents{files, folder.path()};
   boost::asio::io_context io{1};
   Pool pool{2};
   SystemClock clock;
   SeededRandom random{1};
   FullStore store;
   session::Sessions sessions{io.get_executor(), store, clock, random};
-  memory::Memories memories{io.get_executor(), real, pool, clock, folder / "memory"};
+  memory::Memories memories{io.get_executor(), real_documents, pool, clock};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
-  bus::Bus bus{io.get_executor(), files, pool, runtime, folder / "events.toml"};
+  bus::Bus bus{io.get_executor(), documents, pool, runtime};
   std::string default_agent = "reef";
   Status reload_outcome = Ok{};
-  AgentChanges changes{AgentHouse{AgentFiles{files, folder / "agents"}, pool, runtime, sessions,
-                                  memories, [this] { return load(); }, bus,
+  AgentChanges changes{AgentHouse{AgentFiles{documents}, pool, runtime, sessions, memories,
+                                  [this] { return load(); }, bus,
                                   [this](std::string from, std::string to) {
                                     return rename_in_config(std::move(from), std::move(to));
                                   },
@@ -300,12 +303,12 @@ TEST_F(AgentChangesTest, C10_SubscriptionsFollowAnAgentsNewName) {
 
 TEST_F(AgentChangesTest, C10_SubscriptionsThatCannotBeReadAreNotLeftBehind) {
   ASSERT_TRUE(create("scout", "", "words"));
-  test::write_file(folder / "events.toml", "broken = = 1\n");
+  test::write_file(folder / "events/subscriptions.toml", "broken = = 1\n");
   EXPECT_FALSE(test::run(io, bus.load()));
   EXPECT_EQ(rename("scout", "ranger").error().code, Errc::conflict);
   EXPECT_TRUE(agent("scout"));
   EXPECT_EQ(file("ranger.toml"), "(none)");
-  EXPECT_EQ(read_file(folder / "events.toml"), "broken = = 1\n");
+  EXPECT_EQ(read_file(folder / "events/subscriptions.toml"), "broken = = 1\n");
 }
 
 TEST_F(AgentChangesTest, C10_ARenameThatFailsLeavesTheSubscriptionsAsTheyWere) {
@@ -341,7 +344,7 @@ TEST_F(AgentChangesTest, C10_SessionsInTheTrashFollowWhenTheyComeBack) {
   ASSERT_TRUE(test::run(io, sessions.trash(others)));
 
   // A new AgentChanges knows no more than one after a restart.
-  AgentChanges again{AgentHouse{AgentFiles{files, folder / "agents"},
+  AgentChanges again{AgentHouse{AgentFiles{documents},
                                 pool,
                                 runtime,
                                 sessions,

@@ -1,7 +1,10 @@
 #include "daemon/config.h"
 
+#include <sys/stat.h>
+
 #include <gtest/gtest.h>
 
+#include "store/fs/fs_documents.h"
 #include "support/temp_dir.h"
 
 namespace reef::daemon {
@@ -134,14 +137,17 @@ TEST(Config, UnknownKeysWarnWithTheirPlace) {
 }
 
 TEST(Agents, ABrokenFileLeavesTheOthersWorking) {
-  const test::TempDir folder;
-  test::write_file(folder / "good.toml", "model = \"local\"\ndescription = \"d\"\n");
-  test::write_file(folder / "good.md", "Be kind.");
-  test::write_file(folder / "bad.toml", "model = 5\n");
-  test::write_file(folder / "with:colon.toml", "");
-  test::write_file(folder / "notes.txt", "");
+  const test::TempDir home;
+  const std::string folder = home / "agents/";
+  ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  test::write_file(folder + "good.toml", "model = \"local\"\ndescription = \"d\"\n");
+  test::write_file(folder + "good.md", "Be kind.");
+  test::write_file(folder + "bad.toml", "model = 5\n");
+  test::write_file(folder + "with:colon.toml", "");
+  test::write_file(folder + "notes.txt", "");
   PosixFiles files;
-  const auto loaded = load_agents(files, folder.path());
+  store::FsDocuments documents(files, home.path());
+  const auto loaded = load_agents(AgentFiles{documents});
   EXPECT_EQ(loaded.agents.size(), 2U);
   EXPECT_EQ(loaded.agents.at("good").prompt, "Be kind.");
   EXPECT_TRUE(loaded.agents.contains("reef"));
@@ -151,7 +157,8 @@ TEST(Agents, ABrokenFileLeavesTheOthersWorking) {
 
 TEST(Agents, AFreshHomeHasTheBuiltInOne) {
   PosixFiles files;
-  const auto loaded = load_agents(files, "/nonexistent");
+  store::FsDocuments documents(files, "/nonexistent");
+  const auto loaded = load_agents(AgentFiles{documents});
   EXPECT_TRUE(loaded.warnings.empty());
   EXPECT_EQ(loaded.agents.at("reef").model, "local");
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <toml++/toml.h>
 
+#include "store/fs/fs_documents.h"
 #include "support/temp_dir.h"
 
 namespace reef::exchange {
@@ -19,7 +20,7 @@ class KeepDefinition : public ::testing::Test {
   Result<bool> keep(Kind kind, const std::string& name, json::object body, std::string text = "",
                     bool dry_run = false) {
     const Definition definition{kind, name, std::move(body), std::move(text)};
-    return keep_definition(files_, home_.path(), definition, dry_run);
+    return keep_definition(files_, documents_, definition, dry_run);
   }
   std::string read(const std::string& path) {
     const auto bytes = read_all(files_, home_.path() + "/" + path);
@@ -33,6 +34,7 @@ class KeepDefinition : public ::testing::Test {
 
   PosixFiles files_;
   test::TempDir home_;
+  store::FsDocuments documents_{files_, home_.path()};
 };
 
 TEST_F(KeepDefinition, AnAgentIsItsFileAndItsPrompt) {

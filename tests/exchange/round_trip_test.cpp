@@ -11,11 +11,11 @@
 #include "exchange/feed.h"
 #include "exchange/formats.h"
 #include "exchange/pi.h"
+#include "store/mem/mem_documents.h"
 #include "support/exchange.h"
 #include "support/memory_files.h"
 #include "support/random_transcript.h"
 #include "support/run.h"
-#include "support/temp_dir.h"
 
 namespace reef::exchange {
 namespace {
@@ -232,8 +232,8 @@ constexpr std::string_view kNativeHeader =
     "\n";
 
 TEST_F(CraftExport, CallAndResultShareALineAndFilesKeepTheirReferences) {
-  const test::TempDir folder;
-  test::write_file(folder / "flame.png", "PNG");
+  store::MemDocuments documents;
+  value_of(documents.replace("sessions/x/data/flame.png", "PNG", session::Nothing{}));
   const Native native(
       std::string(kNativeHeader) +
           line(
@@ -246,11 +246,12 @@ TEST_F(CraftExport, CallAndResultShareALineAndFilesKeepTheirReferences) {
               "message", "r",
               R"("message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"bad"}],"isError":true})"),
       1);
-  const std::vector<Exported::File> files = {{"attachments/flame.png", folder / "flame.png", 3},
-                                             {"data/notes.md", folder / "flame.png", 3}};
+  const std::vector<Exported::File> files = {
+      {"attachments/flame.png", "sessions/x/data/flame.png", 3},
+      {"data/notes.md", "sessions/x/data/flame.png", 3}};
   MemoryOutlet outlet;
   const auto writer = craft_writer(outlet);
-  value_of(writer->add(Exported{native.row, native.transcript, files}));
+  value_of(writer->add(Exported{native.row, native.transcript, files, {}, &documents}));
   value_of(writer->finish());
   EXPECT_EQ(outlet.files().at("sessions/s-1/attachments/flame.png"), "PNG");
   EXPECT_EQ(outlet.files().at("sessions/s-1/notes.md"), "PNG");
@@ -272,7 +273,8 @@ TEST_F(CraftExport, CallAndResultShareALineAndFilesKeepTheirReferences) {
   for (const bool bundled : {false, true}) {
     MemoryFiles disk;
     MemoryOutlet bundle;
-    value_of(craft_bundle_writer(bundle)->add(Exported{native.row, native.transcript, files}));
+    value_of(craft_bundle_writer(bundle)->add(
+        Exported{native.row, native.transcript, files, {}, &documents}));
     for (const auto& [path, content] : bundled ? bundle.files() : outlet.files())
       disk.put("/out/" + path, content);
     MemoryIntake intake(disk);

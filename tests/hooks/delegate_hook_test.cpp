@@ -8,6 +8,7 @@
 #include "bus/done_hook.h"
 #include "hooks/ask_user/ask_user_hook.h"
 #include "runtime/stage.h"
+#include "store/fs/fs_documents.h"
 #include "support/temp_dir.h"
 
 namespace reef::hooks {
@@ -121,7 +122,8 @@ class DelegateHookTest : public runtime::Stage {
   PosixFiles files;
   test::TempDir dir;
   std::shared_ptr<Puppet> puppet = std::make_shared<Puppet>();
-  bus::Bus bus{io.get_executor(), files, pool, runtime, dir / "events/subscriptions.toml"};
+  store::FsDocuments documents{files, dir.path()};
+  bus::Bus bus{io.get_executor(), documents, pool, runtime};
   std::shared_ptr<DelegateHook> delegate = std::make_shared<DelegateHook>(
       DelegateHook::House{io.get_executor(), pool, runtime, sessions, bus, random});
   bool last_failed = false;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "hooks/instructions/instructions_hook.h"
+#include "store/fs/fs_documents.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -31,7 +32,8 @@ class InstructionsTest : public testing::Test {
   test::TempDir folder;
   test::FaultyFiles files;
   InstructionsRule rule;
-  Instructions instructions{files, folder / "home"};
+  store::FsDocuments documents{files, folder / "home"};
+  Instructions instructions{files, documents, folder / "home"};
 };
 
 TEST_F(InstructionsTest, ComeFromTheHomeAndFromTheRootDownToTheWork) {
@@ -106,11 +108,35 @@ TEST_F(InstructionsTest, FoldersPipesAndFilesOfOtherUsersAreLeftOut) {
   }
 }
 
+TEST_F(InstructionsTest, TheHomesAreHeldToTheSameRules) {
+  ASSERT_EQ(::mkfifo((folder / "home/AGENTS.md").c_str(), 0600), 0);
+  write("home/own.md", "the home's words");
+  ASSERT_EQ(::symlink("own.md", (folder / "home/Reef.md").c_str()), 0);
+  ASSERT_EQ(::symlink("own.md", (folder / "home/.hidden.md").c_str()), 0);
+  rule.files = {"AGENTS.md", "Reef.md", ".hidden.md"};
+  const auto home =
+      "<instructions>\n" + file("home/Reef.md", "the home's words") + "</instructions>";
+  EXPECT_EQ(collect("p"), home) << "once, though it has several names";
+  rule.files = {".hidden.md"};
+  EXPECT_NE(collect("p").find("home/.hidden.md"), std::string::npos);
+  // A project that says the same says it itself.
+  write("p/.hidden.md", "the home's words");
+  EXPECT_EQ(collect("p"),
+            "<instructions>\n" + file("p/.hidden.md", "the home's words") + "</instructions>");
+  ASSERT_TRUE(files.remove(folder / "p/.hidden.md"));
+  rule.bytes_max = 8;
+  EXPECT_NE(collect("p").find("the home\n[cut here; the file has 16 bytes]"), std::string::npos);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown((folder / "home/own.md").c_str(), 12345, 12345), 0);
+    EXPECT_EQ(collect("p"), "") << "another user's words";
+  }
+}
+
 TEST_F(InstructionsTest, ADiskThatFailsCostsTheFileAndNothingElse) {
   write("home/Reef.md", "of home");
   write("p/AGENTS.md", "of p");
   for (int nth = 1; nth < 12; ++nth) {
-    Instructions fresh(files, folder / "home");
+    Instructions fresh(files, documents, folder / "home");
     files.fail_at(nth, EIO);
     static_cast<void>(fresh.collect(rule, folder / "p"));
     files.heal();
@@ -131,7 +157,8 @@ TEST(InstructionsHook, AsksThePoolAndCanBeTurnedOff) {
   boost::asio::io_context io{1};
   Pool pool(1);  // declared after the loop, so that its thread ends first
   std::ofstream(folder / "Reef.md") << "be brief";
-  InstructionsHook hook(files, pool, folder.path());
+  store::FsDocuments documents(files, folder.path());
+  InstructionsHook hook(files, documents, pool, folder.path());
   const std::string cwd;
   EXPECT_NE(test::run(io, hook.instructions({}, runtime::Place{cwd})).find("be brief"),
             std::string::npos);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "store/fs/fs_documents.h"
 #include "store/mem/mem_store.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -59,7 +60,8 @@ class MemoryHookTest : public testing::Test {
   PosixFiles files;
   Pool pool{1};
   SystemClock clock;
-  memory::Memories memories{io.get_executor(), files, pool, clock, folder.path()};
+  store::FsDocuments documents{files, folder.path()};
+  memory::Memories memories{io.get_executor(), documents, pool, clock};
   SeededRandom random{1};
   store::MemStore store;
   session::Sessions sessions{io.get_executor(), store, clock, random};

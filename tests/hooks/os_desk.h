@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "hooks/os/tools.h"
+#include "store/fs/fs_documents.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
@@ -40,11 +41,14 @@ class DeskTest : public testing::Test {
 
   test::TempDir folder;
   boost::asio::io_context io{1};
+  PosixFiles files;
+  store::FsDocuments documents{files, folder / "reef"};
   Pool pool{4};
   Seen seen;
   Claims claims{io.get_executor()};
   Desk desk{io.get_executor(),
             pool,
+            documents,
             seen,
             claims,
             {},

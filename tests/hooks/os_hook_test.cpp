@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "store/fs/fs_documents.h"
 #include "store/mem/mem_store.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -31,8 +32,8 @@ class OsHookTest : public testing::Test {
     id = test::value_of(test::run(io, sessions.create(std::move(request))))->id();
     ::mkdir((folder / ("reef/sessions/" + id->text())).c_str(), 0700);
     hook = std::make_unique<OsHook>(
-        OsHook::House{io.get_executor(), pool, clock, sessions, folder / "reef", folder / "home",
-                      022, [this](const runtime::Caller&) { return window; }});
+        OsHook::House{io.get_executor(), pool, documents, clock, sessions, folder / "reef",
+                      folder / "home", 022, [this](const runtime::Caller&) { return window; }});
   }
   ~OsHookTest() override { test::run(io, sessions.stop()); }
 
@@ -52,6 +53,8 @@ class OsHookTest : public testing::Test {
 
   test::TempDir folder;
   boost::asio::io_context io{1};
+  PosixFiles files;
+  store::FsDocuments documents{files, folder / "reef"};
   Pool pool{2};
   SystemClock clock;
   SeededRandom random{1};

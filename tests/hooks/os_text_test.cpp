@@ -1,10 +1,12 @@
 // Pure parts of the tools: diffs, and output of any length.
 #include <filesystem>
 #include <random>
+#include <sys/stat.h>
 
 #include "base/utf8.h"
 #include "hooks/os/diff.h"
 #include "hooks/os/output.h"
+#include "store/fs/fs_documents.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
@@ -101,12 +103,20 @@ TEST(Diff, ADiffOfLargeTextsTakesLittleTime) {
 class OutputTest : public testing::Test {
  protected:
   Output::Shown shown_of(const std::vector<std::string>& pieces, std::size_t bytes_max = 300) {
-    Output output(pool, folder.path(), "stamp-bash", bytes_max);
+    Output output(pool, {documents, id, folder / "sessions/s", "stamp-bash"}, bytes_max);
     for (const auto& piece : pieces) test::run(io, output.take(piece));
     return test::run(io, output.finish());
   }
+  OutputTest() {
+    ::mkdir((folder / "sessions").c_str(), 0700);
+    ::mkdir((folder / "sessions/s").c_str(), 0700);
+  }
+
   test::TempDir folder;
   boost::asio::io_context io{1};
+  PosixFiles files;
+  store::FsDocuments documents{files, folder.path()};
+  session::SessionId id = *session::SessionId::parse("s");
   Pool pool{1};
 };
 
@@ -114,7 +124,7 @@ TEST_F(OutputTest, AShortOneIsShownWhole) {
   const auto shown = shown_of({"hello ", "wor", "ld \xff"});
   EXPECT_EQ(shown.text, "hello world \xef\xbf\xbd");
   EXPECT_EQ(shown.path, "");
-  EXPECT_FALSE(test::exists(folder / "long_responses"));
+  EXPECT_FALSE(test::exists(folder / "sessions/s/long_responses"));
 }
 
 TEST_F(OutputTest, ALongOneIsCutInTheMiddleAndKeptWhole) {
@@ -125,13 +135,13 @@ TEST_F(OutputTest, ALongOneIsCutInTheMiddleAndKeptWhole) {
     all += pieces.back();
   }
   const auto shown = shown_of(pieces);
-  EXPECT_EQ(shown.path, folder / "long_responses/stamp-bash.txt");
+  EXPECT_EQ(shown.path, folder / "sessions/s/long_responses/stamp-bash.txt");
   EXPECT_EQ(test::read_file(shown.path), all);
   EXPECT_TRUE(shown.text.starts_with("line 0\nline 1\n")) << shown.text;
   EXPECT_TRUE(shown.text.ends_with("line 98\nline 99\n"));
   EXPECT_NE(shown.text.find("all of it is in " + shown.path), std::string::npos);
   EXPECT_LT(shown.text.size(), 500U);
-  EXPECT_EQ(shown_of(pieces).path, folder / "long_responses/stamp-bash-2.txt");
+  EXPECT_EQ(shown_of(pieces).path, folder / "sessions/s/long_responses/stamp-bash-2.txt");
 }
 
 TEST_F(OutputTest, EveryLengthAroundTheLimitComesOutWhole) {
@@ -158,13 +168,28 @@ TEST_F(OutputTest, AHugeOneIsBoundedOnDiskAndInMemory) {
   EXPECT_LT(shown.text.size(), 8400U);
 }
 
+TEST_F(OutputTest, NothingStaysOfOutputThatWasGivenUp) {
+  {
+    Output output(pool, {documents, id, folder / "sessions/s", "x"}, 100);
+    test::run(io, output.take(std::string(1000, 'z')));
+    EXPECT_EQ(test::value_of(files.list(folder / "sessions/.incoming")).size(), 1U);
+  }
+  // The pool works in order: this comes after the removal.
+  auto nothing = [] { return true; };
+  EXPECT_TRUE(test::run(io, pool.run(nothing)));
+  EXPECT_TRUE(test::value_of(files.list(folder / "sessions/.incoming")).empty());
+  EXPECT_FALSE(test::exists(folder / "sessions/s/long_responses"));
+}
+
 TEST_F(OutputTest, OutputThatCannotBeKeptIsReported) {
-  Output output(pool, folder / "gone", "x", 100);
+  Output output(
+      pool, {documents, *session::SessionId::parse("gone"), folder / "sessions/gone", "x"}, 100);
   test::run(io, output.take(std::string(1000, 'z')));
   const auto shown = test::run(io, output.finish());
   EXPECT_EQ(shown.path, "");
   EXPECT_NE(shown.text.find("could not be kept: "), std::string::npos);
-  EXPECT_FALSE(test::exists(folder / "gone")) << "a session that is gone is not made again";
+  EXPECT_FALSE(test::exists(folder / "sessions/gone"))
+      << "a session that is gone is not made again";
 }
 
 TEST(Progress, ComesInWholeCharactersAndIsBounded) {

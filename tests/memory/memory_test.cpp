@@ -8,9 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "base/task_group.h"
+#include "store/fs/fs_documents.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
+#include "support/wrapped_documents.h"
 
 namespace reef::memory {
 namespace {
@@ -47,7 +49,8 @@ struct Bench {
   test::FaultyFiles files;
   Pool pool{2};
   FixedClock clock;
-  Memories memories{io.get_executor(), files, pool, clock, folder / "memory"};
+  store::FsDocuments documents{files, folder.path()};
+  Memories memories{io.get_executor(), documents, pool, clock};
 };
 
 TEST(Memory, AnEmptyMemoryHasNoFile) {
@@ -72,8 +75,7 @@ TEST(Memory, ChangesAreInTheFileAndInTheNextProcess) {
   struct ::stat info = {};
   ASSERT_EQ(::stat(bench.path().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
-  Memories after(bench.io.get_executor(), bench.files, bench.pool, bench.clock,
-                 bench.folder / "memory");
+  Memories after(bench.io.get_executor(), bench.documents, bench.pool, bench.clock);
   const auto again = test::run(bench.io, test::value_of(after.of("reef"))->contents());
   EXPECT_TRUE(*test::value_of(again) == contents);
 }
@@ -304,6 +306,46 @@ TEST(MemoryFaults, TheDiskMayStayBroken) {
     ASSERT_TRUE(bench.apply(Remember{"after", "x", {}})) << nth;
     if (testing::Test::HasFailure()) return;
   }
+}
+
+// Somebody puts another file there in the last moment before it is written, as often as told.
+class Meddled final : public test::WrappedDocuments {
+ public:
+  Result<session::Version> replace(const std::string& name, std::string_view bytes,
+                                   const session::Expected& expected) override {
+    if (times > 0) {
+      --times;
+      Contents theirs;
+      auto there = test::value_of(real.read(name, UINT64_MAX));
+      if (there) theirs = test::value_of(parse(there->bytes));
+      test::value_of(apply(theirs, Add{fmt::format("theirs {}", times), "x", {}}, 1));
+      test::value_of(real.replace(name, test::value_of(serialize(theirs)), session::Whatever{}));
+    }
+    return real.replace(name, bytes, expected);
+  }
+  int times = 0;
+};
+
+TEST(MemoryEdits, OneBetweenTheLookAndTheWriteIsTakenIn) {
+  boost::asio::io_context io{1};
+  Meddled documents;
+  Pool pool{1};
+  FixedClock clock;
+  Memories memories(io.get_executor(), documents, pool, clock);
+  const auto memory = test::value_of(memories.of("reef"));
+  ASSERT_TRUE(test::run(io, memory->apply(Remember{"first", "x", {}})));
+  documents.times = 2;
+  ASSERT_TRUE(test::run(io, memory->apply(Remember{"mine", "x", {}})));
+  const auto contents = *test::value_of(test::run(io, memory->contents()));
+  EXPECT_EQ(contents.entries.size(), 4U) << "the first, two of theirs and mine";
+  // Whoever never lets us through is told to us, and nothing of theirs is lost.
+  documents.times = 1000;
+  const auto refused = test::run(io, memory->apply(Remember{"never", "x", {}}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::conflict);
+  documents.times = 0;
+  const auto after = *test::value_of(test::run(io, memory->contents()));
+  EXPECT_EQ(after.entries.size(), 4U + 5U);
 }
 
 }  // namespace

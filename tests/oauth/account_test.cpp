@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "oauth/accounts.h"
+#include "store/fs/fs_documents.h"
 #include "support/fake_http.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
@@ -35,7 +36,7 @@ class AccountTest : public testing::Test {
               [](std::string words) -> Task<Result<std::string>> { co_return words; },
               files,
               threads,
-              folder / "logins.json"};
+              &documents};
     out.patience = milliseconds(300);
     return out;
   }
@@ -87,6 +88,7 @@ class AccountTest : public testing::Test {
   boost::asio::io_context io{1};
   SystemClock clock;
   test::FaultyFiles files;
+  store::FsDocuments documents{files, folder.path()};
   reef::Pool threads{1};
   http::Client http{io.get_executor()};
   test::FakeHttp server{io.get_executor()};

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "organise/changes.h"
+#include "store/fs/fs_documents.h"
 #include "store/mem/mem_store.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
@@ -33,8 +34,9 @@ class DefinitionsTest : public testing::Test {
   boost::asio::io_context io{1};
   test::TempDir home;
   test::FaultyFiles files;
+  store::FsDocuments documents{files, home.path()};
   Pool pool{2};
-  Definitions definitions{io.get_executor(), files, pool, home.path()};
+  Definitions definitions{io.get_executor(), documents, pool};
 };
 
 TEST_F(DefinitionsTest, AnEmptyHomeHasWhatIsShipped) {

@@ -30,7 +30,8 @@ session::Draft says(bool user, const std::string& text) {
 struct Life {
   Life(const std::string& folder, Files& files)
       : store(files, pool, folder),
-        memories(io.get_executor(), files, pool, clock, folder + "/memory") {
+        documents(files, folder),
+        memories(io.get_executor(), documents, pool, clock) {
     setup->providers.add("s", model);
     Agent agent;
     agent.name = "reef";
@@ -64,6 +65,7 @@ struct Life {
   SeededRandom random{7};
   store::FsStore store;
   session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::FsDocuments documents;
   memory::Memories memories;
   Compactions compactions{io.get_executor(), sessions, memories};
   std::shared_ptr<StrictModel> model = std::make_shared<StrictModel>(io.get_executor());

@@ -10,6 +10,7 @@
 #include "runtime/compaction.h"
 #include "runtime/runtime.h"
 #include "runtime/stage.h"
+#include "store/fs/fs_documents.h"
 #include "support/temp_dir.h"
 
 namespace reef::runtime {
@@ -167,7 +168,8 @@ class WindowStage : public Stage {
   test::TempDir folder;
   PosixFiles files;
   Pool pool{2};
-  memory::Memories memories{io.get_executor(), files, pool, clock, folder / "memory"};
+  store::FsDocuments documents{files, folder.path()};
+  memory::Memories memories{io.get_executor(), documents, pool, clock};
   Compactions compactions{io.get_executor(), sessions, memories};
   std::shared_ptr<StrictModel> model = std::make_shared<StrictModel>(io.get_executor());
   std::shared_ptr<runtime::Setup> setup = std::make_shared<runtime::Setup>();

@@ -9,13 +9,13 @@ import check_layers  # noqa: E402
 
 
 class CheckLayers(unittest.TestCase):
-    def check(self, path, text):
+    def check(self, path, text, whole=False):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             file = root / path
             file.parent.mkdir(parents=True)
             file.write_text(text)
-            return check_layers.problems(root)
+            return check_layers.problems(root, whole)
 
     def test_an_upward_include_is_found(self):
         found = self.check("src/session/x.cpp", '#include "runtime/runtime.h"\n')
@@ -30,6 +30,44 @@ class CheckLayers(unittest.TestCase):
 
     def test_an_unknown_room_is_found(self):
         self.assertEqual(len(self.check("src/utils/x.cpp", "")), 1)
+
+    def test_a_room_that_opens_files_is_found(self):
+        for line in (
+            '#include "base/files.h"',
+            "#include <fstream>",
+            "#include <filesystem>",
+            "  PosixFiles files;",
+            "  std::ifstream in(path);",
+            "  auto text = read_all(disk, path);",
+            "  const int fd = ::open(path, 0);",
+            "  auto* file = std::fopen(path, mode);",
+            "int f(Files& files);",
+            "  const auto text = use(house_.files, path);",
+        ):
+            found = self.check("src/bus/x.cpp", line + "\n")
+            self.assertEqual(len(found), 1, line)
+            self.assertIn("src/bus/x.cpp:1: opens files", found[0])
+
+    def test_words_that_open_nothing_are_fine(self):
+        for line in (
+            "  // replace_atomically( was here",
+            "  co_await listener.open(path);",
+            "  Listener::open(path);",
+            "  context::Files& known = other;",
+            "  void list(const ListFiles& request);",
+        ):
+            self.assertEqual(self.check("src/bus/x.cpp", line + "\n"), [], line)
+
+    def test_a_named_exception_may_open_files_and_must(self):
+        place = "src/daemon/config.cpp"
+        self.assertEqual(self.check(place, '#include "base/files.h"\n'), [])
+        unneeded = "nothing in src/daemon/config. opens files"
+        self.assertFalse([one for one in self.check(place, '#include "base/files.h"\n', whole=True) if unneeded in one])
+        self.assertTrue([one for one in self.check(place, "int f();\n", whole=True) if unneeded in one])
+
+    def test_every_exception_says_why(self):
+        for place, why in check_layers.FILES.items():
+            self.assertTrue(place.startswith("src/") and len(why) > 10, place)
 
     def test_a_header_without_pragma_once_is_found(self):
         self.assertEqual(len(self.check("src/base/x.h", "int f();\n")), 1)

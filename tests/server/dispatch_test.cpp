@@ -6,6 +6,7 @@
 #include "model/scripted/scripted.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "session/document_folders.h"
 #include "store/store.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -82,17 +83,18 @@ class DispatchTest : public testing::Test {
   test::TempDir folder;
   PosixFiles files;
   Pool pool{2};
-  memory::Memories memories{io.get_executor(), files, pool, clock, folder / "memory"};
+  store::FsDocuments documents{files, folder.path()};
+  memory::Memories memories{io.get_executor(), documents, pool, clock};
   session::Sessions sessions{io.get_executor(), store, clock, random};
-  store::FsFolders folders{files, pool, folder.path()};
+  session::DocumentFolders folders{documents, pool};
   session::Attachments attachments{io.get_executor(), sessions, store, folders};
   skills::Library skills{files, pool, folder / "skills"};
   runtime::Tasks tasks{io.get_executor(), clock};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
-  bus::Bus bus{io.get_executor(), files, pool, runtime, folder / "events/subscriptions.toml"};
-  exchange::Importer imports{exchange::ImportHouse{io.get_executor(), files, pool, sessions, store,
-                                                   random, folder.path()}};
-  organise::Definitions definitions{io.get_executor(), files, pool, folder.path()};
+  bus::Bus bus{io.get_executor(), documents, pool, runtime};
+  exchange::Importer imports{exchange::ImportHouse{io.get_executor(), files, documents, pool,
+                                                   sessions, store, random, folder.path()}};
+  organise::Definitions definitions{io.get_executor(), documents, pool};
   organise::Changes changes{io.get_executor(), sessions, definitions, pool};
   recall::Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
   model::ModelLists lists{io.get_executor()};
@@ -105,6 +107,7 @@ class DispatchTest : public testing::Test {
             compactions,
             sessions,
             store,
+            documents,
             attachments,
             memories,
             pool,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "session/documents.h"
 
 namespace reef::hooks {
 
@@ -23,12 +24,14 @@ bool is_instructions_name(std::string_view name);
 // Any thread.
 class Instructions {
  public:
-  // `home` is the daemon's; files below it are its own and not a project's.
-  Instructions(Files& files, std::string home) : files_(files), home_(std::move(home)) {}
+  // `files` are those of working directories. `home` is what the daemon's home is called in the
+  // words; what lies below a folder of that path is its own, not that of a project.
+  Instructions(Files& files, session::Documents& documents, std::string home)
+      : files_(files), documents_(documents), home_(std::move(home)) {}
 
-  // Returns the words for the prompt; empty when there are none. A file that cannot be read, or
-  // belongs to another user, is left out: whoever may write to /tmp must not speak to our agents. A
-  // file is read again only when it changed.
+  // The words for the prompt; empty when there are none. A file that cannot be read, or is another
+  // user's, is left out: whoever may write to /tmp must not speak to our agents. One of a folder is
+  // read again only when it changed.
   std::string collect(const InstructionsRule& rule, const std::string& cwd);
 
  private:
@@ -39,8 +42,11 @@ class Instructions {
     std::string text;
   };
   const Known* look(const std::string& path, std::size_t bytes_max);
+  // Of the home; empty when there is none.
+  std::string read_own(const std::string& name, std::size_t bytes_max);
 
   Files& files_;
+  session::Documents& documents_;
   const std::string home_;
   std::mutex mutex_;
   std::map<std::string, Known> known_;

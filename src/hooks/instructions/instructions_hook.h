@@ -12,9 +12,9 @@ namespace reef::hooks {
 
 class InstructionsHook final : public runtime::Hook {
  public:
-  // Both outlive it.
-  InstructionsHook(Files& files, Pool& pool, std::string home)
-      : pool_(pool), instructions_(files, std::move(home)) {}
+  // All outlive it.
+  InstructionsHook(Files& files, session::Documents& documents, Pool& pool, std::string home)
+      : pool_(pool), instructions_(files, documents, std::move(home)) {}
 
   void configure(InstructionsRule rule) { rule_ = std::move(rule); }
 

@@ -145,7 +145,9 @@ Task<ToolAnswer> bash(const Desk& desk, const json::object& arguments, Environme
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   auto child = co_await process::start(std::move(command));
   if (!child) co_return failed(std::move(child).error().what);
-  Output output(desk.pool, desk.ground.session, fmt::format("{}-bash", stamp_of(desk.now)),
+  Output output(desk.pool,
+                {desk.documents, desk.session, desk.ground.session,
+                 fmt::format("{}-bash", stamp_of(desk.now))},
                 desk.shown_bytes);
   auto running = std::make_shared<Running>(desk.loop, *std::move(child), std::move(output),
                                            Progress(std::move(progress)));

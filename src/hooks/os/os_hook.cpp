@@ -146,9 +146,9 @@ os::Ground OsHook::ground_of(const Caller& caller) const {
 
 os::Desk OsHook::desk_for(const Caller& caller) {
   const auto window = house_.context_window ? house_.context_window(caller) : 0;
-  return os::Desk{
-      house_.loop,    house_.pool,         seen_,        claims_,           ground_of(caller),
-      caller.session, shown_bytes(window), house_.umask, house_.clock.now()};
+  return os::Desk{house_.loop,  house_.pool,       house_.documents, seen_,
+                  claims_,      ground_of(caller), caller.session,   shown_bytes(window),
+                  house_.umask, house_.clock.now()};
 }
 
 Intent OsHook::intent(const std::string& tool, const json::object& arguments,

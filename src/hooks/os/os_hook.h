@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "hooks/os/tools.h"
+#include "session/documents.h"
 #include "session/session.h"
 
 namespace reef::hooks {
@@ -25,6 +26,7 @@ class OsHook final : public runtime::Hook {
   struct House {
     Executor loop;
     Pool& pool;
+    session::Documents& documents;
     Clock& clock;
     const session::Sessions& sessions;
     std::string reef_home;  // absolute

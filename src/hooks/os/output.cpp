@@ -13,22 +13,15 @@ constexpr double kProgressBurst = 128 << 10;
 constexpr double kProgressBytesASecond = 4 << 10;
 constexpr unsigned kNamesMax = 1000;
 
-struct Opened {
-  Fd file;
-  std::string path;
-};
-
-// Creates nothing when the session's folder does not exist.
-Result<Opened> open_in(const std::string& folder, const std::string& name) {
-  PosixFiles files;
-  const auto made = files.make_directory(folder + "/long_responses");
-  if (!made && made.error().code != Errc::conflict) return made.error();
+// Under the first free name; its path in the session's folders.
+Result<std::string> keep_under_name(session::NewDocument& document, const Output::Place& place) {
   for (unsigned number = 1; number <= kNamesMax; ++number) {
-    auto path = fmt::format("{}/long_responses/{}{}.txt", folder, name,
+    auto path = fmt::format("long_responses/{}{}.txt", place.name,
                             number == 1 ? "" : fmt::format("-{}", number));
-    auto file = files.open(path, Files::Open::create);
-    if (file) return Opened{*std::move(file), std::move(path)};
-    if (file.error().code != Errc::conflict) return std::move(file).error();
+    const auto kept = document.keep(fmt::format("sessions/{}/{}", place.session.text(), path),
+                                    session::Nothing{});
+    if (kept) return path;
+    if (kept.error().code != Errc::conflict) return kept.error();
   }
   return Error(Errc::conflict, "there are too many files of that name");
 }
@@ -62,11 +55,16 @@ std::size_t unfinished(std::string_view text) {
 
 }  // namespace
 
-Output::Output(Pool& pool, std::string folder, std::string name, std::size_t shown_bytes)
-    : pool_(pool),
-      folder_(std::move(folder)),
-      name_(std::move(name)),
-      shown_bytes_(std::max<std::size_t>(shown_bytes, 64)) {}
+Output::Output(Pool& pool, Place place, std::size_t shown_bytes)
+    : pool_(pool), place_(std::move(place)), shown_bytes_(std::max<std::size_t>(shown_bytes, 64)) {}
+
+Output::~Output() {
+  if (!kept_document_) return;
+  // Of a command that was given up; to take the file away may take the disk a moment.
+  pool_.post([gone = std::shared_ptr<session::NewDocument>(std::move(kept_document_))]() mutable {
+    gone.reset();
+  });
+}
 
 Task<void> Output::take(std::string bytes) {
   total_ += bytes.size();
@@ -88,12 +86,9 @@ Task<void> Output::keep(std::string bytes) {
   const bool first = !std::exchange(opened_, true);
   auto work = [this, first, &bytes]() -> Status {
     if (first) {
-      REEF_TRY(auto opened, open_in(folder_, name_));
-      file_ = std::move(opened.file);
-      path_ = std::move(opened.path);
+      REEF_TRY(kept_document_, place_.documents.receive());
     }
-    PosixFiles files;
-    return write_all(files, file_.get(), bytes);
+    return kept_document_->write(bytes);
   };
   const auto done = co_await pool_.run(work);
   if (done) {
@@ -103,9 +98,20 @@ Task<void> Output::keep(std::string bytes) {
   }
 }
 
+Task<void> Output::end_kept() {
+  auto work = [this]() -> Result<std::string> {
+    const auto document = std::move(kept_document_);
+    if (!problem_.empty() || !document) return std::string();
+    return keep_under_name(*document, place_);
+  };
+  const auto path = co_await pool_.run(work);
+  if (!path) problem_ = path.error().what;
+  if (path && !path->empty()) path_ = place_.folder + "/" + *path;
+}
+
 Task<Output::Shown> Output::finish() {
   if (total_ <= shown_bytes_) co_return Shown{utf8::sanitize(head_), ""};
-  file_.reset();
+  co_await end_kept();
   const auto first = first_part(head_, shown_bytes_ / 3);
   const auto last = last_part(tail_, shown_bytes_ - shown_bytes_ / 3);
   std::string where;

@@ -1,6 +1,6 @@
-// Takes a command's output of any length: the model gets the beginning and the end, and when that
-// is not all, everything is kept in the session's long_responses/. Loop thread; the file work runs
-// on the pool.
+// What a command says, of any length: the beginning and the end for the model, all of it in the
+// session's long_responses/ when that is more than it should be given. It is there when the command
+// has ended, not before. Loop thread; the file work runs on the pool.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,9 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/pool.h"
+#include "session/documents.h"
+#include "session/ids.h"
 
 namespace reef::hooks::os {
 
@@ -17,8 +18,16 @@ class Output {
  public:
   static constexpr std::uint64_t kKeptBytesMax = 64U << 20;
 
-  // `folder` is the session's; `name` what the file is called, without an ending.
-  Output(Pool& pool, std::string folder, std::string name, std::size_t shown_bytes);
+  // Where it is kept: in the session's folders, which the agent's tools find at `folder`, as
+  // `name`.txt. The documents must outlive the pool's work.
+  struct Place {
+    session::Documents& documents;
+    session::SessionId session;
+    std::string folder, name;
+  };
+  Output(Pool& pool, Place place, std::size_t shown_bytes);
+  Output(Output&&) = default;
+  ~Output();
 
   Task<void> take(std::string bytes);
 
@@ -30,14 +39,15 @@ class Output {
 
  private:
   Task<void> keep(std::string bytes);
+  Task<void> end_kept();
 
   Pool& pool_;
-  std::string folder_, name_;
+  Place place_;
   std::size_t shown_bytes_;
   std::string head_, tail_;
   std::uint64_t total_ = 0, kept_ = 0;
   std::string path_, problem_;
-  Fd file_;
+  std::unique_ptr<session::NewDocument> kept_document_;
   bool opened_ = false;
 };
 

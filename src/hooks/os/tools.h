@@ -13,6 +13,7 @@
 #include "hooks/os/paths.h"
 #include "hooks/os/seen.h"
 #include "runtime/hook.h"
+#include "session/documents.h"
 
 namespace reef::hooks::os {
 
@@ -43,6 +44,7 @@ class Claims {
 struct Desk {
   Executor loop;
   Pool& pool;
+  session::Documents& documents;
   Seen& seen;
   Claims& claims;
   Ground ground;

@@ -1,6 +1,4 @@
-// The folders of sessions: with traps in them, and on a disk that fails.
-#include "store/fs/fs_folders.h"
-
+// The folders of sessions on a disk with traps in them, and on one that fails.
 #include <cerrno>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "session/document_folders.h"
+#include "store/fs/fs_documents.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -49,7 +49,8 @@ class FoldersTest : public testing::Test {
   boost::asio::io_context io{1};
   test::FaultyFiles files;
   Pool pool{2};
-  FsFolders folders{files, pool, home.path()};
+  FsDocuments documents{files, home.path()};
+  session::DocumentFolders folders{documents, pool};
   session::SessionId id = *session::SessionId::parse("s");
 };
 
@@ -85,7 +86,7 @@ TEST_F(FoldersTest, AFileThatIsNotKeptLeavesNoTrace) {
   EXPECT_TRUE(incoming().empty());
   EXPECT_TRUE(paths().empty());
   test::write_file(home / "sessions/.incoming/1", "of a crash");
-  folders.clean();
+  documents.clean();
   EXPECT_FALSE(test::exists(home / "sessions/.incoming"));
 }
 
