@@ -5,8 +5,8 @@
 #include "bus/bus.h"
 #include "daemon/agent_files.h"
 #include "daemon/config.h"
+#include "local/local.h"
 #include "memory/memory.h"
-#include "model/local/local.h"
 #include "organise/organise.h"
 #include "runtime/runtime.h"
 #include "session/document_folders.h"
@@ -50,7 +50,7 @@ TEST_F(HomeWithoutAFolder, SubscriptionsAreKept) {
   session::Sessions sessions(io.get_executor(), store, clock, random);
   runtime::Runtime runtime(io.get_executor(), sessions, clock);
   auto setup = std::make_shared<runtime::Setup>();
-  setup->providers.add("local", std::make_shared<model::LocalProvider>());
+  setup->providers.add("local", std::make_shared<local::LocalProvider>());
   setup->agents = load_agents(AgentFiles{documents}).agents;
   runtime.configure(std::move(setup));
   {
