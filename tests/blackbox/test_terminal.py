@@ -166,6 +166,40 @@ class Names(Case):
                                 meanwhile=lambda: self.say(home))
             self.harmless(seen, "events", "watch", *more)
 
+    def test_a_chat(self):
+        """Where a person types: answers, calls, their progress, a question and its choices."""
+        question = {"question": EVIL, "header": "evil", "options": [{"label": EVIL, "description": EVIL}, {"label": "no"}]}
+        calls = [{"name": "bash", "arguments": {"command": f"printf '%s\\n' '{EVIL_LINE}'; : {EVIL}"}}, {"name": EVIL, "arguments": {EVIL: EVIL}},
+                 {"name": "ask_user", "arguments": {"questions": [question]}}]
+        home = self.home({"text": f"one {EVIL}", "calls": calls}, {"text": f"{EVIL} THE END"})
+        main, side = pty.openpty()
+        chat = subprocess.Popen([binary("reef"), "--home", home.path, "chat", "-a", "scripted"], stdin=side, stdout=side, stderr=side,
+                                env=environment() | {"NO_COLOR": "1", "TERM": "xterm"}, cwd=home.base)
+        os.close(side)
+        seen = b""
+
+        def until(word):
+            nonlocal seen
+            deadline = time.monotonic() + TIMEOUT
+            while word not in seen:
+                self.assertTrue(select.select([main], [], [], max(0, deadline - time.monotonic()))[0], (word, seen))
+                seen += os.read(main, 65536)
+
+        try:
+            os.write(main, b"go\n")
+            wait_for(lambda: home.reef("questions", "--json").json, "the question")
+            until(b"2. no")
+            os.write(main, b"2\n")
+            until(b"THE END")
+        finally:
+            os.write(main, b"\x04")
+            chat.wait(TIMEOUT)
+            os.close(main)
+        # What the prompt itself does with the terminal is its own; nothing of others' is among it.
+        self.assertRegex(seen.decode(errors="ignore"), MARKED)
+        for piece in ("\x1b]0;", "\x1b[31m", "\x1b[2J", "\u009b", "\u202e", "\u2066", "\u200f", "\u061c", "\u200b", "\u2028", "\rover"):
+            self.assertNotIn(piece, seen.decode(errors="ignore"))
+
     def test_what_runs(self):
         wait = f"printf '%s\\n' '{EVIL_LINE}'; sleep 67"
         home = self.home({"calls": [{"name": "bash", "arguments": {"command": wait}}, {"name": EVIL, "arguments": {}}]}, {"text": "-"})
