@@ -107,6 +107,11 @@ class Prompt(Case):
         self.assertLess(time.monotonic() - began, 5 * SLOWER)
 
 
+def nap(seconds):
+    """A duration that no other run of these tests sleeps for."""
+    return f"{seconds}.{os.getpid()}"
+
+
 class Kills(Case):
     """A kill ends a turn within 100 ms, whatever it waits for (docs/runs.md)."""
 
@@ -140,12 +145,12 @@ class Kills(Case):
         wait_for(lambda: home.reef("ps", "--json").json == [], "the child's end")
 
     def test_while_a_command_runs(self):
-        call = {"calls": [{"name": "bash", "arguments": {"command": "trap '' TERM INT; sleep 64"}}]}
+        call = {"calls": [{"name": "bash", "arguments": {"command": f"trap '' TERM INT; sleep {nap(64)}"}}]}
         home = self.home(script=script(call, {"text": "no"}), files=ALLOWED)
         link = self.begin(home, "scripted", until="tool_start")
-        wait_for(lambda: sleeping("64"), "the command")
+        wait_for(lambda: sleeping(nap(64)), "the command")
         self.assertLess(self.kill(home, link, "scripted"), PROMPT)
-        wait_for(lambda: not sleeping("64"), "its end, though it does not listen")
+        wait_for(lambda: not sleeping(nap(64)), "its end, though it does not listen")
 
     def compacting(self):
         """A turn whose context is too long, while the model makes the summary."""
@@ -186,17 +191,17 @@ class Kills(Case):
 class Stops(Case):
     def test_the_command_stops_a_daemon_whose_turns_hang(self):
         """A model that goes silent, a command, a server that never says hello."""
-        bash = {"calls": [{"name": "bash", "arguments": {"command": "sleep 65"}}]}
-        server = '[[mcps]]\nname = "silent"\ncommand = "sleep"\nargs = ["66"]\n'
+        bash = {"calls": [{"name": "bash", "arguments": {"command": f"sleep {nap(65)}"}}]}
+        server = '[[mcps]]\nname = "silent"\ncommand = "sleep"\n' + f'args = ["{nap(66)}"]\n'
         fake = self.model([{"content": "So far"}, "hang"])
         model = self.home(config=fake.config, files={"agents/fake.toml": 'model = "fake/big"\n'})
         command = self.home(script=script(bash, {"text": "no"}), files=ALLOWED)
         connects = self.home(script=script({"text": "no"}), files={"agents/waits.toml": 'model = "s/x"\n' + server})
         links = [self.begin(model, "fake", until="chunk"), self.begin(command, "scripted", until="tool_start"),
                  self.begin(connects, "waits")]
-        wait_for(lambda: sleeping("65") and sleeping("66"), "both processes")
+        wait_for(lambda: sleeping(nap(65)) and sleeping(nap(66)), "both processes")
         self.reef_stop(model, command, connects)
-        wait_for(lambda: not sleeping("65") and not sleeping("66"), "their end")
+        wait_for(lambda: not sleeping(nap(65)) and not sleeping(nap(66)), "their end")
         for home, link in zip((model, command, connects), links):
             self.assertEqual(link.events()[-1].detail.str(2), "cancelled", "who listens is told")
             self.assertEqual(self.users(home), ["go"])
