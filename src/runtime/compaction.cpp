@@ -178,11 +178,13 @@ Compactions::Compactions(Executor loop, session::Sessions& sessions, memory::Mem
 
 Task<Result<Compacted>> Compactions::compact(Request request) {
   auto& work = running_[request.session];
+  const bool asked_for = !request.for_turn;
   if (!work) {
     work = std::make_shared<Work>(loop_, std::move(request));
     work->task = tasks_.spawn(work_on(work));
   }
   const auto mine = work;
+  mine->asked_for = mine->asked_for || asked_for;
   while (!mine->outcome) co_await mine->done.wait();
   co_return *mine->outcome;
 }
@@ -190,6 +192,11 @@ Task<Result<Compacted>> Compactions::compact(Request request) {
 void Compactions::cancel(const session::SessionId& session) {
   const auto found = running_.find(session);
   if (found != running_.end()) tasks_.cancel(found->second->task);
+}
+
+void Compactions::leave(const session::SessionId& session) {
+  const auto found = running_.find(session);
+  if (found != running_.end() && !found->second->asked_for) tasks_.cancel(found->second->task);
 }
 
 Task<void> Compactions::stop() {

@@ -45,6 +45,8 @@ class Compactions {
     // Set when nobody asked for it: a context too short for the setting is then refused. On request
     // such a context keeps its last turn.
     bool automatic = false;
+    // Set when a turn needs the room itself; see leave().
+    bool for_turn = false;
   };
   // All or nothing: on an error the session is unchanged. The session can be used meanwhile. Two
   // requests at once for one session share one compaction. The error says why: nothing to compact,
@@ -56,6 +58,9 @@ class Compactions {
   Task<Result<std::string>> rewind(Request request, session::EntryId entry);
   // Cancels what is under way for the session.
   void cancel(const session::SessionId& session);
+  // The turn that needed the room is over. Cancels what is under way for the session, unless
+  // somebody else asked for it, too.
+  void leave(const session::SessionId& session);
   // Cancels what is under way; returns when all of it has ended.
   Task<void> stop();
 
@@ -66,6 +71,7 @@ class Compactions {
     std::optional<Result<Compacted>> outcome;
     Notify done;
     TaskGroup::Id task = 0;
+    bool asked_for = false;  // by somebody besides the turn that needs the room
   };
 
   // A task of its own: the caller may go away while others wait for the same result.

@@ -171,10 +171,12 @@ Task<bool> Runtime::make_room(Turn& turn) {
             asked.model);
   Compactions::Request request{id, agent, run.setup_};
   request.automatic = true;
+  request.for_turn = true;
   // The context was too long, so the window is smaller, whatever its size is said to be.
   request.window_max = std::max<std::int64_t>(1, before.tokens);
   if (window > 0) request.window_max = std::min(request.window_max, window);
   const auto tried = co_await errands_.run(compactions_->compact(std::move(request)), run.stop_);
+  if (!tried) compactions_->leave(id);
   if (!tried || run.cancelled_) co_return false;
   const auto& done = *tried;
   if (!done) {

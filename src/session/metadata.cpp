@@ -26,7 +26,7 @@ constexpr MetaField kFields[] = {
     {"queueMode", T::choice, "followup|steer|collect|interrupt", "of messages while a turn runs"},
     {"compactOnOverflow", T::flag, "", "when a context is too long; before the agent's rule"},
     {"thinkingLevel", T::choice, "off|minimal|low|medium|high|xhigh", ""},
-    {"verboseLevel", T::choice, "off|on|full", "how much is told of what tools do"},
+    {"verboseLevel", T::choice, "off|on|full", "whether automatic compactions are told"},
     {"reasoningLevel", T::choice, "off|on|stream", "whether thoughts are told"},
     {"elevatedLevel", T::choice, "off|on|ask|full", "what senders behind a gateway may run"},
     {"workingDirectory", T::text, "", ""},

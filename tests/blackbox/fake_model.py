@@ -14,10 +14,11 @@ def piece(delta, reason=None):
 
 class FakeModel:
     """`answers`: one for each request, the last one repeated. Each is a list of deltas; "hang" among them waits
-    until the client leaves. `usage`: the token counts each answer reports; none are reported when it is missing."""
+    until the client leaves. An answer that is a dict refuses: its "status", "headers" and "error".
+    `usage`: the token counts each answer reports; none are reported when it is missing. `told`: answers that are sent."""
 
     def __init__(self, *answers, usage=None):
-        self.answers, self.asked = list(answers), []
+        self.answers, self.asked, self.told = list(answers), [], 0
         fake = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -36,6 +37,10 @@ class FakeModel:
             def do_POST(self):
                 fake.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 answer = fake.answers[min(len(fake.asked), len(fake.answers)) - 1]
+                if isinstance(answer, dict):
+                    self.refuse(**answer)
+                    fake.told += 1
+                    return
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.send_header("Transfer-Encoding", "chunked")
@@ -55,6 +60,16 @@ class FakeModel:
                 say(json.dumps(piece({}, "stop") | ({"usage": usage} if usage else {})))
                 say("[DONE]")
                 self.wfile.write(b"0\r\n\r\n")
+                fake.told += 1
+
+            def refuse(self, status, error, headers=()):
+                data = json.dumps({"error": {"message": error}}).encode()
+                self.send_response(status)
+                for name, value in dict(headers).items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True

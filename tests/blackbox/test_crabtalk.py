@@ -592,6 +592,58 @@ class Alias(Case):
         self.assertEqual(link.call(RENAME_AGENT, {1: "crab", 2: "lobster"}).body.str(1), "lobster")
 
 
+    def test_it_speaks_is_invited_and_is_found_as_the_default_agent(self):
+        home = self.home({"text": "about marmalade"}, config='default_agent = "scripted"\n',
+                         files={"agents/other.toml": 'model = "s/x"\n[[mcps]]\nname = "none"\ncommand = "false"\n',
+                                "agents/scripted.toml": 'model = "s/x"\n[[mcps]]\nname = "gone"\ncommand = "false"\n'})
+        for generation in GENERATIONS:
+            with self.subTest(generation):
+                link = self.client(home, generation)
+                handle = {9: "h"} if generation == "0.0.24" else {4: generation}
+                said = link.call(SEND, {1: "crab", 2: "hello"} | handle)
+                self.assertEqual((said.tag, said.body.str(2)), (RESPONSE, "about marmalade"))
+                if generation != "0.0.24":
+                    self.assertEqual(said.body.str(1), "scripted", "it is told by its own name")
+        # As a guest in another agent's conversation, by Send and by Stream.
+        link = self.client(home, "0.0.21")
+        self.assertEqual(link.call(SEND, {1: "other", 2: "both of you?", 4: "joe", 6: "crab"}).tag, RESPONSE)
+        link.send(stream_of("and now?", "other", _4="joe", _6="crab"))
+        self.assertEqual(link.events()[0].detail.str(1), "scripted", "the guest speaks")
+        (guests,) = [path for path in home.transcripts() if "both of you?" in home.read(path)]
+        said = [(e["message"]["role"], e.get("agent")) for e in read_lines(guests) if e.get("type") == "message"]
+        self.assertEqual(said, [("user", None), ("assistant", "scripted")] * 2)
+        # A server of its, by name: found, and it cannot be had. Another agent has none of that name.
+        wanted = link.call(RECONNECT_MCP, {1: "gone", 2: "crab"})
+        self.assertEqual((wanted.tag, wanted.code == 404), (ERROR, False), wanted)
+        self.assertEqual(link.call(RECONNECT_MCP, {1: "none", 2: "crab"}).code, 404)
+        # Its sessions: found by words, made anew, and read.
+        late = self.client(home, "0.0.24")
+        self.assertEqual(late.call(CREATE_SESSION, {1: "made", 2: "crab"}).tag, PONG)
+        late.send(stream_of("hello", "crab", _11="made"))
+        self.assertEqual(late.events()[0].detail.str(1), "scripted")
+
+        def found(agent):
+            return {(Message(hit).str(1), Message(hit).str(11)) for hit in
+                    late.call(FIND_SESSIONS, {1: "marmalade", 2: 50, 5: agent}).body.fields.get(1, [])}
+
+        wait_for(lambda: {agent for _, agent in found("")} == {"scripted", "other"}, "the index")
+        wait_for(lambda: ("made", "scripted") in found("crab"), "the index")
+        self.assertEqual({agent for _, agent in found("crab")}, {"scripted"})
+        self.assertEqual(found("crab"), found("scripted"))
+        history = late.call(GET_HISTORY, {1: "made"}).body
+        self.assertEqual((history.str(5), len(history.fields[1])), ("scripted", 2))
+        (listed,) = [c for c in map(Message, link.call(LIST_CONVERSATIONS, {1: "crab", 2: "0.0.22"}).body.fields[1])]
+        self.assertEqual((listed.str(1), listed.str(2)), ("scripted", "0.0.22"))
+        told = link.call(GET_HISTORY, {1: listed.str(5)}).body
+        self.assertEqual((told.str(3), len(told.fields[1])), ("scripted", 2))
+
+    def test_an_agent_called_crab_is_itself(self):
+        home = self.home({"text": "hi"}, config='default_agent = "scripted"\n', files={"agents/crab.toml": 'model = "s/x"\n'})
+        link = self.client(home, "0.0.21")
+        self.assertEqual(link.call(SEND, {1: "crab", 2: "hello"}).body.str(1), "crab")
+        self.assertEqual([r["agent"] for r in home.reef("sessions", "--json").json], ["crab"])
+
+
 class Door(Case):
     """[crabtalk] listen = true: Reef at CrabTalk's own address."""
 

@@ -189,6 +189,70 @@ class Delegate(unittest.TestCase):
         home.say("and now you", agent="scout")
         self.assertTrue(os.path.exists(path))
 
+    def orchestrator(self, delegate_to="", above=""):
+        """An agent that may only delegate hands work to `scout`, who may write; whether the file was written."""
+        path = f"/tmp/reef-handed-{os.getpid()}"
+        self.addCleanup(self.taken_away)
+        work = [{"calls": [{"name": "write", "arguments": {"path": path, "content": "hi"}},
+                           {"name": "bash", "arguments": {"command": "true"}}]}, {"text": "written"}]
+        home = self.home([delegate({"agent": "scout", "message": "write it", "cwd": "/tmp"}), {"text": "ok"}], work,
+                         agent='permission_mode = "allow-all"\ntools = ["write", "ls"]\n')
+        home.write("agents/scripted.toml", f'model = "s/x"\npermission_mode = "allow-all"\ntools = ["delegate"]\n{delegate_to}')
+        if above:
+            home.write("top.json", script(delegate({"agent": "scripted", "message": "have it done"}), {"text": "ok"}))
+            home.write("config.toml", home.read("config.toml") + '[providers.t]\nkind = "scripted"\nscript = "top.json"\n')
+            home.write("agents/top.toml", f'model = "t/x"\npermission_mode = "allow-all"\n{above}')
+        self.assertEqual(home.reef("reload").code, 0)
+        home.say("go", agent="top" if above else "scripted")
+        return home, self.taken_away(path)
+
+    def taken_away(self, path=f"/tmp/reef-handed-{os.getpid()}"):
+        """Whether the file was there."""
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def test_an_orchestrator_hands_work_to_whom_it_is_told(self):
+        for names in ('["scout"]', '["other", "sc*"]'):
+            with self.subTest(names):
+                home, written = self.orchestrator(f"delegate_to = {names}\n")
+                self.assertTrue(written, "with the tools of its own")
+                results = self.results(home, self.of(home, "scout"))
+                self.assertFalse(results["write"][1], results)
+                self.assertEqual(results["bash"], ("tool not available: bash", True), "and no others")
+                (result,) = json.loads(self.results(home, self.of(home, "scripted"))["delegate"][0])
+                self.assertEqual((result["agent"], result["result"]), ("scout", "written"))
+
+    def test_without_being_told_it_hands_on_no_more_than_it_has(self):
+        for names in ("", "delegate_to = []\n", 'delegate_to = ["other", "scou"]\n'):
+            with self.subTest(names):
+                home, written = self.orchestrator(names)
+                self.assertFalse(written)
+                self.assertEqual(self.results(home, self.of(home, "scout"))["write"], ("tool not available: write", True))
+                told = [line for line in home.read("logs/reefd.log").splitlines() if "security {" in line]
+                self.assertIn('"name":"write"', "".join(told), "a security event")
+
+    def test_who_hands_work_out_is_itself_bounded_from_above(self):
+        """An agent whose caller may not write cannot have it written by whom it names."""
+        home, written = self.orchestrator('delegate_to = ["scout"]\n', above='tools = ["delegate"]\n')
+        self.assertFalse(written)
+        self.assertEqual(self.results(home, self.of(home, "scout"))["write"], ("tool not available: write", True))
+        home, written = self.orchestrator('delegate_to = ["scout"]\n', above='tools = ["delegate"]\ndelegate_to = ["scripted"]\n')
+        self.assertTrue(written, "each was told")
+
+    def test_a_session_that_was_handed_over_keeps_its_tools(self):
+        home, written = self.orchestrator('delegate_to = ["scout"]\n')
+        self.assertTrue(written)
+        child = self.of(home, "scout")
+        home.kill9()
+        home.start()
+        with home.connect() as link:
+            self.assertEqual(spoken(link.stream(turn("scout", "once more", sender=child["sender"]))), "written")
+        self.assertTrue(self.taken_away())
+        self.assertEqual(self.results(home, child)["bash"], ("tool not available: bash", True))
+
     def test_a_grandchild_reaches_nothing_its_grandparent_may_not(self):
         path = f"/tmp/reef-delegated-deep-{os.getpid()}"
         self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))

@@ -6,10 +6,11 @@ import re
 import shutil
 import unittest
 
+from fake_model import FakeModel
 from reefbox import *
 
 
-class Levels(unittest.TestCase):
+class Case(unittest.TestCase):
     def home(self, *replies):
         home = Home(script=script(*replies))
         self.addCleanup(home.cleanup)
@@ -23,6 +24,8 @@ class Levels(unittest.TestCase):
     def row(self, home, key):
         return next(r for r in home.reef("sessions", "--json").json if r["key"] == key)
 
+
+class Levels(Case):
     def test_deny_delivers_nothing_and_keeps_all(self):
         home = self.home({"text": "first"}, {"text": "second"})
         key = "agent:scripted:telegram:group:-7"
@@ -129,6 +132,125 @@ class Levels(unittest.TestCase):
         self.assertEqual((row["id"], row["chatType"]), (id_, "room"))
         self.assertNotIn("archivedAt", row)
         self.assertIsInstance(row["uptimeSecs"], int)
+
+    def test_active_time_grows_by_turns_and_not_between_them(self):
+        hour, id_ = 3600_000, "260102-worked-here"
+        entries = [header_entry(id_), bind_entry("m", None, "scripted", "ada"), user_entry("a", "m", "one")]
+        parent = "a"
+        for name, make, at in (("b", assistant_entry, 40_000), ("c", user_entry, hour), ("d", assistant_entry, hour + 5_500),
+                               ("e", user_entry, 2 * hour), ("f", assistant_entry, 2 * hour + 700)):
+            entries.append(make(name, parent, "words", WRITTEN_AT + at))
+            parent = name
+        home = Home(script=script({"text": "done"}, {"text": "two words", "delay_ms": 600}),
+                    files={f"sessions/{id_}/session.jsonl": jsonl(*entries)})
+        self.addCleanup(home.cleanup)
+        home.start()
+        key = "agent:scripted:ada"
+        self.assertEqual(self.row(home, key)["uptimeSecs"], 46, "40 s, 5.5 s and 0.7 s; not the hours between")
+        # The fourth message: two pieces, 0.6 s each.
+        self.say(home, "go on", key, sender="ada")
+        worked = self.row(home, key)["uptimeSecs"]
+        self.assertTrue(47 <= worked < 47 + TIMEOUT, worked)
+        home.stop()
+        shutil.rmtree(home.file("catalog"))
+        home.start()
+        self.assertEqual(self.row(home, key)["uptimeSecs"], worked, "it is counted from the transcript")
+
+
+class Reasoning(Case):
+    """Whether thoughts are told: where a person sits and waits they are, unless turned off; elsewhere when turned on."""
+
+    DIRECT, GROUP = "agent:thinks:ada", "agent:thinks:telegram:group:-7"
+
+    def told(self, home, key):
+        """The thoughts a stream gets, and those the subscribers of all events get."""
+        with home.connect() as watcher, home.connect() as link:
+            watcher.send(request(34, {}))
+            events = link.stream({1: "thinks", 2: "go", 4: "telegram:7", 200: key})
+            self.assertEqual(spoken(events), "An answer.", "the answer itself is always told")
+            heard, kinds = "", []
+            while 5 not in kinds:
+                event = watcher.recv().body
+                kinds.append(event.int(3))
+                heard += event.str(4) if kinds[-1] == 1 else ""
+        streamed = "".join(e.detail.str(1) for e in events if e.event == "thinking")
+        # Nor is it told that there were thoughts.
+        marks = [e.event for e in events if e.event in ("thinking_start", "thinking_end")]
+        self.assertEqual(marks, ["thinking_start", "thinking_end"] if streamed else [])
+        self.assertEqual([kind for kind in kinds if kind in (8, 9)], [8, 9] if heard else [])
+        return streamed, heard
+
+    def test_thoughts_are_told_as_the_session_says(self):
+        fake = FakeModel([{"reasoning_content": "HM "}, {"reasoning_content": "AHA"}, {"content": "An answer."}])
+        self.addCleanup(fake.close)
+        home = Home(config=fake.config, files={"agents/thinks.toml": 'model = "fake/big"\n'})
+        self.addCleanup(home.cleanup)
+        home.start()
+        both, neither = ("HM AHA", "HM AHA"), ("", "")
+        for key, unset in ((self.DIRECT, both), (self.GROUP, neither)):
+            self.assertEqual(self.told(home, key), unset, f"{key}, not set")
+            for level, expected in (("off", neither), ("on", both), ("off", neither), ("stream", both)):
+                self.assertEqual(home.reef("set", self.row(home, key)["id"], f"reasoningLevel={level}").code, 0)
+                self.assertEqual(self.told(home, key), expected, f"{key}, {level}")
+            # Told or not, they are kept.
+            lines = read_lines(home.file(f"sessions/{self.row(home, key)['id']}/session.jsonl"))
+            replies = [e["message"] for e in lines if e.get("type") == "message" and e["message"]["role"] == "assistant"]
+            self.assertEqual([r["content"][0].get("thinking") for r in replies], ["HM AHA"] * 5)
+        self.assertNotEqual(home.reef("set", self.row(home, self.DIRECT)["id"], "reasoningLevel=loud").code, 0)
+
+
+class Elevated(Case):
+    """What senders behind a gateway may do: the folder is made by bash, so it tells whether bash ran."""
+
+    KEY = "agent:scripted:telegram:7"
+
+    def outcome(self, mode, level, permission_mode="", answer="Allow once"):
+        """asked or not, made or not, and what the model was told."""
+        call = {"calls": [{"name": "bash", "arguments": {"command": "mkdir MADE && echo made it"}}]}
+        home = Home(script=script({"text": "hi"}, call, {"text": "done"}),
+                    files={"agents/scripted.toml": f'model = "s/x"\npermission_mode = "{mode}"\n'})
+        self.addCleanup(home.cleanup)
+        home.start()
+        work = os.path.join(home.base, "work")
+        os.mkdir(work)
+        self.say(home, "hello", self.KEY)
+        changes = [f"elevatedLevel={level}"] * bool(level) + [f"permissionMode={permission_mode}"] * bool(permission_mode)
+        if changes:
+            self.assertEqual(home.reef("set", self.row(home, self.KEY)["id"], *changes).code, 0)
+        asked, told, event = False, "", None
+        with home.connect() as link:
+            link.send(request(STREAM, {1: "scripted", 2: "do it", 4: "telegram:7", 5: work, 200: self.KEY}))
+            while event != "end":
+                reply = link.recv()
+                event = reply.event
+                if event == "ask_user":
+                    asked = True
+                    self.assertEqual(home.ask(REPLY_TO_ASK, {1: "scripted", 3: answer, 200: reply.detail.str(200)}).tag, PONG)
+                if event == "tool_result":
+                    told = reply.detail.str(2)
+        made = os.path.isdir(os.path.join(work, "MADE"))
+        home.cleanup()
+        return asked, made, told
+
+    def test_each_level_with_each_mode_of_the_agent(self):
+        for level in ("", "off"):
+            asked, made, told = self.outcome("allow-all", level)
+            self.assertEqual((asked, made), (False, False), level)
+        for level in ("on", "ask"):
+            # As a local sender: asked where he would be, not where he would not.
+            self.assertEqual(self.outcome("ask", level)[:2], (True, True), level)
+            self.assertEqual(self.outcome("ask", level, answer="Deny")[:2], (True, False), level)
+            self.assertEqual(self.outcome("allow-all", level)[:2], (False, True), level)
+            asked, made, told = self.outcome("safe", level)
+            self.assertEqual((asked, made), (False, False), level)
+            self.assertIn("safe mode", told)
+        self.assertEqual(self.outcome("safe", "full")[:2], (False, True), "without being asked, whatever the agent's mode")
+
+    def test_the_sessions_own_mode_counts_before_it(self):
+        asked, made, told = self.outcome("allow-all", "full", permission_mode="safe")
+        self.assertEqual((asked, made), (False, False))
+        self.assertIn("safe mode", told)
+        self.assertEqual(self.outcome("allow-all", "full", permission_mode="ask")[:2], (True, True))
 
     def test_elevated_senders_may_run_commands(self):
         call = {"calls": [{"name": "bash", "arguments": {"command": "touch ELEVATED"}}]}

@@ -8,6 +8,7 @@ import subprocess
 import time
 import unittest
 
+from fake_model import FakeModel
 from reefbox import *
 from test_memory import ARCHIVE, NOTE, crmem, entry
 from test_providers import Backend, config
@@ -180,6 +181,61 @@ class Compactions(Case):
         self.assertEqual(home.say("and now?", agent="scripted").body.str(2),
                          "noted\n\n\n🧹 Auto-compaction complete (compactions: 1)")
         self.assertEqual(home.say("and now?", agent="scripted").body.str(2), "noted", "it is told once")
+
+    def test_full_is_told_as_on_is_and_off_is_not(self):
+        for level, told in (("full", True), ("off", False), ("", False)):
+            with self.subTest(level):
+                home = self.home(SMALL, script=script({"text": "noted"}))
+                home.say("short", agent="scripted")
+                if level:
+                    self.assertEqual(home.reef("set", self.row(home)["id"], f"verboseLevel={level}").code, 0)
+                self.fill(home, "scripted")
+                self.row(home, compactionCount=1)
+                said = [home.say("and now?", agent="scripted").body.str(2) for _ in range(2)]
+                line = "\n\n\n🧹 Auto-compaction complete (compactions: 1)" if told else ""
+                self.assertEqual(said, ["noted" + line, "noted"])
+                self.assertNotIn("Auto-compaction", json.dumps(self.entries(home)), "it is no part of the conversation")
+
+    def test_a_verbose_session_is_told_of_a_compaction_inside_its_turn(self):
+        home = self.home("[compaction]\nkeep_recent_tokens = 200\n", policy=False, files={
+            "agents/scripted.toml": 'model = "s/x"\ncompact_on_overflow = true\n'},
+            script=json.dumps({"replies": [{"text": "noted"}], "window": 6000}))
+        home.write("agents/scripted.toml", 'model = "s/x"\ncompact_on_overflow = true\n')
+        home.reef("reload")
+        home.say("short", agent="scripted")
+        self.assertEqual(home.reef("set", self.row(home)["id"], "verboseLevel=full").code, 0)
+        said = [home.say("pebble " * 700, agent="scripted").body.str(2) for _ in range(6)]
+        count = self.row(home)["compactionCount"]
+        self.assertGreater(count, 0)
+        self.assertEqual([one for one in said if one != "noted"],
+                         [f"noted\n\n\n🧹 Auto-compaction complete (compactions: {n + 1})" for n in range(count)])
+
+    def test_the_words_of_a_flush_reach_the_model(self):
+        """Also for keys of hooks and gateways, which are in safe mode; only that request has them."""
+        for key, sender in (("agent:fake:hook:1f0c1e2a", "hook"), ("agent:fake:telegram:7", "telegram:7")):
+            with self.subTest(key):
+                remember = {"index": 0, "id": "c1", "type": "function", "function": {
+                    "name": "remember", "arguments": '{"name": "tides", "content": "twice a day"}'}}
+                fake = FakeModel([{"content": "noted"}], [{"content": "noted"}], [{"content": "noted"}],
+                                 [{"tool_calls": [remember]}], [{"content": "NO_REPLY"}], [{"content": "A summary."}])
+                self.addCleanup(fake.close)
+                home = self.home(fake.config + SMALL + 'title = false\nflush_prompt = "Write it DOWN."\n'
+                                 'flush_system_prompt = "Mind the TIDES."\n', files={"agents/fake.toml": 'model = "fake/big"\n'})
+                for words in (LONG, LONG, LONG * 2):
+                    with home.connect() as link:
+                        self.assertEqual(link.call(SEND, {2: words, 200: key, 4: sender}).tag, RESPONSE)
+                row = self.row(home, compactionCount=1)
+                self.assertEqual(row["memoryFlushCompactionCount"], 0)
+                self.assertIn("twice a day", home.reef("memory", "show", "tides", "-a", "fake").out)
+                systems = ["".join(json.dumps(m) for m in asked["messages"] if m["role"] == "system") for asked in fake.asked]
+                self.assertEqual(["Mind the TIDES." in text for text in systems],
+                                 [False] * 3 + [True] * 2 + [False] * (len(systems) - 5))
+                flush = fake.asked[3]
+                self.assertEqual(sorted(tool["function"]["name"] for tool in flush["tools"]), ["forget", "recall", "remember"])
+                self.assertIn("Write it DOWN.", json.dumps(flush["messages"][-1]))
+                self.assertEqual(home.ask(SEND, {2: "and now?", 200: key, 4: sender}).tag, RESPONSE)
+                self.assertNotIn("Mind the TIDES.", json.dumps(fake.asked[-1]))
+                self.assertNotIn("NO_REPLY", home.reef("export", row["id"], "--to", "markdown").out)
 
     def test_the_threshold_is_taken_where_crabtalk_has_it(self):
         home = self.home("[system.crab]\ncompact_threshold = 4321\n",
