@@ -5,6 +5,7 @@
 //   task.h        Task<T>, Executor                       coroutines
 //   task_group.h  TaskGroup                               owner of background tasks
 //   notify.h      Notify, sleep_for, yield_to_loop        waiting without blocking
+//   change_log.h  ChangeLog                              what changed, for readers that come back
 //   shield.h      shielded                                what a cancellation must not cut
 //   pool.h        Pool                                    threads for what blocks
 //   helper.h      Helper                                  a second thread for a millisecond

@@ -119,6 +119,7 @@ class Daemon {
         skills_(files_, pool_, home_.skills()),
         running_(io.get_executor(), clock_),
         runtime_(io.get_executor(), sessions_, clock_),
+        live_(sessions_, runtime_.broadcast()),
         bus_(io.get_executor(), files_, pool_, runtime_, home_.subscriptions()),
         compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
@@ -160,7 +161,8 @@ class Daemon {
               .skills = &skills_,
               .bus = &bus_,
               .tasks = &running_,
-              .mcps = mcps()},
+              .mcps = mcps(),
+              .live = &live_},
         config_changes_({.loop = io.get_executor(),
                          .files = files_,
                          .pool = pool_,
@@ -653,6 +655,7 @@ class Daemon {
   skills::Library skills_;
   runtime::Tasks running_;  // before who works: entries must not outlive it
   runtime::Runtime runtime_;
+  runtime::Live live_;
   bus::Bus bus_;
   runtime::Compactions compactions_;
   exchange::Importer importer_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/change_log.h"
 #include "base/clock.h"
 #include "base/notify.h"
 #include "base/result.h"
@@ -59,7 +60,10 @@ class Tasks {
  public:
   static constexpr std::size_t kDetailBytesMax = 200;
 
-  Tasks(Executor loop, Clock& clock) : loop_(std::move(loop)), clock_(clock) {}
+  // Those that ended last are remembered, for readers that were away.
+  static constexpr std::size_t kEndedMax = 1024;
+
+  Tasks(Executor loop, Clock& clock) : loop_(loop), clock_(clock), changes_(std::move(loop)) {}
 
   // A task is there until its entry ends or goes away, which is as if it had failed. Must not
   // outlive the Tasks.
@@ -85,6 +89,10 @@ class Tasks {
   std::vector<const TaskInfo*> list() const;
   // not_found when it is over, unsupported when it cannot be.
   Status cancel(const std::string& id);
+  // One that runs, or ended not long ago; nullptr for others. Valid until the next suspension.
+  const TaskInfo* find(const std::string& id) const;
+  // The keys are ids.
+  ChangeLog& changes() { return changes_; }
   // All that run now, then every change.
   std::shared_ptr<TaskWatch> watch();
 
@@ -94,11 +102,15 @@ class Tasks {
     std::function<void()> cancel;
   };
   void tell(const TaskInfo& task);
+  void remember(std::uint64_t number, TaskInfo info);
 
   Executor loop_;
   Clock& clock_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, Running> running_;
+  std::map<std::uint64_t, TaskInfo> ended_;  // by number
+  std::deque<std::uint64_t> ended_order_;    // oldest first
+  ChangeLog changes_;
   std::list<std::weak_ptr<TaskWatch>> watches_;
 };
 
