@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "command_group.h"
 #include "commands.h"
+#include "follow_commands.h"
 #include "protocol/protocol.h"
 #include "query_words.h"
 
@@ -131,6 +132,7 @@ int main(int argc, char** argv) {
   sessions->add_flag_function(
       "--unread,!--no-unread", [&](std::int64_t n) { query.set_unread(n > 0); }, "Unread ones");
   sessions->add_flag("--trash", listing.trash, "What is in the trash instead");
+  sessions->add_flag("-f,--follow", listing.follow, "Go on with every change until interrupted");
   text_option(*sessions, "--view", "What this view holds, from `reef views`",
               [&](auto v) { query.set_view(v); });
   text_option(*sessions, "--where", "What this filter holds, docs/organise.md",
@@ -151,10 +153,13 @@ int main(int argc, char** argv) {
   show->add_flag("--tree", view_tree, "The tree, a line an entry");
   show->add_flag("--raw", view_raw, "The file itself");
 
-  bool follow = false;
+  TailOptions tailing;
   auto* tail = with_id(add(app, flags, "tail", "Print a session and what is added",
-                           "reef tail -f 261115-swift-river"));
-  tail->add_flag("-f,--follow", follow, "Go on until interrupted");
+                           "reef tail -f 261115-swift-river\n  reef tail -n 5 -f --live ID"));
+  tail->add_flag("-f,--follow", tailing.follow, "Go on until interrupted");
+  tail->add_option("-n,--last", tailing.last, "Only so many entries from the end")
+      ->check(CLI::Range(1, 1000));
+  tail->add_flag("--live", tailing.live, "With -f: also what is being said");
 
   std::string new_agent, new_sender;
   std::optional<std::string> new_key;
@@ -489,7 +494,10 @@ int main(int argc, char** argv) {
                     : view_tree ? View::tree
                     : view_all  ? View::all
                                 : View::branch);
-  if (tail->parsed()) return run_tail(context, id, follow);
+  if (tail->parsed()) {
+    tailing.id = id;
+    return run_tail(context, tailing);
+  }
   if (fresh->parsed()) return run_new(context, new_agent, new_sender, new_key);
   if (resume->parsed()) return run_resume(context, id, new_key);
   if (fork->parsed()) return run_fork(context, id, at);

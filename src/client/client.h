@@ -3,6 +3,7 @@
 //
 //   client.h   Client, Stream, Endpoint    this file
 //   files.cpp  attach, files
+//   following.h Following              what is followed, over lost connections
 //   link.h     Link                        one connection and who waits for what on it
 #pragma once
 

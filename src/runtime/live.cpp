@@ -87,21 +87,28 @@ void LiveTurn::take(const Event& event) {
 }
 
 void LiveTurn::keep(std::uint64_t bytes, bool replaces) {
-  if (replaces) {
-    items_.clear();
-    bytes_ = 0;
-    given_up_ = 0;
-    base_ = bytes;
-    // Whatever place a reader was at, the mark is all it needs of what was before.
-    cut_ = Place{next_, 0};
-  }
   if (!replaces && !items_.empty()) {
     if (auto* last = std::get_if<Kept>(&items_.back().piece)) {
       last->bytes = bytes;
       return;
     }
   }
+  if (replaces) {
+    if (mark_) drop_up_to(*mark_);
+    mark_ = next_;
+    base_ = bytes;
+    given_up_ = 0;
+  }
   add(Kept{bytes, replaces});
+}
+
+void LiveTurn::end(const End& event, std::uint64_t bytes) {
+  const bool all_kept = std::none_of(items_.begin(), items_.end(), [this](const Item& item) {
+    return text_in(item.piece) && (!mark_ || item.number > *mark_);
+  });
+  if (!all_kept) keep(bytes, true);
+  take(event);
+  if (bytes_ > kEndedBytesMax && mark_) drop_up_to(*mark_);
 }
 
 bool LiveTurn::has(const Place& place) const {
@@ -112,14 +119,13 @@ bool LiveTurn::has(const Place& place) const {
     const auto* text = text_in(item.piece);
     return text ? place.byte <= item.cut + text->size() : place.byte == 0;
   }
-  // It was read up to where everything became durable.
-  const auto* mark = items_.empty() ? nullptr : std::get_if<Kept>(&items_.front().piece);
-  return mark && mark->replaces && cut_.item == items_.front().number;
+  // All that is gone is among the entries: the mark is what such a reader needs.
+  return mark_.has_value();
 }
 
 std::optional<LiveTurn::Piece> LiveTurn::next(Place& place) const {
   REEF_ASSERT(has(place));
-  place = std::max(place, cut_);
+  if (place < cut_) place = begin();
   while (place.item < next_) {
     const auto& item = items_[place.item - items_.front().number];
     const auto* text = text_in(item.piece);
@@ -145,12 +151,17 @@ void LiveTurn::drop_front() {
   bytes_ -= bytes_beside_text(front.piece);
   if (const auto* text = text_in(std::as_const(front.piece))) {
     bytes_ -= text->size();
-    given_up_ += text->size();
-  } else if (const auto* mark = std::get_if<Kept>(&front.piece)) {
-    base_ = std::max(base_, mark->bytes);
+    if (!mark_) given_up_ += text->size();
+  } else if (const auto* kept = std::get_if<Kept>(&front.piece)) {
+    base_ = std::max(base_, kept->bytes);
   }
+  if (mark_ == front.number) mark_.reset();
   items_.pop_front();
   cut_ = Place{next_ - items_.size(), 0};
+}
+
+void LiveTurn::drop_up_to(std::uint64_t number) {
+  while (!items_.empty() && items_.front().number < number) drop_front();
 }
 
 void LiveTurn::bound() {
@@ -167,7 +178,7 @@ void LiveTurn::bound() {
   while (cut < text->size() && continues_a_character((*text)[cut])) ++cut;
   text->erase(0, cut);
   items_.front().cut += cut;
-  given_up_ += cut;
+  if (!mark_) given_up_ += cut;
   bytes_ -= cut;
   cut_ = Place{items_.front().number, items_.front().cut};
 }
@@ -205,11 +216,10 @@ void Live::take(const Scene& scene, const Event& event) {
   const auto found = turns_.find(scene.session);
   if (found == turns_.end()) return;
   auto& turn = found->second;
-  const bool ended = std::holds_alternative<End>(event);
-  // What was said and not kept is not said any more.
-  if (ended) turn.keep(row->bytes, true);
-  turn.take(event);
-  if (ended) {
+  if (const auto* end = std::get_if<End>(&event); !end) {
+    turn.take(event);
+  } else {
+    turn.end(*end, row->bytes);
     ended_.emplace_back(scene.session, turn.number());
     if (ended_.size() > kEndedMax) {
       const auto oldest = turns_.find(ended_.front().first);

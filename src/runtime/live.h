@@ -1,8 +1,8 @@
 // What turns have said and is not yet among the entries of their sessions: for readers that follow
-// a session, come late or come back. A turn's log holds what came since its last reply was durable,
-// and marks where entries became so; a reader's place in it is a value that may travel. Bounded: of
-// a very long reply the beginning is given up, and who has not read it begins anew. Loop thread
-// only.
+// a session, come late or come back. A turn's log marks where entries became durable. A new reader
+// begins behind the last reply that did; what was said before it stays for those who are still
+// reading it, until the next reply. A reader's place is a value that may travel. Bounded: of a very
+// long reply the beginning is given up, and who has not read it begins anew. Loop thread only.
 #pragma once
 
 #include <compare>
@@ -26,6 +26,8 @@ class LiveTurn {
   // At most twice so many, so that giving up is rare.
   static constexpr std::size_t kBytesMax = 1U << 20;
   static constexpr std::size_t kItemsMax = 4096;
+  // Of a turn that has ended.
+  static constexpr std::size_t kEndedBytesMax = 64U << 10;
   // Longer ones are cut, or left out where a cut would make no sense: the entries have them.
   static constexpr std::size_t kOutputBytesMax = 2048;
   static constexpr std::size_t kArgumentsBytesMax = 16U << 10;
@@ -48,9 +50,11 @@ class LiveTurn {
   std::uint64_t number() const { return number_; }
   void take(const Event& event);
   void keep(std::uint64_t bytes, bool replaces);
+  // The turn is over; what was said and not kept is not said any more.
+  void end(const End& event, std::uint64_t bytes);
 
   // Where a new reader begins, once it has the transcript's first base() bytes.
-  Place begin() const { return cut_; }
+  Place begin() const { return mark_ ? Place{*mark_, 0} : cut_; }
   std::uint64_t base() const { return base_; }
   // Bytes of text a new reader does not get.
   std::uint64_t given_up() const { return given_up_; }
@@ -68,12 +72,14 @@ class LiveTurn {
   void add(Piece piece);
   void bound();
   void drop_front();
+  void drop_up_to(std::uint64_t number);
 
   const std::uint64_t number_;
   std::uint64_t base_;
   std::deque<Item> items_;  // numbered without a gap
   std::uint64_t next_ = 0;
-  Place cut_;
+  Place cut_;                          // what was before it is gone
+  std::optional<std::uint64_t> mark_;  // the last mark that replaces, while it is there
   std::size_t bytes_ = 0;
   std::uint64_t given_up_ = 0;
 };
