@@ -73,10 +73,12 @@ class EntriesStream final : public protocol::MessageStream {
     }
     const auto* row = node_.sessions.find(id_);
     if (!row) co_return gone(out);
-    if (first) {
-      server::fill(node_, *out.mutable_session(), *row);
-      if (live_ && row->flag("hasUnread")) node_.sessions.note(id_, {{"hasUnread", nullptr}});
-    }
+    if (first) server::fill(node_, *out.mutable_session(), *row);
+    // Who looks on reads what comes. Once: that it is noted wakes this one, too.
+    const bool unread = live_ && row->flag("hasUnread");
+    if (unread && !std::exchange(seen_unread_, unread))
+      node_.sessions.note(id_, {{"hasUnread", nullptr}});
+    seen_unread_ = unread;
     const auto version = node_.sessions.changes().version_of(id_.text());
     if (std::exchange(seen_, version) != version && !first) {
       REEF_CO_TRY(const bool same, co_await is_same_file());
@@ -307,6 +309,7 @@ class EntriesStream final : public protocol::MessageStream {
   runtime::LiveTurn::Place place_;
   std::uint64_t seen_ = 0;  // the session's latest change
   bool over_ = false;       // what was live is to be forgotten with the next answer
+  bool seen_unread_ = false;
   bool begun_ = false;
   bool done_ = false;
 };

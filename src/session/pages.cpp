@@ -177,6 +177,7 @@ std::string place_name(const Line& line) {
 
 Task<Result<std::optional<Line>>> find_line(Store& store, SessionId id, std::string name,
                                             std::uint64_t size) {
+  auto old_id = name;
   const auto sign = name.size() > kIdBytesMax ? std::string::npos : name.rfind('@');
   if (sign != std::string::npos) {
     std::uint64_t at = 0;
@@ -189,15 +190,15 @@ Task<Result<std::optional<Line>>> find_line(Store& store, SessionId id, std::str
           page.lines.front().id == std::string_view(name).substr(0, sign))
         co_return std::optional<Line>(std::move(page.lines.front()));
       // The file was made anew: its id is still its id.
-      name.resize(sign);
+      old_id = name.substr(0, sign);
     }
   }
-  if (name.empty() || name.size() > kIdBytesMax) co_return std::optional<Line>();
+  if (old_id.empty() || name.size() > kIdBytesMax) co_return std::optional<Line>();
   PageLimits limits{.lines_max = 1000};
   for (auto to = size; to > 0;) {
     REEF_CO_TRY(auto page, co_await lines_before(store, id, to, limits));
     for (auto line = page.lines.rbegin(); line != page.lines.rend(); ++line)
-      if (line->id == name) co_return std::optional<Line>(std::move(*line));
+      if (line->id == name || line->id == old_id) co_return std::optional<Line>(std::move(*line));
     to = page.from;
   }
   co_return std::optional<Line>();

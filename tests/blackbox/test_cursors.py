@@ -556,6 +556,22 @@ class Cursors(unittest.TestCase):
         self.assertEqual((set(idle.rows), set(busy.rows)), ({"260102-old-oak"}, set()))
         self.assertEqual((len(idle.starts), len(busy.starts)), (1, 1))
 
+    def test_what_comes_while_somebody_looks_on_is_read(self):
+        home = self.home({"text": "yes"})
+        link = home.connect()
+        self.addCleanup(link.close)
+        session = self.tell(link)
+        rows, entries = Rows(home).begin(), Entries(home, session).begin()
+        self.addCleanup(rows.cut), self.addCleanup(entries.cut)
+
+        def unread():
+            return json.loads(rows.rows[session][11][-1])["hasUnread"]
+        rows.read_caught_up(), entries.read_caught_up()
+        for _ in range(2):
+            link.call(PATCH_SESSION, {1: session, 2: '{"hasUnread":true}'})
+            rows.read_until(unread, "the mark")
+            rows.read_until(lambda: not unread(), "that it is read")
+
     # ---- pages
 
     def page(self, home, session, limit, before=None, after=None):
