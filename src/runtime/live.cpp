@@ -88,7 +88,7 @@ void LiveTurn::take(const Event& event) {
 
 void LiveTurn::keep(std::uint64_t bytes, bool replaces) {
   if (!replaces && !items_.empty()) {
-    if (auto* last = std::get_if<Kept>(&items_.back().piece)) {
+    if (auto* last = std::get_if<Kept>(&items_.back().piece); last && !last->replaces) {
       last->bytes = bytes;
       return;
     }
