@@ -5,8 +5,10 @@
 // only.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/change_log.h"
