@@ -28,12 +28,12 @@ int run_session_status(const Context& context, const std::string& id);
 struct SessionsOptions {
   protocol::ListSessions query;
   bool trash = false;
+  bool follow = false;
 };
 int run_sessions(const Context& context, const SessionsOptions& options);
 
 enum class View : std::uint8_t { branch, all, tree, raw };
 int run_show(const Context& context, const std::string& id, View view);
-int run_tail(const Context& context, const std::string& id, bool follow);
 int run_new(const Context& context, const std::string& agent, const std::string& sender,
             const std::optional<std::string>& key);
 int run_resume(const Context& context, const std::string& id,

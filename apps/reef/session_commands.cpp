@@ -1,4 +1,4 @@
-// sessions, show, tail: show sessions.
+// sessions, show: looking at sessions.
 
 #include <algorithm>
 #include <cstdio>
@@ -8,17 +8,12 @@
 #include "base/utf8.h"
 #include "base/visible.h"
 #include "commands.h"
+#include "follow_commands.h"
 #include "session/context.h"
 #include "session/transcript.h"
 
 namespace reef::cli {
 namespace {
-
-// The details of a session as JSON; null when they are not valid.
-json::value details(const protocol::SessionRow& row) {
-  auto parsed = json::parse(row.details());
-  return parsed ? *std::move(parsed) : json::value(nullptr);
-}
 
 Task<Status> print_trash(const Context& context, client::Client& client) {
   protocol::ClientMessage message;
@@ -54,6 +49,7 @@ std::string none_found(const SessionsOptions& options) {
 
 Task<Status> sessions(const Context& context, client::Client& client, SessionsOptions options) {
   if (options.trash) co_return co_await print_trash(context, client);
+  if (options.follow) co_return co_await follow_sessions(context, client, options.query);
   REEF_CO_TRY(const auto list, co_await client.sessions(options.query));
   if (context.json) {
     json::array out;
@@ -72,43 +68,11 @@ Task<Status> sessions(const Context& context, client::Client& client, SessionsOp
   std::size_t id_width = 0;
   for (const auto& row : list.sessions()) id_width = std::max(id_width, row.id().size());
   const auto now = SystemClock().now();
-  for (const auto& row : list.sessions()) {
-    const auto updated = parse_iso(row.updated_at()).value_or(now);
-    const auto what = shown(row.title().empty() ? row.preview() : row.title());
-    print_line(fmt::format("{:<{}}  {:>5} messages  {:>5} ago  {}  {}", row.id(), id_width,
-                           row.message_count(), short_age(updated, now), shown(row.key()),
-                           utf8::prefix_chars(what, 60)));
-  }
+  for (const auto& row : list.sessions()) print_line(line_of(row, now, id_width));
   if (!list.cursor().empty())
     print_line(fmt::format("{} of {} shown; the rest: --cursor '{}'", list.sessions_size(),
                            list.total(), shown(list.cursor())));
   co_return Ok{};
-}
-
-void print_entry(const Context& context, const session::Entry& entry) {
-  const auto bold = context.color() ? "\x1b[1m" : "";
-  const auto plain = context.color() ? "\x1b[0m" : "";
-  const auto head = [&](std::string_view who, std::string_view note) {
-    print_line(fmt::format("{}{}{} [{}] ({}{})", bold, shown(who), plain, shown(entry.id.text),
-                           format_iso(entry.time), shown(note)));
-  };
-  if (const auto message = session::message_of(entry)) {
-    std::string note;
-    if (const auto* reply = std::get_if<session::AssistantMessage>(&*message)) {
-      note = fmt::format(", {}/{}", reply->provider, reply->model);
-      if (!reply->agent.empty()) note += ", guest " + reply->agent;
-      if (!reply->error_message.empty())
-        note += fmt::format(", {}: {}", name_of(reply->stop_reason), reply->error_message);
-    }
-    if (session::is_hidden(*message)) note += ", hidden";
-    head(session::role_of(*message), note);
-    print_line(utf8::visible(session::text_of(*message)));
-    print_line("");
-  } else if (entry.type == "compaction" || entry.type == "branch_summary") {
-    head(entry.type, "");
-    print_line(utf8::visible(json::find_string(entry.body, "summary").value_or("")));
-    print_line("");
-  }
 }
 
 // Describes an entry in one line, for the tree.
@@ -193,55 +157,6 @@ Task<Status> show(const Context& context, client::Client& client, std::string id
   co_return Ok{};
 }
 
-// Prints whole lines of a transcript as they come.
-class LinePrinter {
- public:
-  explicit LinePrinter(const Context& context) : context_(context) {}
-
-  void take(std::string_view bytes) {
-    held_ += bytes;
-    for (;;) {
-      const auto end = held_.find('\n');
-      if (end == std::string::npos) break;
-      print(std::string_view(held_).substr(0, end));
-      held_.erase(0, end + 1);
-    }
-    std::fflush(stdout);
-  }
-
- private:
-  void print(std::string_view line) {
-    if (context_.json) {
-      print_line(line);
-      return;
-    }
-    auto parsed = json::parse_lenient(line);
-    if (!parsed || !parsed->is_object()) return;
-    if (const auto entry = session::entry_from(std::move(parsed->get_object())))
-      print_entry(context_, *entry);
-  }
-
-  const Context& context_;
-  std::string held_;
-};
-
-Task<Status> tail(const Context& context, client::Client& client, std::string id, bool follow) {
-  LinePrinter printer(context);
-  REEF_CO_TRY(const auto found, co_await client.read_session(id));
-  printer.take(found.bytes);
-  if (!follow) co_return Ok{};
-  protocol::ClientMessage message;
-  message.mutable_follow_session()->set_id(id);
-  message.mutable_follow_session()->set_from(found.bytes.size());
-  REEF_CO_TRY(auto stream, co_await client.open(std::move(message)));
-  for (;;) {
-    REEF_CO_TRY(const auto more, co_await stream.next());
-    if (!more) co_return Ok{};
-    printer.take(more->session_data().data());
-    if (std::ferror(stdout)) co_return Ok{};
-  }
-}
-
 }  // namespace
 
 int run_sessions(const Context& context, const SessionsOptions& options) {
@@ -252,11 +167,6 @@ int run_sessions(const Context& context, const SessionsOptions& options) {
 int run_show(const Context& context, const std::string& id, View view) {
   return with_client(context, "show", Start::if_needed,
                      [&](client::Client& client) { return show(context, client, id, view); });
-}
-
-int run_tail(const Context& context, const std::string& id, bool follow) {
-  return with_client(context, "tail", Start::if_needed,
-                     [&](client::Client& client) { return tail(context, client, id, follow); });
 }
 
 }  // namespace reef::cli

@@ -1,6 +1,7 @@
 // The words of the commands that list, show and continue sessions.
 #include "command_rows.h"
 #include "commands.h"
+#include "follow_commands.h"
 
 namespace reef::cli {
 namespace {
@@ -38,6 +39,7 @@ void add_sessions(CLI::App& app, bool& json, CommandRows& rows) {
   flag("--archived,!--no-archived", "Archived ones", &Query::set_archived);
   flag("--unread,!--no-unread", "Unread ones", &Query::set_unread);
   command->add_flag("--trash", o->trash, "What is in the trash instead");
+  command->add_flag("-f,--follow", o->follow, "Go on with every change until interrupted");
   text("--view", "What this view holds, from `reef views`", &Query::set_view<const std::string&>);
   text("--where", "What this filter holds, docs/organise.md",
        &Query::set_where<const std::string&>);
@@ -64,16 +66,16 @@ void add_show(CLI::App& app, bool& json, CommandRows& rows) {
 }
 
 void add_tail(CLI::App& app, bool& json, CommandRows& rows) {
-  struct Options {
-    std::string id;
-    bool follow = false;
-  };
-  auto o = std::make_shared<Options>();
-  auto* command = add_command(app, json, "tail", "Print a session and what is added",
-                              "reef tail -f 261115-swift-river");
+  auto o = std::make_shared<TailOptions>();
+  auto* command =
+      add_command(app, json, "tail", "Print a session and what is added",
+                  "reef tail -f 261115-swift-river\n  reef tail -n 5 -f --live 261115-swift-river");
   require_id(*command, o->id);
   command->add_flag("-f,--follow", o->follow, "Go on until interrupted");
-  rows.add(command, [o](const Context& context) { return run_tail(context, o->id, o->follow); });
+  command->add_option("-n,--last", o->last, "Only so many entries from the end")
+      ->check(CLI::Range(1, 1000));
+  command->add_flag("--live", o->live, "With -f: also what is being said");
+  rows.add(command, [o](const Context& context) { return run_tail(context, *o); });
 }
 
 void add_new(CLI::App& app, bool& json, CommandRows& rows) {

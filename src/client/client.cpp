@@ -43,7 +43,11 @@ bool is_last(const protocol::ServerMessage& message) {
     case M::kAgentEvent:
     case M::kMcpEvent:
     case M::kTaskEvent:
+    case M::kSessionsNews:
+    case M::kTasksNews:
       return false;
+    case M::kEntriesNews:
+      return !message.entries_news().gone().empty();
     case M::kPluginEvent:
       return message.plugin_event().has_done();
     default:

@@ -3,7 +3,8 @@
 //
 //   client.h   Client, Stream, Endpoint    this file
 //   files.cpp  attach, files
-//   link.h     Link                        one connection, and the answers awaited on it
+//   following.h Following              what is followed, over lost connections
+//   link.h     Link                        one connection and who waits for what on it
 #pragma once
 
 #include <chrono>

@@ -121,6 +121,7 @@ class Daemon {
         skills_(files_, pool_, home_.skills()),
         running_(io.get_executor(), clock_),
         runtime_(io.get_executor(), sessions_, clock_),
+        live_(sessions_, runtime_.broadcast()),
         bus_(io.get_executor(), documents_, pool_, runtime_),
         compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportHouse{
@@ -164,7 +165,8 @@ class Daemon {
               .skills = &skills_,
               .bus = &bus_,
               .tasks = &running_,
-              .mcps = mcps()},
+              .mcps = mcps(),
+              .live = &live_},
         config_changes_({.loop = io.get_executor(),
                          .files = files_,
                          .pool = pool_,
@@ -660,6 +662,7 @@ class Daemon {
   skills::Library skills_;
   runtime::Tasks running_;  // declared before its users: entries must not outlive it
   runtime::Runtime runtime_;
+  runtime::Live live_;
   bus::Bus bus_;
   runtime::Compactions compactions_;
   exchange::Importer importer_;

@@ -90,6 +90,7 @@ std::shared_ptr<Subscription> Broadcast::subscribe(Subscription::Filter filter) 
 }
 
 void Broadcast::publish(const Scene& scene, const Event& event, TimePoint time) {
+  if (listener_) listener_(scene, event);
   for (auto it = subscriptions_.begin(); it != subscriptions_.end();) {
     if (const auto subscription = it->lock()) {
       subscription->take(scene, event, time);

@@ -78,9 +78,15 @@ class Broadcast {
   std::shared_ptr<Subscription> subscribe(Subscription::Filter filter);
   void publish(const Scene& scene, const Event& event, TimePoint time);
   std::size_t subscribers() const { return subscriptions_.size(); }
+  // Hears every event in the middle of its publishing, and keeps what it needs; at most one. Must
+  // return at once.
+  using Listener = std::function<void(const Scene&, const Event&)>;
+  void set_listener(Listener listener) { listener_ = std::move(listener); }
+  bool is_heard() const { return listener_ || !subscriptions_.empty(); }
 
  private:
   Executor loop_;
+  Listener listener_;
   std::list<std::weak_ptr<Subscription>> subscriptions_;
 };
 

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "base/utf8.h"
+#include "runtime/event_text.h"
 
 namespace reef::runtime {
 namespace {
-
-// The most text a reader is given at once.
-constexpr std::size_t kPieceBytesMax = 64U << 10;
 // Limits for the progress of all tools of a turn together.
 constexpr std::size_t kProgressBytesMax = 64U << 10;
 constexpr std::size_t kProgressPiecesMax = 256;
@@ -22,24 +19,6 @@ bool join(Event& last, const Event& next) {
   if (!into || !piece) return false;
   into->text += piece->text;
   return true;
-}
-
-// The text of an event that may grow.
-const std::string* text_in(const Event& event) {
-  if (const auto* chunk = std::get_if<Chunk>(&event)) return &chunk->text;
-  if (const auto* thought = std::get_if<Thinking>(&event)) return &thought->text;
-  if (const auto* progress = std::get_if<ToolProgress>(&event)) return &progress->text;
-  return nullptr;
-}
-
-Event with_text(const Event& event, std::string text) {
-  if (std::holds_alternative<Chunk>(event)) return Chunk{std::move(text)};
-  if (std::holds_alternative<Thinking>(event)) return Thinking{std::move(text)};
-  return ToolProgress{std::get<ToolProgress>(event).call_id, std::move(text)};
-}
-
-bool continues_a_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
 }  // namespace
@@ -167,8 +146,7 @@ std::optional<Event> EventLog::take(Place& place) const {
     place.byte = std::max(place.byte, entry->cut);
     const auto rest = std::string_view(*text).substr(place.byte - entry->cut);
     if (!rest.empty()) {
-      auto part = utf8::prefix(rest, kPieceBytesMax);
-      if (part.empty()) part = rest.substr(0, kPieceBytesMax);
+      const auto part = part_of(rest);
       place.byte += part.size();
       return with_text(entry->event, std::string(part));
     }

@@ -151,7 +151,7 @@ void Runtime::observe(const session::Key& key, Run& run, const std::string& sess
                       std::holds_alternative<ToolResult>(event) ||
                       std::holds_alternative<ToolsComplete>(event);
     if (hidden && work) return;
-    if (broadcast_.subscribers() > 0) broadcast_.publish(scene, event, clock_.now());
+    if (broadcast_.is_heard()) broadcast_.publish(scene, event, clock_.now());
   });
 }
 

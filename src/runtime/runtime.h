@@ -13,6 +13,7 @@
 //   event.h       Event              what happens in a turn
 //   broadcast.h   Broadcast          the events of all turns, for subscribers
 //   event_log.h   EventLog           the events of one turn, for any number of readers
+//   live.h        Live               what turns say before it is kept
 //   segments.h    Segments           what a model says, as events
 //   tasks.h       Tasks              everything that runs, for lists
 //   gauge.h       Gauge              how full a model's window is

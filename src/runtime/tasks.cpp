@@ -74,6 +74,24 @@ void Tasks::Entry::end(TaskInfo::State state) {
   info.state = state;
   info.can_cancel = false;
   tasks->tell(info);
+  tasks->remember(node.key(), std::move(info));
+}
+
+void Tasks::remember(std::uint64_t number, TaskInfo info) {
+  ended_.emplace(number, std::move(info));
+  ended_order_.push_back(number);
+  if (ended_order_.size() <= kEndedMax) return;
+  const auto oldest = ended_.extract(ended_order_.front());
+  ended_order_.pop_front();
+  changes_.give_up(oldest.mapped().id);
+}
+
+const TaskInfo* Tasks::find(const std::string& id) const {
+  const auto number = number_of(id);
+  if (const auto running = running_.find(number); running != running_.end())
+    return &running->second.info;
+  const auto ended = ended_.find(number);
+  return ended == ended_.end() ? nullptr : &ended->second;
 }
 
 std::unique_ptr<Tasks::Entry> Tasks::begin(TaskInfo info, std::function<void()> cancel) {
@@ -115,6 +133,7 @@ std::shared_ptr<TaskWatch> Tasks::watch() {
 }
 
 void Tasks::tell(const TaskInfo& task) {
+  changes_.touch(task.id);
   for (auto it = watches_.begin(); it != watches_.end();) {
     if (const auto watch = it->lock()) {
       watch->take(task);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/change_log.h"
 #include "base/clock.h"
 #include "base/notify.h"
 #include "base/result.h"
@@ -60,7 +61,10 @@ class Tasks {
  public:
   static constexpr std::size_t kDetailBytesMax = 200;
 
-  Tasks(Executor loop, Clock& clock) : loop_(std::move(loop)), clock_(clock) {}
+  // Those that ended last are remembered, for readers that were away.
+  static constexpr std::size_t kEndedMax = 1024;
+
+  Tasks(Executor loop, Clock& clock) : loop_(loop), clock_(clock), changes_(std::move(loop)) {}
 
   // A task is listed until its entry ends. An entry that is destroyed before that has failed. Must
   // not outlive the Tasks.
@@ -86,6 +90,10 @@ class Tasks {
   std::vector<const TaskInfo*> list() const;
   // not_found when the task is over, unsupported when it cannot be cancelled.
   Status cancel(const std::string& id);
+  // One that runs, or ended not long ago; nullptr for others. Valid until the next suspension.
+  const TaskInfo* find(const std::string& id) const;
+  // The keys are ids.
+  ChangeLog& changes() { return changes_; }
   // Reports all tasks that run now, then every change.
   std::shared_ptr<TaskWatch> watch();
 
@@ -95,11 +103,15 @@ class Tasks {
     std::function<void()> cancel;
   };
   void tell(const TaskInfo& task);
+  void remember(std::uint64_t number, TaskInfo info);
 
   Executor loop_;
   Clock& clock_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, Running> running_;
+  std::map<std::uint64_t, TaskInfo> ended_;  // by number
+  std::deque<std::uint64_t> ended_order_;    // oldest first
+  ChangeLog changes_;
   std::list<std::weak_ptr<TaskWatch>> watches_;
 };
 

@@ -6,7 +6,8 @@
 namespace reef::server {
 namespace {
 
-constexpr std::string_view kFeatures[] = {"request_id", "sessions", "shutdown", "organise"};
+constexpr std::string_view kFeatures[] = {"request_id", "sessions", "shutdown", "organise",
+                                          "cursors"};
 
 Task<protocol::ServerMessage> reload(Node& node) {
   const auto done = co_await node.reload();

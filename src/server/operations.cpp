@@ -10,20 +10,16 @@ namespace {
 std::vector<Operation> collect() {
   std::vector<Operation> rows;
   for (const auto group : {
-           agents_operations(),        backups_operations(),
-           bulk_operations(),          compactions_operations(),
-           contexts_operations(),      conversations_operations(),
-           crabtalk_operations(),      events_operations(),
-           exports_operations(),       files_operations(),
-           imports_operations(),       mcp_logins_operations(),
-           mcps_operations(),          memories_operations(),
-           models_operations(),        node_operations(),
-           organise_operations(),      permissions_operations(),
-           questions_operations(),     retention_operations(),
-           search_operations(),        session_changes_operations(),
-           sessions_operations(),      skills_operations(),
-           subscriptions_operations(), tasks_operations(),
-           turns_operations(),         usage_operations(),
+           agents_operations(),      backups_operations(),        bulk_operations(),
+           compactions_operations(), contexts_operations(),       conversations_operations(),
+           crabtalk_operations(),    events_operations(),         exports_operations(),
+           files_operations(),       follow_entries_operations(), follow_sessions_operations(),
+           imports_operations(),     mcp_logins_operations(),     mcps_operations(),
+           memories_operations(),    models_operations(),         node_operations(),
+           organise_operations(),    permissions_operations(),    questions_operations(),
+           retention_operations(),   search_operations(),         session_changes_operations(),
+           sessions_operations(),    skills_operations(),         subscriptions_operations(),
+           tasks_operations(),       turns_operations(),          usage_operations(),
        })
     rows.insert(rows.end(), group.begin(), group.end());
   std::sort(rows.begin(), rows.end(),

@@ -54,6 +54,8 @@ Operations crabtalk_operations();
 Operations events_operations();
 Operations exports_operations();
 Operations files_operations();
+Operations follow_entries_operations();
+Operations follow_sessions_operations();
 Operations imports_operations();
 Operations mcp_logins_operations();
 Operations mcps_operations();

@@ -228,7 +228,7 @@ Task<protocol::ServerMessage> change_view(Node& node, protocol::ChangeView reque
 }  // namespace
 
 Result<RowFilter> row_filter(std::shared_ptr<const organise::Defined> defined,
-                             const std::string& view, const std::string& where) {
+                             const std::string& view, const std::string& where, TimePoint now) {
   organise::Filter filter;
   if (!view.empty()) {
     REEF_TRY(const auto* found, defined->views.find(view));
@@ -242,10 +242,10 @@ Result<RowFilter> row_filter(std::shared_ptr<const organise::Defined> defined,
   }
   // Without anything to compare there is no test: the list of everything is the fastest.
   if (filter.parts.empty()) return RowFilter();
-  return RowFilter([defined = std::move(defined), filter = std::move(filter),
-                    now = SystemClock().now()](const session::Row& row) {
-    return organise::holds(filter, row, {defined->statuses, defined->labels, now});
-  });
+  return RowFilter(
+      [defined = std::move(defined), filter = std::move(filter), now](const session::Row& row) {
+        return organise::holds(filter, row, {defined->statuses, defined->labels, now});
+      });
 }
 
 namespace {

@@ -5,15 +5,18 @@
 //   turns.cpp            send, stream, steer, kill, attach to a run
 //   compactions.cpp      compact
 //   contexts.cpp         what fills a window, what a session is, its title
-//   questions.cpp        questions of agents: list, reply
-//   permissions.cpp      permissions given for good, plans
-//   node.cpp             hello, ping, stats, reload, shutdown, and operations that are gone
+//   questions.cpp        what agents ask: list, reply
+//   permissions.cpp      what was allowed for good, plans
+//   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
 //   sessions.cpp         list, read, follow
+//   following.h          Feed: whatever is followed with a cursor
+//   follow_sessions.cpp  the rows of a list, with a cursor
+//   follow_entries.cpp   the entries of a session and what is said in it, with a cursor
 //   session_changes.cpp  new, resume, fork, rewind, patch, label, trash, restore, check
 //   files.cpp            attach, list and read files of a session
 //   retention.cpp        collect garbage
 //   usage.cpp            tokens and cost
-//   memories.cpp         memories of agents
+//   memories.cpp         what agents remember
 //   conversations.cpp    CrabTalk's lists and history
 //   exports.cpp          export
 //   backups.cpp          backup
@@ -49,11 +52,16 @@
 #include "protocol/protocol.h"
 #include "recall/recall.h"
 #include "runtime/compaction.h"
+#include "runtime/live.h"
 #include "runtime/runtime.h"
 #include "runtime/tasks.h"
 #include "session/attachments.h"
 #include "session/session.h"
 #include "skills/library.h"
+
+namespace reef::session {
+struct Line;
+}
 
 namespace reef::oauth {
 class Accounts;
@@ -93,7 +101,13 @@ struct Mcps {
   std::function<Task<Status>(std::string agent, std::string name)> remove;
 };
 
-// The operations act on all this; it must outlive the answers.
+// The definitions that those who follow lists were last told by, and how often they were others.
+struct DefinedLast {
+  std::shared_ptr<const organise::Defined> defined = {};
+  std::uint64_t changes = 0;
+};
+
+// What the operations act on; everything must outlive the answers.
 struct Node {
   runtime::Runtime& runtime;
   runtime::Compactions& compactions;
@@ -118,6 +132,8 @@ struct Node {
   bus::Bus* bus = nullptr;
   runtime::Tasks* tasks = nullptr;
   Mcps mcps = {};
+  runtime::Live* live = nullptr;
+  DefinedLast defined_last = {};
 };
 
 protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::ClientMessage message);
@@ -143,8 +159,12 @@ Task<protocol::ServerMessage> pong_when_done(Task<Status> work);
 // Finds an MCP server of an agent, or of the default agent.
 Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std::string& name);
 void fill(const Node& node, protocol::SessionRow& out, const session::Row& row);
+// `now`: what ages are counted to.
 Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defined,
-                                  const protocol::ListSessions& in);
+                                  const protocol::ListSessions& in,
+                                  TimePoint now = SystemClock().now());
+void fill(protocol::StreamEvent& out, runtime::Event event);
+void fill_entry(protocol::SessionEntry& out, const session::Line& line);
 void fill(protocol::UsageRow& out, const std::string& name, const session::TokenTotals& totals);
 // Makes the answer SessionInfo.
 protocol::ServerMessage session_info(Node& node, const session::SessionId& id);
@@ -164,6 +184,7 @@ Result<organise::Change> change_from(const std::string& patch,
 // was made with.
 using RowFilter = std::function<bool(const session::Row&)>;
 Result<RowFilter> row_filter(std::shared_ptr<const organise::Defined> defined,
-                             const std::string& view, const std::string& where);
+                             const std::string& view, const std::string& where,
+                             TimePoint now = SystemClock().now());
 
 }  // namespace reef::server

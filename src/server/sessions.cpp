@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "session/pages.h"
 
 namespace reef::server {
 namespace {
@@ -111,6 +112,51 @@ class TranscriptStream final : public protocol::MessageStream {
   bool done_ = false;
 };
 
+// A page of entries, from either end or beside one; nothing else of the transcript is read.
+constexpr std::uint32_t kPageMax = 1000;
+
+Task<protocol::ServerMessage> read_page(Node& node, session::SessionId id,
+                                        protocol::ReadSession request) {
+  const bool before = !request.before().empty();
+  const bool after = request.has_after();
+  if (before && after)
+    co_return protocol::make_error(Error(Errc::invalid, "a page is before an entry or after one"));
+  static_cast<void>(co_await node.definitions.look());
+  co_await node.sessions.update(id);
+  const auto* row = node.sessions.find(id);
+  if (!row) co_return protocol::make_error(session::no_session(id));
+  const auto size = row->bytes;
+  protocol::ServerMessage message;
+  auto& data = *message.mutable_session_data();
+  fill(node, *data.mutable_session(), *row);
+  const auto name = after ? request.after() : request.before();
+  std::uint64_t at = after ? 0 : size;
+  if (!name.empty()) {
+    const auto line = co_await session::find_line(node.store, id, name, size);
+    if (!line) co_return protocol::make_error(line.error());
+    if (!*line)
+      co_return protocol::make_error(
+          Error(Errc::not_found,
+                fmt::format("no entry '{}' in session {}", utf8::excerpt(name), id.text())));
+    at = after ? (*line)->at + (*line)->bytes : (*line)->at;
+  } else if (!after && row->flag("hasUnread")) {
+    node.sessions.note(id, {{"hasUnread", nullptr}});
+  }
+  session::PageLimits limits{.lines_max = std::min(request.limit(), kPageMax)};
+  const auto page = after ? co_await session::lines_after(node.store, id, at, limits)
+                          : co_await session::lines_before(node.store, id, at, limits);
+  if (!page) co_return protocol::make_error(page.error());
+  for (const auto& line : page->lines) fill_entry(*data.add_entries(), line);
+  data.set_last(true);
+  if (!page->lines.empty()) {
+    if (!page->begins) data.set_before(session::place_name(page->lines.front()));
+    data.set_after(session::place_name(page->lines.back()));
+  } else if (after) {
+    data.set_after(name);
+  }
+  co_return message;
+}
+
 class FollowStream final : public protocol::MessageStream {
  public:
   FollowStream(Node& node, session::SessionId id, std::uint64_t from)
@@ -153,9 +199,9 @@ Task<protocol::ServerMessage> list_trash(Node& node) {
 }  // namespace
 
 Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defined,
-                                  const protocol::ListSessions& in) {
+                                  const protocol::ListSessions& in, TimePoint now) {
   session::Query query;
-  REEF_TRY(auto filter, row_filter(defined, in.view(), in.where()));
+  REEF_TRY(auto filter, row_filter(defined, in.view(), in.where(), now));
   query.where = with_status_and_label(std::move(defined), std::move(filter), in);
   query.agent = in.agent();
   query.sender = in.sender();
@@ -217,6 +263,7 @@ protocol::Answer answer_list_sessions(Node& node, const protocol::ListSessions& 
 protocol::Answer answer_read_session(Node& node, const protocol::ReadSession& request) {
   const auto id = known_session(node, request.id());
   if (!id) return protocol::answer_with(id.error());
+  if (request.limit() > 0) return protocol::answer_with(read_page(node, *id, request));
   return std::make_unique<TranscriptStream>(node, *id);
 }
 

@@ -1,6 +1,7 @@
-// Everything that runs: list_tasks, cancel_task, subscribe_tasks.
+// Everything that runs: list_tasks, cancel_task, subscribe_tasks, follow_tasks.
 
 #include "base/utf8.h"
+#include "server/following.h"
 #include "server/operations.h"
 #include "server/server.h"
 
@@ -57,6 +58,33 @@ protocol::Answer answer_subscribe_tasks(Node& node) {
   return std::make_unique<TaskStream>(node.tasks->watch());
 }
 
+class TasksFeed final : public Feed {
+ public:
+  explicit TasksFeed(Node& node) : node_(node) {}
+
+  ChangeLog& log() override { return node_.tasks->changes(); }
+  protocol::Place& place(protocol::ServerMessage& out) override {
+    return *out.mutable_tasks_news()->mutable_place();
+  }
+  Result<bool> tell_all(protocol::ServerMessage& out, bool) override {
+    for (const auto* task : node_.tasks->list())
+      fill(*out.mutable_tasks_news()->add_tasks(), *task);
+    return true;
+  }
+  bool tell(protocol::ServerMessage& out, const std::string& id) override {
+    const auto* task = node_.tasks->find(id);
+    if (task) fill(*out.mutable_tasks_news()->add_tasks(), *task);
+    return task != nullptr;
+  }
+
+ private:
+  Node& node_;
+};
+
+protocol::Answer answer_follow_tasks(Node& node, const protocol::FollowTasks& request) {
+  return follow(std::make_unique<TasksFeed>(node), request.cursor());
+}
+
 }  // namespace
 
 Operations tasks_operations() {
@@ -68,6 +96,8 @@ Operations tasks_operations() {
       {M::kCancelTask, Right::answer, Answers::once, answered<&M::cancel_task, answer_cancel_task>},
       {M::kSubscribeTasks, Right::read, Answers::several,
        [](const Asked& asked) { return answer_subscribe_tasks(asked.node); }},
+      {M::kFollowTasks, Right::read, Answers::several,
+       answered<&M::follow_tasks, answer_follow_tasks>},
   };
   return kRows;
 }

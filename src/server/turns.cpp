@@ -52,11 +52,7 @@ void fill(protocol::ContextUsage& out, const runtime::ContextUsage& usage) {
   out.set_estimated(usage.estimated);
 }
 
-namespace {
-
-protocol::ServerMessage to_message(runtime::Event event) {
-  protocol::ServerMessage message;
-  auto& out = *message.mutable_stream();
+void fill(protocol::StreamEvent& out, runtime::Event event) {
   std::visit(
       Overload{
           [&](runtime::Start& e) { out.mutable_start()->set_agent(e.agent); },
@@ -112,6 +108,13 @@ protocol::ServerMessage to_message(runtime::Event event) {
           },
       },
       event);
+}
+
+namespace {
+
+protocol::ServerMessage to_message(runtime::Event event) {
+  protocol::ServerMessage message;
+  server::fill(*message.mutable_stream(), std::move(event));
   return message;
 }
 

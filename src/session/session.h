@@ -9,6 +9,7 @@
 //   transcript.h  Transcript                              the whole tree
 //   context.h     build_context, for_model                what a model is given of a branch
 //   tail.h        read_tail                               the same, reading backwards from the end
+//   pages.h       lines_after, lines_before                entries a page at a time
 //   row.h         Row, fold                               what lists know of a session
 //   refresh.h     refresh_row                             brings a row up to date
 //   query.h       Query, Listing                          filter, sort, page
@@ -35,6 +36,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/change_log.h"
 #include "base/clock.h"
 #include "base/notify.h"
 #include "base/random.h"
@@ -154,6 +156,14 @@ class Sessions {
   // There is at most one, set before load(), and it is never called after stop().
   using OnChange = std::function<void(const SessionId&, bool rewritten)>;
   void set_on_change(OnChange on_change) { on_change_ = std::move(on_change); }
+  // The same, for readers that come back: the keys are ids. Whoever tells more of a session rings
+  // its bell there.
+  ChangeLog& changes() { return changes_; }
+  // Called with what has just been made durable, and the length of the transcript with it; its row
+  // knows of it already. At most one.
+  using OnAppended =
+      std::function<void(const SessionId&, const std::vector<Entry>&, std::uint64_t bytes)>;
+  void set_on_appended(OnAppended on_appended) { on_appended_ = std::move(on_appended); }
   std::optional<SessionId> current(const Key& key) const;
 
   Task<Result<std::shared_ptr<Session>>> open(SessionId id);
@@ -284,6 +294,8 @@ class Sessions {
   bool flush_planned_ = false;
   bool stopping_ = false;
   OnChange on_change_;
+  OnAppended on_appended_;
+  ChangeLog changes_;
   NameNow name_now_;
   Notify appended_;
   TaskGroup tasks_;

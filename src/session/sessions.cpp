@@ -34,6 +34,7 @@ Sessions::Sessions(Executor loop, Store& store, Clock& clock, Random& random)
       store_(store),
       clock_(clock),
       random_(random),
+      changes_(loop),
       appended_(loop),
       tasks_(loop, "sessions") {}
 
@@ -246,6 +247,7 @@ void Sessions::visit(const std::function<void(const Row&)>& look) const {
 
 void Sessions::mark_changed(const SessionId& id) {
   changed_rows_.insert(id);
+  changes_.touch(id.text());
   if (on_change_ && !stopping_) on_change_(id, false);
   plan_flush();
 }
@@ -399,6 +401,7 @@ void Sessions::on_append(Session& session, const std::vector<Entry>& entries, st
     tasks_.spawn(refresh(std::move(requests)));
   }
   mark_changed(session.id());
+  if (on_appended_) on_appended_(session.id(), entries, session.bytes());
   appended_.notify_all();
   // Only now and then, because it costs a walk through the cache.
   untrimmed_bytes_ += bytes;

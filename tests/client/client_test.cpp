@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/notify.h"
+#include "client/following.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 #include "transport/listener.h"
@@ -37,6 +38,29 @@ class Many final : public protocol::MessageStream {
   int sent_ = 0;
 };
 
+// Says once where it stands, one step behind the cursor it was asked with.
+class News final : public protocol::MessageStream {
+ public:
+  News(std::string cursor, bool starts_over)
+      : cursor_(std::move(cursor)), starts_over_(starts_over) {}
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    while (std::exchange(said_, true)) co_await sleep_for(std::chrono::hours(1));
+    protocol::ServerMessage message;
+    auto& place = *message.mutable_tasks_news()->mutable_place();
+    if (starts_over_) {
+      place.set_start_over("a test");
+    } else {
+      place.set_cursor(cursor_ + "+");
+    }
+    co_return message;
+  }
+
+ private:
+  std::string cursor_;
+  bool starts_over_;
+  bool said_ = false;
+};
+
 class ClientTest : public testing::Test {
  protected:
   ClientTest() { listen(); }
@@ -56,6 +80,10 @@ class ClientTest : public testing::Test {
         return protocol::answer_with(answer);
       }
       if (message.has_get_stats()) return std::make_unique<Silent>();
+      if (message.has_follow_tasks()) {
+        asked_with.push_back(message.follow_tasks().cursor());
+        return std::make_unique<News>(asked_with.back(), start_over);
+      }
       if (message.has_stream()) return std::make_unique<Many>();
       if (message.has_kill())
         return protocol::answer_with(Error(Errc::not_found, "conversation not found"));
@@ -84,6 +112,8 @@ class ClientTest : public testing::Test {
   boost::asio::io_context io{1};
   std::unique_ptr<transport::Listener> listener;
   int requests = 0;
+  std::vector<std::string> asked_with;  // cursors
+  bool start_over = false;
   Client client{io.get_executor(), endpoint(), quick()};
 };
 
@@ -105,6 +135,31 @@ TEST_F(ClientTest, ASilentDaemonIsATimeOut) {
   ASSERT_FALSE(stats);
   EXPECT_EQ(stats.error().code, Errc::timeout);
   EXPECT_TRUE(test::run(io, client.ping())) << "the connection is still good";
+}
+
+TEST_F(ClientTest, WhatIsFollowedGoesOnOverLostConnections) {
+  protocol::ClientMessage request;
+  request.mutable_follow_tasks();
+  Following following(client, request, std::chrono::milliseconds(200));
+  for (const auto* cursor : {"+", "++", "+++"}) {
+    ASSERT_TRUE(test::value_of(test::run(io, following.next())));
+    EXPECT_EQ(following.cursor(), cursor);
+    test::run(io, listener->stop());
+    listen();
+  }
+  start_over = true;
+  ASSERT_TRUE(test::value_of(test::run(io, following.next())));
+  EXPECT_EQ(following.cursor(), "") << "what began anew is not asked for by an old cursor";
+  test::run(io, listener->stop());
+  listen();
+  start_over = false;
+  ASSERT_TRUE(test::value_of(test::run(io, following.next())));
+  EXPECT_EQ(asked_with, (std::vector<std::string>{"", "+", "++", "+++", ""}));
+  test::run(io, listener->stop());
+  listener.reset();
+  const auto gone = test::run(io, following.next());
+  ASSERT_FALSE(gone) << "a daemon that does not come back ends it";
+  EXPECT_EQ(gone.error().code, Errc::unavailable);
 }
 
 Task<Result<int>> count_chunks(Client& client) {

@@ -1,0 +1,174 @@
+// FollowSessions: the rows of a list, then every row that comes, changes or leaves it.
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "server/following.h"
+#include "server/operations.h"
+#include "server/server.h"
+
+namespace reef::server {
+namespace {
+
+constexpr std::size_t kRowsAtOnce = 500;
+// How exactly a filter like idle>3d is kept: rows that come or leave by themselves are looked for
+// so often.
+constexpr std::chrono::minutes kAgeStep{1};
+// Sessions the reader knows not to be in the list: it is told so once.
+constexpr std::size_t kAbsentMax = 4096;
+
+class SessionsFeed final : public Feed {
+ public:
+  SessionsFeed(Node& node, protocol::ListSessions request)
+      : node_(node), request_(std::move(request)), limit_(request_.limit()) {
+    // The order, and how many come first, are no part of what is in the list.
+    request_.clear_cursor();
+    request_.clear_limit();
+    auto what = request_;
+    what.clear_sort();
+    what.clear_ascending();
+    what_ = std::hash<std::string>()(what.SerializeAsString());
+  }
+
+  ChangeLog& log() override { return node_.sessions.changes(); }
+  protocol::Place& place(protocol::ServerMessage& out) override {
+    return *out.mutable_sessions_news()->mutable_place();
+  }
+
+  Task<Result<std::string>> look() override {
+    auto defined = co_await node_.definitions.look();
+    auto& last = node_.defined_last;
+    if (last.defined != defined) {
+      last.defined = defined;
+      ++last.changes;
+    }
+    const bool first = !defined_;
+    const bool same = first || defined_ == defined;
+    defined_ = std::move(defined);
+    defined_changes_ = last.changes;
+    if (!first && same) co_return std::string();
+    drifted_.clear();
+    asked_at_ = SystemClock().now();
+    REEF_CO_TRY(query_, query_from(defined_, request_, asked_at_));
+    ages_ = tells_ages();
+    co_return std::string(same ? "" : "statuses, labels or views were changed");
+  }
+
+  std::string scope() override { return fmt::format("{:x}x{:x}", what_, defined_changes_); }
+  // When ages were last counted.
+  std::string memo() override {
+    return ages_ ? fmt::format("{:x}", unix_millis(drifted_.empty() ? asked_at_ : before_at_)) : "";
+  }
+  bool take_memo(std::string_view memo) override {
+    if (!ages_) return memo.empty();
+    std::uint64_t then = 0;
+    if (!read_hex(memo, then) || then > static_cast<std::uint64_t>(unix_millis(asked_at_)))
+      return false;
+    collect_drifted(TimePoint(std::chrono::milliseconds(static_cast<std::int64_t>(then))));
+    return true;
+  }
+
+  std::vector<std::string> drifted(std::size_t most, bool& more) override {
+    const auto now = SystemClock().now();
+    if (ages_ && drifted_.empty() && now - asked_at_ >= kAgeStep) {
+      const auto then = std::exchange(asked_at_, now);
+      if (auto query = query_from(defined_, request_, now)) query_ = *std::move(query);
+      collect_drifted(then);
+    }
+    std::vector<std::string> keys;
+    while (!drifted_.empty() && keys.size() < most) {
+      keys.push_back(std::move(drifted_.back()));
+      drifted_.pop_back();
+    }
+    more = !drifted_.empty();
+    return keys;
+  }
+
+  Result<bool> tell_all(protocol::ServerMessage& out, bool first) override {
+    if (first) {
+      left_ = limit_;
+      query_.cursor.clear();
+      absent_.clear();
+      drifted_.clear();
+    }
+    auto part = query_;
+    part.limit = limit_ > 0 ? std::min(left_, kRowsAtOnce) : kRowsAtOnce;
+    REEF_TRY(const auto page, node_.sessions.list(part));
+    auto& news = *out.mutable_sessions_news();
+    for (const auto* row : page.rows) server::fill(node_, *news.add_sessions(), *row);
+    left_ -= std::min(left_, page.rows.size());
+    query_.cursor = page.cursor;
+    const bool last = page.cursor.empty() || (limit_ > 0 && left_ == 0);
+    if (!last) return false;
+    news.set_more(page.cursor);
+    news.set_total(page.total);
+    query_.cursor.clear();
+    return true;
+  }
+
+  bool tell(protocol::ServerMessage& out, const std::string& key) override {
+    const auto id = session::SessionId::parse(key);
+    const auto* row = id ? node_.sessions.find(*id) : nullptr;
+    auto& news = *out.mutable_sessions_news();
+    if (row && session::matches(query_, *row)) {
+      absent_.erase(key);
+      server::fill(node_, *news.add_sessions(), *row);
+      return true;
+    }
+    if (absent_.size() >= kAbsentMax) absent_.clear();
+    if (!absent_.insert(key).second) return false;
+    news.add_left(key);
+    return true;
+  }
+
+ private:
+  void collect_drifted(TimePoint then) {
+    const auto before = query_from(defined_, request_, then);
+    if (!before) return;
+    before_at_ = then;
+    node_.sessions.each([&](const session::Row& row) {
+      if (session::matches(*before, row) != session::matches(query_, row))
+        drifted_.push_back(row.id.text());
+    });
+  }
+
+  // Whether rows come and leave without being changed. By the words alone: too often costs little.
+  bool tells_ages() const {
+    auto words = request_.where();
+    if (!request_.view().empty())
+      if (const auto view = defined_->views.find(request_.view())) words += (*view)->filter;
+    return words.find("idle") != std::string::npos || words.find("age") != std::string::npos;
+  }
+
+  Node& node_;
+  protocol::ListSessions request_;
+  std::size_t limit_;
+  std::size_t what_ = 0;
+  std::shared_ptr<const organise::Defined> defined_;
+  std::uint64_t defined_changes_ = 0;
+  session::Query query_;
+  TimePoint asked_at_;  // what ages are counted to
+  bool ages_ = false;
+  TimePoint before_at_;               // and were
+  std::vector<std::string> drifted_;  // what came or left between the two, and is not yet told
+  std::size_t left_ = 0;              // of the limit
+  std::unordered_set<std::string> absent_;
+};
+
+protocol::Answer answer_follow_sessions(Node& node, const protocol::FollowSessions& request) {
+  return follow(std::make_unique<SessionsFeed>(node, request.query()), request.cursor());
+}
+
+}  // namespace
+
+Operations follow_sessions_operations() {
+  using M = protocol::ClientMessage;
+  using protocol::Right;
+  static constexpr Operation kRows[] = {
+      {M::kFollowSessions, Right::read, Answers::several,
+       answered<&M::follow_sessions, answer_follow_sessions>},
+  };
+  return kRows;
+}
+
+}  // namespace reef::server

@@ -1,0 +1,154 @@
+#include "server/following.h"
+
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/notify.h"
+
+namespace reef::server {
+namespace {
+
+constexpr std::size_t kChangesPerMessage = 500;
+// How often it is looked whether what is followed has become something else.
+constexpr std::chrono::seconds kLookStep{1};
+
+constexpr std::string_view kNoCursor = "there was no cursor";
+constexpr std::string_view kNoSense = "the cursor makes no sense here";
+constexpr std::string_view kOtherDaemon = "the daemon was started anew since the cursor was given";
+constexpr std::string_view kOtherScope = "the cursor is of something else, or that has changed";
+constexpr std::string_view kTooOld = "more has changed since the cursor than is remembered";
+
+class FollowStream final : public protocol::MessageStream {
+ public:
+  FollowStream(std::unique_ptr<Feed> feed, std::string cursor)
+      : feed_(std::move(feed)), cursor_(std::move(cursor)) {}
+
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    if (done_) co_return std::nullopt;
+    for (;;) {
+      auto why = co_await feed_->look();
+      if (!why) co_return failed(why.error());
+      if (!begun_) {
+        begun_ = true;
+        const auto refused = go_on_from(std::exchange(cursor_, {}));
+        if (!refused.empty()) *why = refused;
+      } else if (why->empty() && !telling_all_ && !feed_->log().remembers(version_)) {
+        *why = kTooOld;
+      }
+      if (!why->empty()) start_over(*std::move(why));
+      protocol::ServerMessage out;
+      auto told = telling_all_ ? tell_all(out) : Result<bool>(tell_changes(out));
+      if (!told) co_return failed(told.error());
+      if (*told) co_return out;
+      if (more_to_tell()) {
+        co_await yield_to_loop();
+        continue;
+      }
+      co_await feed_->log().changed().wait_until(std::chrono::steady_clock::now() + kLookStep);
+    }
+  }
+
+ private:
+  std::optional<protocol::ServerMessage> failed(const Error& error) {
+    done_ = true;
+    return protocol::make_error(error);
+  }
+
+  // Why it cannot be; empty: it goes on from there.
+  std::string go_on_from(const std::string& cursor) {
+    if (cursor.empty()) return std::string(kNoCursor);
+    const auto parts = parts_of(cursor);
+    std::uint64_t epoch = 0;
+    if (parts.size() != 4 || !read_hex(parts[0], epoch) || !read_hex(parts[1], version_))
+      return std::string(kNoSense);
+    if (epoch != feed_->log().epoch()) return std::string(kOtherDaemon);
+    if (parts[2] != feed_->scope()) return std::string(kOtherScope);
+    if (version_ > feed_->log().version() || !feed_->take_memo(parts[3]))
+      return std::string(kNoSense);
+    if (!feed_->log().remembers(version_)) return std::string(kTooOld);
+    return {};
+  }
+
+  void start_over(std::string why) {
+    why_ = std::move(why);
+    telling_all_ = true;
+    more_drifted_ = false;
+    first_ = true;
+    // What changes while it is told is told again behind it.
+    version_ = feed_->log().version();
+  }
+
+  Result<bool> tell_all(protocol::ServerMessage& out) {
+    auto& place = feed_->place(out);
+    place.set_start_over(std::exchange(why_, {}));
+    REEF_TRY(const bool last, feed_->tell_all(out, first_));
+    first_ = false;
+    if (last) {
+      telling_all_ = false;
+      finish(place);
+    }
+    return true;
+  }
+
+  // False: there was nothing, and nobody waits to hear so.
+  bool tell_changes(protocol::ServerMessage& out) {
+    auto& log = feed_->log();
+    auto& place = feed_->place(out);
+    bool said = !answered_;
+    for (const auto& key : feed_->drifted(kChangesPerMessage, more_drifted_))
+      said = feed_->tell(out, key) || said;
+    const auto changes = log.after(version_, kChangesPerMessage);
+    for (const auto& change : changes) said = feed_->tell(out, change.key) || said;
+    if (!changes.empty()) version_ = changes.back().version;
+    finish(place);
+    return said;
+  }
+
+  bool more_to_tell() { return more_drifted_ || !feed_->log().after(version_, 1).empty(); }
+
+  void finish(protocol::Place& place) {
+    auto& log = feed_->log();
+    answered_ = true;
+    place.set_caught_up(!more_to_tell());
+    place.set_cursor(
+        fmt::format("{:x}.{:x}.{}.{}", log.epoch(), version_, feed_->scope(), feed_->memo()));
+  }
+
+  std::unique_ptr<Feed> feed_;
+  std::string cursor_;
+  std::string why_;
+  std::uint64_t version_ = 0;
+  bool begun_ = false;
+  bool answered_ = false;  // it has been told where it stands
+  bool telling_all_ = false;
+  bool more_drifted_ = false;
+  bool first_ = false;
+  bool done_ = false;
+};
+
+}  // namespace
+
+protocol::Answer follow(std::unique_ptr<Feed> feed, std::string cursor) {
+  // However long it is, it was not given by us.
+  if (cursor.size() > kCursorBytesMax) cursor = "?";
+  return std::make_unique<FollowStream>(std::move(feed), std::move(cursor));
+}
+
+bool read_hex(std::string_view text, std::uint64_t& out) {
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out, 16);
+  return failed == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+std::vector<std::string_view> parts_of(std::string_view cursor) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto dot = cursor.find('.');
+    parts.push_back(cursor.substr(0, dot));
+    if (dot == std::string_view::npos) return parts;
+    cursor.remove_prefix(dot + 1);
+  }
+}
+
+}  // namespace reef::server
