@@ -9,6 +9,9 @@
 //   permission.h  Permissions        whether a tool may be called
 //   question.h    Ask, Answer        what is asked of the user, and how answers are read
 //   questions.h   Questions          those that wait for an answer
+//   decisions.h   Decisions          all that a person decides, durable
+//   sent.h        Sent               messages that clients named, so that each is there once
+//   retell.h      retell             what a turn said, from the transcript
 //   forwards.h    Forwards           calls of tools that clients run
 //   event.h       Event              what happens in a turn
 //   broadcast.h   Broadcast          the events of all turns, for subscribers
@@ -37,6 +40,7 @@
 #include "base/task_group.h"
 #include "runtime/agent.h"
 #include "runtime/broadcast.h"
+#include "runtime/decisions.h"
 #include "runtime/event_log.h"
 #include "runtime/forwards.h"
 #include "runtime/gauge.h"
@@ -45,6 +49,7 @@
 #include "runtime/questions.h"
 #include "runtime/scope.h"
 #include "runtime/segments.h"
+#include "runtime/sent.h"
 #include "runtime/window.h"
 #include "session/session.h"
 
@@ -77,6 +82,10 @@ struct Message {
   bool ephemeral = false;
   std::uint64_t correlation_id = 0;          // what observers of an ephemeral turn know it by
   std::vector<std::string> only_tools = {};  // of those the agent has; empty: all of them
+  // What its client calls it: kept with the words, and durable with them (submit_once).
+  std::optional<session::ClientMark> client = {};
+  // Nothing is said: the turn this session's transcript ends in goes on.
+  std::optional<session::SessionId> resumes = {};
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -128,8 +137,12 @@ class Run : public std::enable_shared_from_this<Run> {
   std::uint64_t number_ = 0;
   std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, in the order they came
   bool cancelled_ = false;
-  std::string session_id_;                      // once it is known
-  TaskGroup* tools_ = nullptr;                  // those running now
+  std::string session_id_;      // once it is known
+  TaskGroup* tools_ = nullptr;  // those running now
+  // Decisions this step waits for, and the calls that wait; none of work that was delegated.
+  std::map<std::string, std::string> open_;
+  std::vector<Decision> recorded_;              // that waited when the turn was taken up again
+  bool parked_ = false;                         // cancelled by the stop of the daemon
   std::map<std::string, TaskGroup::Id> calls_;  // the same, by the id of the call
 };
 
@@ -145,6 +158,8 @@ class Runtime {
 
   // What agents have asked and nobody has answered yet.
   Questions& questions() { return questions_; }
+  // All that waits for a person to decide, also from before a restart.
+  Decisions& decisions() { return decisions_; }
   // What they may do without asking.
   Permissions& permissions() { return permissions_; }
 
@@ -181,9 +196,19 @@ class Runtime {
   // Queues a turn behind the others of its conversation, or does what its queue mode says. Fails at
   // once when it can never run.
   Result<std::shared_ptr<Run>> submit(Message message);
+  // The same for a message its client named: sent again, also after a restart, it is the run that
+  // answers it, or one that tells again what was answered. A turn that a crash cut off goes on.
+  // conflict when the name stands for another message.
+  Task<Result<std::shared_ptr<Run>>> submit_once(Message message);
+  // Goes on with the turn a session's transcript ends in, as the decision says where and for whom.
+  Result<std::shared_ptr<Run>> resume(const Decision& decision);
+  // Whether a message of this name was taken, or anything else an entry of the conversation's
+  // sessions was written for.
+  Task<Result<bool>> was_sent(session::Key key, session::ClientMark mark);
   // Words for the turn that runs, before its next step; when there is none left they are the next
   // turn. not_found when nothing runs.
   Status steer(Message message);
+  Task<Status> steer_once(Message message);
 
   // Cancels what runs in the conversation, and what was delegated from it; the messages that wait
   // there come next. With `all` they are cancelled too: they are kept, unanswered. not_found when
@@ -240,15 +265,34 @@ class Runtime {
   // What waits to be collected joins the turn that is about to begin.
   static void join_waiting(Conversation& conversation, Run& run);
   void forget(const Run& run);
+  struct Turn;
+  bool busy_in(const session::SessionId& id) const;
+  // A run that tells again what the transcript says; nothing when the turn is to go on.
+  Task<Result<std::shared_ptr<Run>>> told_again(session::Key key, session::SessionId id,
+                                                Message message, bool unanswered);
+  // What is durable now stays known by its name.
+  void note_kept(const session::Key& key, const Run& run, const session::SessionId& id);
+  // Words for a session that is there; what waited for an answer in it is over.
+  Task<Result<std::shared_ptr<session::Session>>> add_words(session::SessionId id,
+                                                            std::vector<session::Draft> drafts);
+  Task<Result<std::shared_ptr<session::Session>>> reopen(const session::Key& key, const Run& run);
+  // The calls of the last step that have no result: those that wait for a decision are made, the
+  // others were cut off. Whether the model is to be asked then.
+  Task<bool> finish_round(Turn& turn);
+  // Ends with those of the step that nobody answers any more.
+  Task<void> close_open(Turn& turn);
+  Task<void> offer_retry(Turn& turn);
+  void tell_decision(const Decision& decision);
   Task<void> work(std::shared_ptr<Conversation> conversation);
   Task<void> take_turn(Conversation& conversation, Run& run);
   // Makes the user's words durable, in a new session when `fresh` or when the old one has expired.
+  using Marks = std::vector<std::optional<session::Marked>>;
   Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run,
-                                                              std::vector<Words> words, bool fresh);
+                                                              std::vector<Words> words, Marks marks,
+                                                              bool fresh);
   // The words of a message that was cancelled before its turn came.
   Task<void> keep_unanswered(session::Key key, const Run& run);
   Task<void> start_over(session::Key key, Run& run);
-  struct Turn;
   // What an agent can call and is told: the same in all its turns until the configuration changes.
   struct Offer {
     Toolbox toolbox;
@@ -294,10 +338,12 @@ class Runtime {
   Task<void> call_tools(Turn& turn, Step step);
   struct Round;
   Task<void> call_tool(Turn& turn, Round& round, std::size_t number);
-  Task<void> keep_result(Turn& turn, session::Message result);
+  Task<void> keep_result(Turn& turn, session::Message result, std::string plan);
   Caller caller_for(Turn& turn, const session::ToolCallBlock& call);
-  Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run, Questions::Origin origin,
-                                             Ask ask);
+  // `session`: none of an ephemeral turn.
+  Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run,
+                                             std::weak_ptr<session::Session> session,
+                                             Questions::Origin origin, Ask ask);
   // Durable when it returns true, all drafts or none; else the turn's end says why.
   Task<bool> save(Turn& turn, const session::Message& message, std::string_view what);
   Task<bool> save_all(Turn& turn, std::vector<session::Draft> drafts, std::string_view what);
@@ -308,6 +354,8 @@ class Runtime {
   std::shared_ptr<const Setup> setup_;
   Hooks hooks_;
   Questions questions_;
+  Decisions decisions_;
+  Sent sent_;
   Permissions permissions_;
   Forwards forwards_;
   OnWords on_words_;

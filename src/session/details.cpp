@@ -17,7 +17,7 @@ json::ObjectText usage_text(const TokenTotals& totals) {
 
 // What was set wins over what is derived; these are the engine's own.
 bool is_shown(std::string_view name) {
-  return name != "boundAt" && name != "lastUsedAt" && name != "uptimeSecs" &&
+  return name != "boundAt" && name != "lastUsedAt" && name != "uptimeSecs" && name != "madeFor" &&
          (name == "origin" || !name.starts_with("origin"));
 }
 

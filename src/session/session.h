@@ -9,6 +9,8 @@
 //   transcript.h  Transcript                              the whole tree
 //   context.h     build_context, for_model                what a model is given of a branch
 //   tail.h        read_tail                               the same, reading backwards from the end
+//   client_mark.h ClientMark                              what clients call their requests
+//   decision.h    Waiting, decision_of                    what a person was asked to decide
 //   row.h         Row, fold                               what lists know of a session
 //   refresh.h     refresh_row                             a row that fell behind
 //   query.h       Query, Listing                          filter, sort, page
@@ -40,6 +42,7 @@
 #include "base/random.h"
 #include "base/task_group.h"
 #include "session/check.h"
+#include "session/client_mark.h"
 #include "session/folders.h"
 #include "session/query.h"
 #include "session/store.h"
@@ -162,6 +165,9 @@ class Sessions {
   // Every entry; parsed on demand, for views of the tree.
   Task<Result<Transcript>> read(SessionId id);
 
+  // What clients named in it, oldest first.
+  Task<Result<std::vector<Marked>>> marks(SessionId id);
+
   // Lets go of sessions nobody holds, when they are many or large together.
   void trim_cache();
 
@@ -171,6 +177,7 @@ class Sessions {
     std::vector<Draft> drafts;  // appended in the same write
     // Where its turns work unless a message says otherwise; `cwd` only tells where it was begun.
     std::string folder = {};
+    std::string made_for = {};  // the request it was made for (client_mark.h)
   };
   Task<Result<std::shared_ptr<Session>>> create(New request);
 
@@ -186,7 +193,7 @@ class Sessions {
   // Binds a key to the session from now on; without one, the key it has or its pair's.
   Task<Result<Key>> resume(SessionId id, std::optional<Key> key);
   // A new session with the branch up to `at` (the leaf when not given).
-  Task<Result<SessionId>> fork(SessionId id, std::optional<EntryId> at);
+  Task<Result<SessionId>> fork(SessionId id, std::optional<EntryId> at, std::string made_for = {});
   // The next entry attaches to `entry`; survives a restart.
   Task<Status> rewind(SessionId id, EntryId entry);
   // A client's merge patch on the metadata.

@@ -449,6 +449,12 @@ Task<Result<Transcript>> Sessions::read(SessionId id) {
   co_return Transcript(read_transcript(bytes));
 }
 
+Task<Result<std::vector<Marked>>> Sessions::marks(SessionId id) {
+  if (!find(id)) co_return no_session(id);
+  REEF_CO_TRY(const auto bytes, co_await store_.read(id));
+  co_return marks_in(bytes);
+}
+
 Task<Result<std::shared_ptr<Session>>> Sessions::create(New request) {
   co_return co_await shielded(create_unshielded(std::move(request)));
 }
@@ -479,6 +485,7 @@ Task<Result<std::shared_ptr<Session>>> Sessions::create_unshielded(New request) 
   meta["sender"] = request.sender;
   meta["source"] = "native";
   if (!request.folder.empty()) meta["workingDirectory"] = request.folder;
+  if (!request.made_for.empty()) meta["madeFor"] = request.made_for;
   std::vector<Draft> drafts;
   drafts.push_back(draft_meta(std::move(meta)));
   for (auto& draft : request.drafts) drafts.push_back(std::move(draft));
