@@ -47,6 +47,7 @@
 #include "organise/organise.h"
 #include "policy/policy.h"
 #include "runtime/scope.h"
+#include "server/ledger.h"
 #include "server/server.h"
 #include "store/store.h"
 #include "transport/transport.h"
@@ -140,6 +141,7 @@ class Daemon {
                                const std::string& key) { return own_mode(agent, sender, key); }}),
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         model_lists_(io.get_executor()),
+        ledger_(io.get_executor(), files_, pool_, clock_, home_.answers()),
         node_{.runtime = runtime_,
               .compactions = compactions_,
               .sessions = sessions_,
@@ -160,7 +162,8 @@ class Daemon {
               .skills = &skills_,
               .bus = &bus_,
               .tasks = &running_,
-              .mcps = mcps()},
+              .mcps = mcps(),
+              .ledger = &ledger_},
         config_changes_({.loop = io.get_executor(),
                          .files = files_,
                          .pool = pool_,
@@ -658,6 +661,7 @@ class Daemon {
   exchange::Importer importer_;
   recall::Recall recall_;
   model::ModelLists model_lists_;
+  server::Ledger ledger_;
   server::Node node_;
   ConfigChanges config_changes_;
   AgentChanges agent_changes_;

@@ -19,6 +19,8 @@ struct Home {
   std::string index() const { return root + "/index"; }
   std::string skills() const { return root + "/skills"; }
   std::string subscriptions() const { return root + "/events/subscriptions.toml"; }
+  // What named requests were answered with.
+  std::string answers() const { return root + "/answers.jsonl"; }
   std::string logins() const { return root + "/logins.json"; }
   std::string run() const { return root + "/run"; }
   std::string logs() const { return root + "/logs"; }

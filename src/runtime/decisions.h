@@ -84,7 +84,7 @@ class Decisions {
     bool history = false;
     std::set<Ask::Kind> kinds = {};  // empty: all
     std::size_t limit = kPageMax;
-    std::string cursor;
+    std::string cursor = {};
   };
   struct Page {
     std::vector<Decision> decisions;

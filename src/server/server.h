@@ -6,6 +6,8 @@
 //   compactions.cpp      compact
 //   contexts.cpp         what fills a window, what a session is, its title
 //   questions.cpp        what agents ask: list, reply
+//   decisions.cpp        what a person decides: list, answer
+//   ledger.h             what named requests were answered with
 //   permissions.cpp      what was allowed for good, plans
 //   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
 //   sessions.cpp         list, read, follow
@@ -60,6 +62,8 @@ class Accounts;
 }
 
 namespace reef::server {
+
+class Ledger;
 
 // What the operations on models need of the daemon. Each `Status` is of a change that is written
 // and in force.
@@ -117,13 +121,20 @@ struct Node {
   bus::Bus* bus = nullptr;
   runtime::Tasks* tasks = nullptr;
   Mcps mcps = {};
+  Ledger* ledger = nullptr;  // of requests that clients name; none: there are none
 };
 
 protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::ClientMessage message);
 
 // A turn's events as they come; plans are carried out that way too.
 protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
-                               const protocol::Peer& peer = {});
+                               const protocol::Peer& peer = {}, const std::string& client_id = {});
+// What a request on a plan asks for is begun: the session leaves its mode, and is its
+// conversation's current one. The words that carry it out.
+Task<Result<protocol::Stream>> begin_plan(Node& node, session::SessionId id,
+                                          protocol::AcceptPlan request);
+std::string name_of(protocol::Peer::Via via);
+void fill(protocol::Decision& out, const runtime::Decision& decision);
 // A message of which nothing is known.
 protocol::Answer answer_unknown(const protocol::ClientMessage& message);
 
