@@ -25,6 +25,7 @@ class CommandGroup {
 using MakeCommands = std::unique_ptr<CommandGroup>(CLI::App& app, bool& json);
 MakeCommands agent_commands;       // `reef agents ...`: who answers
 MakeCommands context_commands;     // `reef context`, `title`, `archives`: what a model is given
+MakeCommands decision_commands;    // `reef decisions ...`: what waits for a person, everywhere
 MakeCommands event_commands;       // `reef events ...`: what happens in all conversations, and
                                    // which events start which agents
 MakeCommands mcp_commands;         // `reef mcp ...`: MCP servers of agents

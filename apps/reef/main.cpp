@@ -453,9 +453,9 @@ int main(int argc, char** argv) {
       add(app, flags, "stop", "Stop the daemon; running turns are finished first", "reef stop");
 
   std::vector<std::unique_ptr<CommandGroup>> groups;
-  for (auto* make : {run_commands, memory_commands, model_commands, agent_commands, event_commands,
-                     permission_commands, policy_commands, context_commands, skill_commands,
-                     task_commands, mcp_commands})
+  for (auto* make : {run_commands, decision_commands, memory_commands, model_commands,
+                     agent_commands, event_commands, permission_commands, policy_commands,
+                     context_commands, skill_commands, task_commands, mcp_commands})
     groups.push_back(make(app, flags.json));
 
   std::vector<std::string> arguments(argv + 1, argv + argc);
