@@ -73,6 +73,14 @@ bool is_role(const session::Entry& entry, std::string_view role) {
   return message && json::find_string(*message, "role") == role;
 }
 
+// A failed turn is to go on.
+bool tries_again(const Decision& decision, std::string_view content) {
+  if (decision.ask.kind != Ask::Kind::failed || decision.ask.questions.empty()) return false;
+  const auto answers = answers_from(decision.ask, content);
+  const auto& options = decision.ask.questions[0].options;
+  return answers[0].size() == 1 && !options.empty() && answers[0][0] == options.front().label;
+}
+
 Error settled_already(const Decision& decision) {
   return Error(Errc::conflict, fmt::format("decision {}: {}", decision.id, told_of(decision)));
 }
@@ -435,6 +443,7 @@ Task<Result<Decision>> Decisions::answer_unshielded(Reply reply) {
     } else if (kind == Ask::Kind::failed) {
       co_return Error(Errc::busy, "something runs in the conversation; wait, or reef kill");
     }
+    if (tries_again(decision, reply.content)) REEF_CO_CHECK(house_.may_resume(decision));
     if (waited_for) {
       REEF_CO_TRY(auto over, co_await wait_until_live(decision));
       if (over) co_return ended(*std::move(over));
@@ -460,14 +469,9 @@ Task<Result<Decision>> Decisions::settle(Decision decision, Reply reply) {
   if (questions_.find(decision.id))
     static_cast<void>(questions_.answer(decision.id, reply.content));
   told(decision);
-  if (decision.ask.kind == Ask::Kind::failed) {
-    const auto answers = answers_from(decision.ask, reply.content);
-    const auto& options = decision.ask.questions.at(0).options;
-    if (!answers.empty() && answers[0].size() == 1 && !options.empty() &&
-        answers[0][0] == options.front().label)
-      if (const auto resumed = house_.resume(decision); !resumed)
-        log::warn("decision {}: {}", decision.id, resumed.error().what);
-  }
+  if (tries_again(decision, reply.content))
+    if (const auto resumed = house_.resume(decision); !resumed)
+      log::warn("decision {}: {}", decision.id, resumed.error().what);
   co_return decision;
 }
 

@@ -59,6 +59,8 @@ class Decisions {
   struct House {
     // Whether a turn of this session runs or waits.
     std::function<bool(const session::SessionId&)> busy;
+    // Why its turn cannot go on.
+    std::function<Status(const Decision&)> may_resume;
     // Goes on with the turn its transcript ends in; ends when that has begun, or is over.
     std::function<Status(const Decision&)> resume;
   };

@@ -81,19 +81,6 @@ Task<Result<std::shared_ptr<Run>>> Runtime::submit_once(Message message) {
   const auto mark = *message.client;
   REEF_CO_CHECK(co_await sent_.load(address.key));
   REEF_CO_TRY(auto known, sent_.look(address.key, mark));
-  // A session that was made for it alone, by /new, has no words.
-  if (!known)
-    if (const auto current = sessions_.current(address.key))
-      if (const auto* row = sessions_.find(*current))
-        switch (session::is_made_for(row->text("madeFor"), mark)) {
-          case session::Made::same:
-            known = Sent::Known{nullptr, *current, false};
-            break;
-          case session::Made::other:
-            co_return Error(Errc::conflict, "client_id was used for another request");
-          case session::Made::no:
-            break;
-        }
   if (!known) co_return submit(std::move(message));
   if (known->run) co_return known->run;
   REEF_CO_TRY(auto told,
@@ -110,6 +97,7 @@ Task<Result<std::shared_ptr<Run>>> Runtime::submit_once(Message message) {
                                 "went on in another session",
                                 known->session->text()));
   message.content.clear();
+  message.queue = QueueMode::followup;
   message.resumes = *known->session;
   co_return submit(std::move(message));
 }
@@ -160,6 +148,11 @@ Task<Status> Runtime::steer_once(Message message) {
 }
 
 Result<std::shared_ptr<Run>> Runtime::resume(const Decision& decision) {
+  REEF_TRY(auto message, message_to_resume(decision));
+  return submit(std::move(message));
+}
+
+Result<Message> Runtime::message_to_resume(const Decision& decision) const {
   REEF_TRY(const auto id, session::SessionId::parse(decision.session));
   const auto* row = sessions_.find(id);
   if (!row) return session::no_session(id);
@@ -177,7 +170,7 @@ Result<std::shared_ptr<Run>> Runtime::resume(const Decision& decision) {
   message.queue = QueueMode::followup;
   message.only_tools = decision.only_tools;
   message.resumes = id;
-  return submit(std::move(message));
+  return message;
 }
 
 Task<Result<std::shared_ptr<session::Session>>> Runtime::reopen(const session::Key& key,

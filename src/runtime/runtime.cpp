@@ -70,11 +70,15 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       questions_(loop, clock),
       decisions_(loop, sessions, clock, questions_,
                  {.busy = [this](const session::SessionId& id) { return busy_in(id); },
+                  .may_resume = [this](const Decision& decision) -> Status {
+                    REEF_CHECK(message_to_resume(decision));
+                    return Ok{};
+                  },
                   .resume = [this](const Decision& decision) -> Status {
                     REEF_CHECK(resume(decision));
                     return Ok{};
                   }}),
-      sent_(sessions, clock),
+      sent_(loop, sessions, clock),
       permissions_(loop, sessions, clock),
       forwards_(loop),
       broadcast_(loop),

@@ -266,6 +266,7 @@ class Runtime {
   static void join_waiting(Conversation& conversation, Run& run);
   void forget(const Run& run);
   struct Turn;
+  Result<Message> message_to_resume(const Decision& decision) const;
   bool busy_in(const session::SessionId& id) const;
   // A run that tells again what the transcript says; nothing when the turn is to go on.
   Task<Result<std::shared_ptr<Run>>> told_again(session::Key key, session::SessionId id,

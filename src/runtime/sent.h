@@ -8,8 +8,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/notify.h"
 #include "base/result.h"
 #include "base/task.h"
 #include "session/client_mark.h"
@@ -25,7 +28,8 @@ class Sent {
   static constexpr std::chrono::hours kAgeMax{24 * 30};
   static constexpr std::size_t kNamesMax = 10'000;
 
-  Sent(session::Sessions& sessions, Clock& clock) : sessions_(sessions), clock_(clock) {}
+  Sent(Executor loop, session::Sessions& sessions, Clock& clock)
+      : sessions_(sessions), clock_(clock), changed_(std::move(loop)) {}
 
   // Before look(): what the transcripts of this conversation say. A transcript that cannot be read
   // is an error: what was sent could be sent twice.
@@ -57,8 +61,12 @@ class Sent {
   struct Conversation {
     std::set<session::SessionId> read;
     std::map<std::pair<std::string, std::string>, Name> names;  // by sender and id
+    // Sessions that a request made, and which (session::made_for).
+    std::vector<std::pair<session::SessionId, std::string>> made;
     std::uint64_t used = 0;
+    bool loading = false;
   };
+  Task<Status> read_into(session::Key key, std::vector<session::SessionId> unread);
   static std::pair<std::string, std::string> name_of(const session::ClientMark& mark) {
     return {mark.sender, mark.id};
   }
@@ -70,6 +78,7 @@ class Sent {
   std::map<session::Key, Conversation> conversations_;
   std::uint64_t uses_ = 0;
   std::uint64_t names_ = 0;
+  Notify changed_;
 };
 
 }  // namespace reef::runtime

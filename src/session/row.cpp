@@ -200,6 +200,7 @@ void fold(Row& row, const Entry& entry) {
       }
     }
   } else if (const auto* patch = meta_of(entry)) {
+    if (patch->contains("madeFor")) ++row.marks;
     json::merge_patch(row.meta, *patch);
   } else if (entry.type == "session_info") {
     const auto name = json::find_string(entry.body, "name").value_or("");

@@ -447,6 +447,43 @@ class Lists(Case):
         (pending,) = self.list(home)
         self.assertEqual(pending.str(1), seen[-1].detail.str(ASK_ID))
 
+    def test_the_command_line(self):
+        home = self.home(calls(call("ask_user", questions=[COLOUR])), {"text": "done"})
+        self.assertEqual(home.reef("decisions").out, "nothing to decide\n")
+        _, seen = self.begin(home)
+        id_ = seen[-1].detail.str(ASK_ID)
+        shown = home.reef("decisions")
+        self.assertIn(f"{id_}  question  agent:scripted:user", shown.out)
+        self.assertIn("Which colour?", shown.out)
+        (one,) = home.reef("decisions", "ls", "--json", "--agent", "scripted").json
+        self.assertEqual((one["id"], one["state"], one["answer"]), (id_, "pending", None))
+        self.assertEqual(home.reef("decisions", "--agent", "nobody", "--json").json, [])
+        done = home.reef("decisions", "answer", id_, "blue", "--by", "ann", "--json")
+        self.assertEqual((done.code, done.json["state"], done.json["answeredBy"]), (0, "answered", "ann"), done)
+        self.wait_for_end(home, "done")
+        again = home.reef("decisions", "answer", id_, "red")
+        self.assertEqual(again.code, 1)
+        self.assertIn("ann answered 'blue'", again.err)
+        self.assertIn("answered 'blue' by ann over unix", home.reef("decisions", "show", id_).out)
+        past = home.reef("decisions", "--history", "--session", id_.split(".")[0])
+        self.assertIn(id_, past.out)
+        self.assertEqual(home.reef("decisions", "show", "nope").code, 1)
+
+    def test_subscribers_are_told_when_they_ask_for_it(self):
+        home = self.home(calls(call("ask_user", questions=[COLOUR])), {"text": "done"})
+        with home.connect() as link:
+            link.send(request(34, {203: 230}))
+            home.ping()
+            connection, seen = self.begin(home)
+            id_ = seen[-1].detail.str(ASK_ID)
+            self.answer(home, id_, "red")
+            states = []
+            while len(states) < 2:
+                event = link.recv().body
+                self.assertEqual(event.int(3), 230)
+                states.append((event.sub(230).str(1), event.sub(230).str(3)))
+        self.assertEqual(states, [(id_, "pending"), (id_, "answered")])
+
     def test_exports_and_searches_show_no_riddles(self):
         home = self.home(calls(call("ask_user", questions=[COLOUR])), {"text": "done"})
         connection, seen = self.begin(home)

@@ -635,12 +635,12 @@ INSTANTIATE_TEST_SUITE_P(Operations, NamedOperation, testing::ValuesIn(all_opera
 
 TEST_F(DispatchTest, ANameIsGivenToOneRequest) {
   ClientMessage message;
-  message.mutable_create_agent()->set_name("new");
+  message.mutable_new_session()->set_cwd("/");
   message.set_client_id("c1");
-  ask(message);
-  ask(message);
-  EXPECT_LE(noted.size(), 1U);
-  message.mutable_create_agent()->set_name("other");
+  const auto first = ask_one(message);
+  EXPECT_EQ(ask_one(message).session_info().session().id(), first.session_info().session().id());
+  EXPECT_EQ(sessions.size(), 1U);
+  message.mutable_new_session()->set_cwd("/tmp");
   EXPECT_EQ(ask_one(message).error().code(), 409U);
   message.set_client_id("");
   EXPECT_EQ(ask_one(message).error().code(), 400U);
