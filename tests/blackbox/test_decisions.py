@@ -1,14 +1,19 @@
 """What a person decides outlives the daemon: permissions, questions, plans and failed turns; one answer, a history."""
 
+import fcntl
 import json
 import os
+import random
 import threading
+import time
 import unittest
 from pathlib import Path
 
 from reefbox import *
 
 KEY, CLIENT_ID = 200, 320
+SEED = int(os.environ.get("REEF_SEED", "23"))
+ROUNDS = int(os.environ.get("REEF_ROUNDS", "12"))
 LIST_DECISIONS, ANSWER_DECISION, DECISION_LIST, DECISION = 321, 322, 321, 322
 ASK_ID = 200
 LIST_PLANS, ACCEPT_PLAN, PLAN_LIST = 284, 285, 284
@@ -38,6 +43,9 @@ class Case(unittest.TestCase):
         """kill -9 and a new daemon, whose model says `replies`."""
         if kill:
             home.kill9()
+            # A child that was being forked has the lock for as long as it takes to become another program.
+            with open(home.file("run/reefd.lock"), "rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
         else:
             home.stop()
         home.write("s.json", script(*(replies or ({"text": "done"},))))
@@ -344,6 +352,43 @@ class OneAnswer(Case):
             self.assertEqual(home.ask(LIST_DECISIONS, fields).tag, ERROR, fields)
         self.assertEqual(len(self.list(home)), 1)
         self.assertTrue(home.ping())
+
+
+class Crashes(Case):
+    def test_killed_at_random_moments_around_its_answer_a_call_is_made_at_most_once(self):
+        dice = random.Random(SEED)
+        home = self.home({"text": "done"})
+        work = os.path.join(home.base, "work")
+        os.mkdir(work)
+        for number in range(ROUNDS):
+            made = os.path.join(work, f"made{number}")
+            key, where = f"talk{number}", f"seed {SEED}, round {number}"
+            self.restart(home, calls(bash(f"echo x >> {made}")))
+            with home.connect() as link:
+                link.send(request(STREAM, {**turn("scripted", "go"), KEY: key, 5: work}) + field(CLIENT_ID, "m"))
+                wait_for(lambda: [d for d in self.list(home) if d.str(6) == key], "the decision")
+            (pending,) = [d for d in self.list(home) if d.str(6) == key]
+            self.restart(home, {"text": "done"})
+            with home.connect() as link:
+                link.send(request(ANSWER_DECISION, {1: pending.str(1), 2: "yes"}) + field(CLIENT_ID, f"a{number}"))
+                time.sleep(dice.random() * 0.05)
+                self.restart(home, {"text": "done"})
+            again = self.answer(home, pending.str(1), "yes", client_id=f"a{number}")
+            self.assertEqual(again.tag, DECISION, f"{where}: {again}")
+            # Whatever became of the turn, its message brings it to its end.
+            with home.connect() as link:
+                link.send(request(STREAM, {**turn("scripted", "go"), KEY: key, 5: work}) + field(CLIENT_ID, "m"))
+                self.assertEqual(spoken(link.events()), "done", where)
+            (path,) = [p for p in home.transcripts() if f'"key":"{key}"' in open(p, encoding="utf-8").read()]
+            messages = [e["message"] for e in read_lines(path) if e["type"] == "message"]
+            self.assertEqual([m["role"] for m in messages], ["user", "assistant", "toolResult", "assistant"], where)
+            lines = open(made, encoding="utf-8").read() if os.path.exists(made) else ""
+            self.assertIn(lines, ("", "x\n"), where)
+            if not messages[2]["isError"]:
+                self.assertEqual(lines, "x\n", where)
+            self.assertEqual(self.one(home, pending.str(1)).str(3), "answered", where)
+        self.assertEqual(self.list(home), [])
+        self.assertEqual(home.reef("fsck").code, 0)
 
 
 class Failed(Case):
