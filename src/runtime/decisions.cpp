@@ -13,7 +13,7 @@ namespace reef::runtime {
 namespace {
 
 // Sessions whose decisions are kept in memory.
-constexpr std::size_t kKnownMax = 64;
+constexpr std::size_t kKnownMax = 256;
 // How long an answer waits for a turn that goes on to ask again, or to be over.
 constexpr std::chrono::seconds kResumeMax{20};
 constexpr std::size_t kAnswerBytesMax = 64U << 10;
@@ -325,17 +325,19 @@ Task<Result<Decisions::Page>> Decisions::list(Query query) {
     SessionId session;
   };
   std::vector<Place> places;
-  sessions_.visit([&](const session::Row& row) {
-    if (row.waiting.empty()) return;
-    if (!query.session.empty() && row.id.text() != query.session) return;
-    if (!query.agent.empty() && row.agent() != query.agent) return;
-    if (!query.sender.empty() && row.sender() != query.sender) return;
+  for (const auto& waits : sessions_.waiting()) {
+    const auto* found = sessions_.find(waits);
+    if (!found) continue;
+    const auto& row = *found;
+    if (!query.session.empty() && row.id.text() != query.session) continue;
+    if (!query.agent.empty() && row.agent() != query.agent) continue;
+    if (!query.sender.empty() && row.sender() != query.sender) continue;
     for (const auto& one : row.waiting) {
       const auto kind = ask_kind_from(one.kind);
       if (!kind || (!query.kinds.empty() && !query.kinds.contains(*kind))) continue;
       places.push_back({fmt::format("{:020}/{}", unix_millis(one.asked), one.id), one.id, row.id});
     }
-  });
+  }
   std::sort(places.begin(), places.end(),
             [](const Place& a, const Place& b) { return a.place > b.place; });
   page.total = places.size();

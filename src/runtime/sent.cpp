@@ -25,12 +25,13 @@ Task<Status> Sent::load(session::Key key) {
   known.used = ++uses_;
   const auto since = clock_.now() - kAgeMax;
   if (fresh)
-    sessions_.visit([&](const session::Row& row) {
-      if (row.marks == 0 || row.last_used() < since || row.key() != key.text()) return;
-      unread.push_back(row.id);
-      if (const auto made = row.text("madeFor"); !made.empty())
-        known.made.emplace_back(row.id, std::string(made));
-    });
+    for (const auto& id : sessions_.marked(key.text())) {
+      const auto* row = sessions_.find(id);
+      if (!row || row->last_used() < since || row->key() != key.text()) continue;
+      unread.push_back(id);
+      if (const auto made = row->text("madeFor"); !made.empty())
+        known.made.emplace_back(id, std::string(made));
+    }
   if (!fresh && current && !known.read.contains(*current)) unread.push_back(*current);
   if (current) known.read.insert(*current);
   if (unread.empty()) {

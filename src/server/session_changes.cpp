@@ -11,17 +11,19 @@ protocol::ServerMessage outcome_of(const Status& done) {
   return done ? protocol::make_pong() : protocol::make_error(done.error());
 }
 
-// The session a request of this name has made already: a crash came before it was answered.
+// The session a request of this name has made already: a crash came before it was answered. `key`:
+// the one it was bound to then; empty: none.
 Result<std::optional<session::SessionId>> made_before(
-    const Node& node, const std::optional<session::ClientMark>& mark) {
+    const Node& node, const std::string& key, const std::optional<session::ClientMark>& mark) {
   std::optional<session::SessionId> found;
   bool other = false;
-  if (mark)
-    node.sessions.visit([&](const session::Row& row) {
-      const auto made = session::is_made_for(row.text("madeFor"), *mark);
-      if (made == session::Made::same) found = row.id;
-      other = other || made == session::Made::other;
-    });
+  for (const auto& id : mark ? node.sessions.marked(key) : std::vector<session::SessionId>()) {
+    const auto* row = node.sessions.find(id);
+    if (!row) continue;
+    const auto made = session::is_made_for(row->text("madeFor"), *mark);
+    if (made == session::Made::same) found = id;
+    other = other || made == session::Made::other;
+  }
   if (!found && other) return Error(Errc::conflict, "client_id was used for another request");
   return found;
 }
@@ -32,13 +34,13 @@ std::string made_for(const std::optional<session::ClientMark>& mark) {
 
 Task<protocol::ServerMessage> new_session(Node& node, protocol::NewSession request,
                                           std::optional<session::ClientMark> mark) {
-  const auto before = made_before(node, mark);
-  if (!before) co_return protocol::make_error(before.error());
-  if (*before) co_return session_info(node, **before);
   std::optional<std::string> key;
   if (request.has_key()) key = request.key();
   auto address = node.runtime.resolve(request.agent(), request.sender(), key);
   if (!address) co_return protocol::make_error(address.error());
+  const auto before = made_before(node, address->key.text(), mark);
+  if (!before) co_return protocol::make_error(before.error());
+  if (*before) co_return session_info(node, **before);
   session::Sessions::New fresh{address->key, address->agent.name, address->sender, request.cwd(),
                                {},           request.cwd(),       made_for(mark)};
   const auto made = co_await node.sessions.create(std::move(fresh));
@@ -61,7 +63,7 @@ Task<protocol::ServerMessage> resume_session(Node& node, session::SessionId id,
 
 Task<protocol::ServerMessage> fork_session(Node& node, session::SessionId id, std::string at,
                                            std::optional<session::ClientMark> mark) {
-  const auto before = made_before(node, mark);
+  const auto before = made_before(node, "", mark);
   if (!before) co_return protocol::make_error(before.error());
   if (*before) co_return session_info(node, **before);
   std::optional<session::EntryId> entry;

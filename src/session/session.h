@@ -155,6 +155,11 @@ class Sessions {
   std::size_t size() const { return rows_.size(); }
   // Every row, in no order; it must not change anything.
   void visit(const std::function<void(const Row&)>& look) const;
+  // Those where a decision waits.
+  const std::set<SessionId>& waiting() const { return waiting_; }
+  // Those with entries that clients named, by the keys they had; not all may be there, or have it,
+  // any more. Empty: those without a key.
+  std::vector<SessionId> marked(const std::string& key) const;
   // Called when a session came, grew, was changed or went; `rewritten` when its file was made anew.
   // At most one, set before load(), and never called after stop().
   using OnChange = std::function<void(const SessionId&, bool rewritten)>;
@@ -280,6 +285,8 @@ class Sessions {
   std::unordered_map<std::string, SessionId> bindings_;  // key -> its current session
   std::unordered_map<SessionId, Cached> cache_;
   std::unordered_map<SessionId, std::shared_ptr<Notify>> opening_;
+  std::set<SessionId> waiting_;
+  std::unordered_map<std::string, std::set<SessionId>> marked_;  // by key
   std::uint64_t uses_ = 0;
   std::uint64_t untrimmed_bytes_ = 0;  // appended since the cache was last looked at
 

@@ -53,6 +53,12 @@ void Sessions::adopt(Row row) {
 }
 
 void Sessions::place(Row& row) {
+  if (row.waiting.empty()) {
+    waiting_.erase(row.id);
+  } else {
+    waiting_.insert(row.id);
+  }
+  if (row.marks > 0) marked_[std::string(row.key())].insert(row.id);
   if (!row.key().empty()) {
     const auto [bound, is_new] = bindings_.try_emplace(std::string(row.key()), row.id);
     if (!is_new && bound->second != row.id) {
@@ -82,6 +88,11 @@ void Sessions::forget(const SessionId& id) {
   times_.pop_back();
   rows_.erase(row);
   cache_.erase(id);
+  waiting_.erase(id);
+  if (const auto marked = marked_.find(key); marked != marked_.end()) {
+    marked->second.erase(id);
+    if (marked->second.empty()) marked_.erase(marked);
+  }
   const auto bound = bindings_.find(key);
   if (bound == bindings_.end() || bound->second != id) return;
   // The key goes back to the session it was bound to before.
@@ -369,6 +380,12 @@ Result<Page> Sessions::list(const Query& query) {
 const Row* Sessions::find(const SessionId& id) const {
   const auto found = rows_.find(id);
   return found == rows_.end() ? nullptr : &found->second;
+}
+
+std::vector<SessionId> Sessions::marked(const std::string& key) const {
+  const auto found = marked_.find(key);
+  if (found == marked_.end()) return {};
+  return {found->second.begin(), found->second.end()};
 }
 
 void Sessions::each(const std::function<void(const Row&)>& see) const {
