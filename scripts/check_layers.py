@@ -94,6 +94,7 @@ FILES = {
     "src/memory/dump.": "a folder the user names, for dump and load",
     "src/oauth/client.cpp": "a private key, where its user put it",
     "src/oauth/fetch.h": "a private key, where its user put it",
+    "src/server/ledger.": "not yet: answers are appended, and documents are replaced whole",
     "src/server/imports.cpp": "where other programs keep their sessions",
     "src/shell/danger.cpp": "where the paths in a command lead",
     # Of the home, and not yet documents to those who read them.

@@ -24,9 +24,10 @@ class CommandGroup {
 
 // Each adds its commands to `app`; `json` is set when JSON is asked for.
 using MakeCommands = std::unique_ptr<CommandGroup>(CLI::App& app, bool& json);
-MakeCommands agent_commands;    // `reef agents ...`: who answers
-MakeCommands change_commands;   // `reef set`, `label`, `rm`, `restore`: what is known of sessions
-MakeCommands context_commands;  // `reef context`, `title`, `archives`: what a model is given
+MakeCommands agent_commands;     // `reef agents ...`: who answers
+MakeCommands change_commands;    // `reef set`, `label`, `rm`, `restore`: what is known of sessions
+MakeCommands context_commands;   // `reef context`, `title`, `archives`: what a model is given
+MakeCommands decision_commands;  // `reef decisions ...`: what waits for a person, in all sessions
 MakeCommands definition_commands;  // `reef statuses`, `labels`, `views`
 MakeCommands
     event_commands;  // `reef events ...`: what happens, and which events start which agents

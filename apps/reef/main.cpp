@@ -44,10 +44,11 @@ int main(int argc, char** argv) {
   std::vector<std::unique_ptr<CommandGroup>> groups;
   groups.push_back(talk_commands(app, json));
   groups.push_back(search_commands(app, json, search_words));
-  for (auto* make : {session_commands, change_commands, file_commands, definition_commands,
-                     run_commands, task_commands, agent_commands, model_commands, memory_commands,
-                     context_commands, skill_commands, mcp_commands, event_commands,
-                     permission_commands, policy_commands, exchange_commands, upkeep_commands})
+  for (auto* make :
+       {session_commands, change_commands, file_commands, definition_commands, run_commands,
+        task_commands, agent_commands, model_commands, decision_commands, memory_commands,
+        context_commands, skill_commands, mcp_commands, event_commands, permission_commands,
+        policy_commands, exchange_commands, upkeep_commands})
     groups.push_back(make(app, json));
 
   std::vector<std::string> arguments(argv + 1, argv + argc);

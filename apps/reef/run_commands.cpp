@@ -131,8 +131,9 @@ RunCommands::RunCommands(CLI::App& app, bool& json) {
                     "reef questions --json | jq -r '.[0].id'");
   o.answer = add(app, json, "answer", "Answer a question of an agent",
                  "reef answer yes\n"
-                 "  reef answer q3fa2-1 'the blue one'\n"
-                 "  reef answer q3fa2-2 '{\"Colour\": \"blue\", \"Days\": [\"Mon\", \"Tue\"]}'");
+                 "  reef answer 261115-swift-river.1f3a90c2 'the blue one'\n"
+                 "  reef answer 261115-swift-river.77d0b3e4 '{\"Colour\": \"blue\", \"Days\": "
+                 "[\"Mon\", \"Tue\"]}'");
   o.answer
       ->add_option("ID TEXT", o.words,
                    "The question, from `reef questions`, unless only one waits; and what to say: "

@@ -47,6 +47,7 @@
 #include "organise/organise.h"
 #include "policy/policy.h"
 #include "runtime/scope.h"
+#include "server/ledger.h"
 #include "server/server.h"
 #include "session/document_folders.h"
 #include "store/store.h"
@@ -144,6 +145,7 @@ class Daemon {
                                const std::string& key) { return own_mode(agent, sender, key); }}),
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         model_lists_(io.get_executor()),
+        ledger_(io.get_executor(), files_, pool_, clock_, home_.answers()),
         node_{.runtime = runtime_,
               .compactions = compactions_,
               .sessions = sessions_,
@@ -166,7 +168,8 @@ class Daemon {
               .bus = &bus_,
               .tasks = &running_,
               .mcps = mcps(),
-              .live = &live_},
+              .live = &live_,
+              .ledger = &ledger_},
         config_changes_({.loop = io.get_executor(),
                          .files = files_,
                          .pool = pool_,
@@ -668,6 +671,7 @@ class Daemon {
   exchange::Importer importer_;
   recall::Recall recall_;
   model::ModelLists model_lists_;
+  server::Ledger ledger_;
   server::Node node_;
   ConfigChanges config_changes_;
   AgentChanges agent_changes_;

@@ -17,6 +17,8 @@ struct Home {
   std::string sessions() const { return root + "/sessions"; }
   std::string index() const { return root + "/index"; }
   std::string skills() const { return root + "/skills"; }
+  // The answers to requests that clients named.
+  std::string answers() const { return root + "/answers.jsonl"; }
   std::string run() const { return root + "/run"; }
   std::string logs() const { return root + "/logs"; }
   std::string log_file() const { return logs() + "/reefd.log"; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -12,6 +13,8 @@
 #include "session/message.h"
 
 namespace reef::runtime {
+
+struct Decision;
 
 struct Start {
   std::string agent;
@@ -79,6 +82,10 @@ struct ContextCompacted {
   std::size_t messages = 0;
   std::string archive;
 };
+// A decision was asked for, answered or closed. Not part of a turn.
+struct Decided {
+  std::shared_ptr<const Decision> decision;
+};
 struct End {
   std::string agent;
   std::string error;           // empty: all went well
@@ -94,6 +101,6 @@ struct End {
 
 using Event = std::variant<Start, TextStart, Chunk, TextEnd, ThinkingStart, Thinking, ThinkingEnd,
                            ToolStart, ToolResult, ToolsComplete, ToolProgress, AskUser, UserSteered,
-                           ContextUsage, ContextCompacted, End, ToolForward>;
+                           ContextUsage, ContextCompacted, End, ToolForward, Decided>;
 
 }  // namespace reef::runtime

@@ -60,6 +60,7 @@ struct ToolAnswer {
   bool is_error = false;
   std::vector<session::ImageBlock> images = {};
   json::object details = {};  // kept with the result for viewers, not for the model
+  std::string plan = {};      // the name of a plan that was handed in: a person decides about it
 };
 
 // What a call would do, as far as that is known without doing it.

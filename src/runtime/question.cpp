@@ -51,7 +51,7 @@ std::optional<std::string> label_for(const Question& question, Ask::Kind kind,
   if (bad == std::errc() && end == words.data() + words.size() && number >= 1 &&
       number <= options.size())
     return options[number - 1].label;
-  if (kind == Ask::Kind::permission && !options.empty())
+  if (kind != Ask::Kind::question && !options.empty())
     if (const auto* option = meant(options, wanted)) return option->label;
   return std::nullopt;
 }
@@ -130,8 +130,66 @@ std::vector<Answer> from_words(const Ask& ask, std::string_view content) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::pair<Ask::Kind, std::string_view> kKinds[] = {
+    {Ask::Kind::question, "question"},
+    {Ask::Kind::permission, "permission"},
+    {Ask::Kind::plan, "plan"},
+    {Ask::Kind::failed, "failed"},
+};
+
+}  // namespace
+
 std::string_view name_of(Ask::Kind kind) {
-  return kind == Ask::Kind::permission ? "permission" : "question";
+  for (const auto& [value, name] : kKinds)
+    if (value == kind) return name;
+  return "question";
+}
+
+std::optional<Ask::Kind> ask_kind_from(std::string_view name) {
+  for (const auto& [value, known] : kKinds)
+    if (known == name) return value;
+  return std::nullopt;
+}
+
+bool same_words(const Ask& a, const Ask& b) {
+  return a.kind == b.kind && to_json(a.questions) == to_json(b.questions);
+}
+
+json::array to_json(const std::vector<Question>& questions) {
+  json::array out;
+  for (const auto& question : questions) {
+    json::array options;
+    for (const auto& option : question.options)
+      options.push_back(json::object{{"label", option.label}, {"description", option.description}});
+    out.push_back(json::object{{"question", question.text},
+                               {"header", question.header},
+                               {"options", std::move(options)},
+                               {"multiSelect", question.multi_select}});
+  }
+  return out;
+}
+
+std::vector<Question> questions_from(const json::array& in) {
+  const auto text = [](const json::object& from, std::string_view name) {
+    return std::string(json::find_string(from, name).value_or(""));
+  };
+  std::vector<Question> out;
+  for (const auto& item : in) {
+    const auto* one = item.if_object();
+    if (!one) continue;
+    Question question;
+    question.text = text(*one, "question");
+    question.header = text(*one, "header");
+    question.multi_select = json::find_bool(*one, "multiSelect").value_or(false);
+    if (const auto* options = json::find_array(*one, "options"))
+      for (const auto& option : *options)
+        if (const auto* fields = option.if_object())
+          question.options.push_back({text(*fields, "label"), text(*fields, "description")});
+    out.push_back(std::move(question));
+  }
+  return out;
 }
 
 std::vector<Answer> answers_from(const Ask& ask, std::string_view content) {

@@ -3,9 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/json.h"
 
 namespace reef::runtime {
 
@@ -21,13 +24,27 @@ struct Question {
 
 // Questions that are asked together and answered together.
 struct Ask {
-  // A permission has one question, whose first option allows once and whose last one denies.
-  enum class Kind : std::uint8_t { question, permission };
+  // All but a question have one question, whose first option agrees and whose last one refuses.
+  enum class Kind : std::uint8_t {
+    question,
+    permission,  // a tool call waits
+    plan,        // one was handed in; nobody waits
+    failed,      // a turn failed, and may be tried again; nobody waits
+  };
   std::vector<Question> questions;
   std::chrono::milliseconds patience{0};  // 0: the configured one
   Kind kind = Kind::question;
+  // Asked by work that was delegated, which ends with the daemon.
+  bool nested = false;
 };
 std::string_view name_of(Ask::Kind kind);
+std::optional<Ask::Kind> ask_kind_from(std::string_view name);
+// Whether both ask the same in the same words.
+bool same_words(const Ask& a, const Ask& b);
+
+// As decisions are kept in transcripts.
+json::array to_json(const std::vector<Question>& questions);
+std::vector<Question> questions_from(const json::array& in);
 
 // The answer to one question: the labels chosen, or words of the user's own.
 using Answer = std::vector<std::string>;

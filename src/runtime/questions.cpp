@@ -16,24 +16,27 @@ struct Questions::Entry {
   Pending pending;
   std::optional<Result<std::vector<Answer>>> answers;
   Notify changed;
+  bool held = false;
 };
 
 Questions::Questions(Executor loop, Clock& clock)
     : loop_(std::move(loop)),
       clock_(clock),
-      boot_(fmt::format("{:04x}", clock.now().time_since_epoch().count() & 0xffff)) {}
+      boot_(fmt::format("{:04x}", clock.now().time_since_epoch().count() & 0xffff)),
+      changed_(loop_) {}
 
 Questions::~Questions() = default;
 
 Task<Result<std::vector<Answer>>> Questions::put(Origin origin, Ask ask,
-                                                 std::chrono::milliseconds patience, Show show) {
+                                                 std::chrono::milliseconds patience, Show show,
+                                                 std::string id) {
   using Steady = std::chrono::steady_clock;
   if (ask.questions.empty()) co_return Error(Errc::invalid, "there is no question");
   if (entries_.size() >= kPendingMax)
     co_return Error(Errc::busy, fmt::format("{} questions are waiting already", entries_.size()));
   const auto number = ++last_;
-  Pending pending{fmt::format("q{}-{}", boot_, number), std::move(origin), std::move(ask),
-                  clock_.now(), std::nullopt};
+  if (id.empty()) id = fmt::format("q{}-{}", boot_, number);
+  Pending pending{std::move(id), std::move(origin), std::move(ask), clock_.now(), std::nullopt};
   auto deadline = Steady::time_point::max();
   if (patience.count() > 0) {
     pending.expires_at = pending.asked_at + patience;
@@ -45,12 +48,17 @@ Task<Result<std::vector<Answer>>> Questions::put(Origin origin, Ask ask,
   struct Removal {
     Questions& questions;
     std::uint64_t number;
-    ~Removal() { questions.entries_.erase(number); }
+    ~Removal() {
+      questions.entries_.erase(number);
+      questions.changed_.notify_all();
+    }
   } const removal{*this, number};
   show(entry->pending);
+  changed_.notify_all();
   while (!entry->answers) {
-    if (Steady::now() >= deadline) co_return Error(Errc::timeout, "nobody answered in time");
-    static_cast<void>(co_await entry->changed.wait_until(deadline));
+    const auto until = entry->held ? Steady::time_point::max() : deadline;
+    if (Steady::now() >= until) co_return Error(Errc::timeout, "nobody answered in time");
+    static_cast<void>(co_await entry->changed.wait_until(until));
   }
   co_return *std::move(entry->answers);
 }
@@ -62,6 +70,28 @@ std::vector<const Questions::Pending*> Questions::list() const {
   return out;
 }
 
+Questions::Entry* Questions::entry_of(std::string_view id) const {
+  for (const auto& [number, entry] : entries_)
+    if (entry->pending.id == id && !entry->answers) return entry.get();
+  return nullptr;
+}
+
+const Questions::Pending* Questions::find(std::string_view id) const {
+  const auto* entry = entry_of(id);
+  return entry ? &entry->pending : nullptr;
+}
+
+void Questions::hold(std::string_view id, bool held) {
+  if (auto* entry = entry_of(id)) {
+    entry->held = held;
+    entry->changed.notify_all();
+  }
+}
+
+Task<void> Questions::wait_for_change(std::chrono::steady_clock::time_point deadline) {
+  static_cast<void>(co_await changed_.wait_until(deadline));
+}
+
 Status Questions::settle(Entry& entry, std::string_view content) {
   if (utf8::single_line(content).empty()) return Error(Errc::invalid, "the answer is empty");
   entry.answers = answers_from(entry.pending.ask, content);
@@ -70,8 +100,7 @@ Status Questions::settle(Entry& entry, std::string_view content) {
 }
 
 Status Questions::answer(const std::string& id, std::string_view content) {
-  for (const auto& [number, entry] : entries_)
-    if (entry->pending.id == id && !entry->answers) return settle(*entry, content);
+  if (auto* entry = entry_of(id)) return settle(*entry, content);
   return Error(Errc::not_found, fmt::format("no question '{}' is waiting", utf8::excerpt(id)));
 }
 

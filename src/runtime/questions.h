@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/notify.h"
 #include "base/result.h"
 #include "base/task.h"
 #include "runtime/question.h"
@@ -38,11 +39,18 @@ class Questions {
   };
 
   // Shows the question and waits for its answer, at most for `patience` (0: no limit): timeout when
-  // nobody answered in time, busy when too many wait. The question is pending only until this
-  // returns or is cancelled.
+  // nobody answered in time, busy when too many wait. It is pending until this returns or is
+  // cancelled, and no longer.
+  // `id`: what it is known by already; empty: it gets a new one.
   using Show = std::function<void(const Pending&)>;
   Task<Result<std::vector<Answer>>> put(Origin origin, Ask ask, std::chrono::milliseconds patience,
-                                        Show show);
+                                        Show show, std::string id = {});
+  // nullptr when it does not wait; valid until the next suspension.
+  const Pending* find(std::string_view id) const;
+  // While its answer is on the way to the disk its time does not run out.
+  void hold(std::string_view id, bool held);
+  // Returns after the next change of what waits, or at the deadline; spuriously too.
+  Task<void> wait_for_change(std::chrono::steady_clock::time_point deadline);
 
   // Oldest first; valid until the next suspension.
   std::vector<const Pending*> list() const;
@@ -55,6 +63,7 @@ class Questions {
 
  private:
   struct Entry;
+  Entry* entry_of(std::string_view id) const;
   static Status settle(Entry& entry, std::string_view content);
 
   Executor loop_;
@@ -62,6 +71,7 @@ class Questions {
   std::string boot_;  // part of every id: ids of an earlier daemon mean nothing here
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Entry>> entries_;  // in the order asked
+  Notify changed_;
 };
 
 }  // namespace reef::runtime

@@ -68,12 +68,25 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       clock_(clock),
       setup_(std::make_shared<Setup>()),
       questions_(loop, clock),
+      decisions_(loop, sessions, clock, questions_,
+                 {.busy = [this](const session::SessionId& id) { return busy_in(id); },
+                  .may_resume = [this](const Decision& decision) -> Status {
+                    REEF_CHECK(message_to_resume(decision));
+                    return Ok{};
+                  },
+                  .resume = [this](const Decision& decision) -> Status {
+                    REEF_CHECK(resume(decision));
+                    return Ok{};
+                  }}),
+      sent_(loop, sessions, clock),
       permissions_(loop, sessions, clock),
       forwards_(loop),
       broadcast_(loop),
       errands_(loop, "errands"),
       tasks_(loop, "runtime"),
-      idle_(std::move(loop)) {}
+      idle_(std::move(loop)) {
+  decisions_.on_change([this](const Decision& decision) { tell_decision(decision); });
+}
 
 void Runtime::configure(std::shared_ptr<const Setup> setup) {
   auto built = std::make_shared<Setup>(*setup);
@@ -151,7 +164,7 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
     REEF_TRY(auto guest, find_guest(*setup_, message.guest, address.agent));
     if (guest) host = std::exchange(address.agent, *std::move(guest));
   }
-  if (message.content.find_first_not_of(" \t\r\n") == std::string::npos)
+  if (!message.resumes && message.content.find_first_not_of(" \t\r\n") == std::string::npos)
     return Error(Errc::invalid, "the message is empty");
   const auto& choice = message.tool_choice;
   const bool brought =
@@ -180,6 +193,7 @@ Result<std::shared_ptr<Run>> Runtime::submit(Message message) {
                                    std::move(host));
   run->queue_ = mode;
   run->number_ = ++runs_;
+  if (run->message_.client) sent_.claim(address.key, *run->message_.client, run);
   enqueue(*conversation, run);
   waiting_bytes_ += bytes;
   if (fresh) tasks_.spawn(work(conversation));
@@ -288,6 +302,12 @@ std::vector<session::Key> Runtime::active_keys() const {
   return keys;
 }
 
+bool Runtime::busy_in(const session::SessionId& id) const {
+  const auto* row = sessions_.find(id);
+  const auto key = session::Key::parse(row ? row->key() : std::string_view());
+  return key && conversations_.contains(*key) && sessions_.current(*key) == id;
+}
+
 Runtime::Activity Runtime::activity(const session::Key& key) const {
   const auto found = conversations_.find(key);
   if (found == conversations_.end()) return {};
@@ -329,7 +349,11 @@ Task<void> Runtime::work(std::shared_ptr<Conversation> conversation) {
         run->events().fail(Error(Errc::internal, std::string("the turn failed: ") + error.what()));
     }
     forget(*run);
-    for (const auto& joined : run->joined_) forget(*joined);
+    if (run->message_.client) sent_.over(conversation->key, *run->message_.client);
+    for (const auto& joined : run->joined_) {
+      forget(*joined);
+      if (joined->message_.client) sent_.over(conversation->key, *joined->message_.client);
+    }
     // Their events are read from this run's log, which keeps the run alive: without this, each
     // would keep the other.
     run->joined_.clear();
@@ -353,8 +377,14 @@ Task<void> Runtime::drain(std::chrono::milliseconds grace) {
   if (!conversations_.empty())
     log::warn("{} conversation(s) did not finish in time and are cancelled", conversations_.size());
   const auto left = conversations_;
-  for (const auto& [key, conversation] : left) cancel(*conversation, true);
+  for (const auto& [key, conversation] : left) {
+    // What a person is asked about can be answered after the next start.
+    if (conversation->current && !conversation->current->cancelled_)
+      conversation->current->parked_ = true;
+    cancel(*conversation, true);
+  }
   co_await tasks_.join();
+  co_await decisions_.stop();
   co_await errands_.settle(std::chrono::steady_clock::now() + kErrandsGrace);
 }
 

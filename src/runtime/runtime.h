@@ -1,5 +1,5 @@
-// Table of contents of runtime/, and its public face: messages go in, turns happen, events come
-// out. It opens no sockets and no files of its own. Loop thread only.
+// Table of contents of runtime/, and its face: messages go in, turns happen, events come out. Opens
+// no sockets and no files of its own. Loop thread only.
 //
 //   agent.h       Agent, Setup       who answers
 //   reset.h       Expiry             when a conversation gets a new session
@@ -7,19 +7,21 @@
 //   scope.h       find_violation     what an agent may reach; bounds.h: kept with a session
 //   guest.h                          turns of an agent in another's conversation
 //   permission.h  Permissions        whether a tool may be called
-//   question.h    Ask, Answer        questions to the user, and how answers are read
-//   questions.h   Questions          the questions that wait for an answer
+//   question.h    Ask, Answer        what is asked of the user, and how answers are read
+//   questions.h   Questions          those that wait for an answer
+//   decisions.h   Decisions          all that a person decides, durable
+//   sent.h        Sent               messages that clients named, so that each is there once
+//   retell.h      retell             what a turn said, from the transcript
 //   forwards.h    Forwards           calls of tools that clients run
 //   event.h       Event              what happens in a turn
 //   broadcast.h   Broadcast          the events of all turns, for subscribers
 //   event_log.h   EventLog           the events of one turn, for any number of readers
-//   live.h        Live               what turns say before it is kept
 //   segments.h    Segments           what a model says, as events
 //   tasks.h       Tasks              everything that runs, for lists
 //   gauge.h       Gauge              how full a model's window is
-//   window.h      WindowReport       what fills a model's window
-//   compaction.h  Compactions        turns old messages into a summary
-//   title.h       make_title         names a conversation
+//   window.h      WindowReport       what fills it
+//   compaction.h  Compactions        what is old becomes a summary
+//   title.h       make_title         a name for what is talked about
 //   runtime.h     Runtime, Run       this file
 //   turn.cpp                         one turn, from the user's words to `end`
 //   step.cpp                         one model call and the tool calls it asked for
@@ -38,6 +40,7 @@
 #include "base/task_group.h"
 #include "runtime/agent.h"
 #include "runtime/broadcast.h"
+#include "runtime/decisions.h"
 #include "runtime/event_log.h"
 #include "runtime/forwards.h"
 #include "runtime/gauge.h"
@@ -46,6 +49,7 @@
 #include "runtime/questions.h"
 #include "runtime/scope.h"
 #include "runtime/segments.h"
+#include "runtime/sent.h"
 #include "runtime/window.h"
 #include "session/session.h"
 
@@ -77,7 +81,11 @@ struct Message {
   // A turn of its own of which nothing is kept: no session is opened or made. Tools may only look.
   bool ephemeral = false;
   std::uint64_t correlation_id = 0;          // names an ephemeral turn to its observers
-  std::vector<std::string> only_tools = {};  // a choice of the agent's tools; empty: all of them
+  std::vector<std::string> only_tools = {};  // of those the agent has; empty: all of them
+  // What its client calls it: kept with the words, and durable with them (submit_once).
+  std::optional<session::ClientMark> client = {};
+  // Nothing is said: the turn this session's transcript ends in goes on.
+  std::optional<session::SessionId> resumes = {};
 };
 
 // A turn in flight, or what is left of it. Shared by the runtime and everybody who reads along; a
@@ -129,8 +137,12 @@ class Run : public std::enable_shared_from_this<Run> {
   std::uint64_t number_ = 0;
   std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, the oldest first
   bool cancelled_ = false;
-  std::string session_id_;                      // once it is known
-  TaskGroup* tools_ = nullptr;                  // the tool calls that run now
+  std::string session_id_;      // once it is known
+  TaskGroup* tools_ = nullptr;  // those running now
+  // Decisions this step waits for, and the calls that wait; none of work that was delegated.
+  std::map<std::string, std::string> open_;
+  std::vector<Decision> recorded_;              // that waited when the turn was taken up again
+  bool parked_ = false;                         // cancelled by the stop of the daemon
   std::map<std::string, TaskGroup::Id> calls_;  // the same, by the id of the call
 };
 
@@ -146,6 +158,8 @@ class Runtime {
 
   // Questions that nobody has answered yet.
   Questions& questions() { return questions_; }
+  // All that waits for a person to decide, also from before a restart.
+  Decisions& decisions() { return decisions_; }
   // What agents may do without asking.
   Permissions& permissions() { return permissions_; }
 
@@ -182,9 +196,19 @@ class Runtime {
   // Queues a turn behind the others of its conversation, or does what its queue mode says. Fails at
   // once when it can never run.
   Result<std::shared_ptr<Run>> submit(Message message);
+  // The same for a message its client named: sent again, also after a restart, it is the run that
+  // answers it, or one that tells again what was answered. A turn that a crash cut off goes on.
+  // conflict when the name stands for another message.
+  Task<Result<std::shared_ptr<Run>>> submit_once(Message message);
+  // Goes on with the turn a session's transcript ends in, as the decision says where and for whom.
+  Result<std::shared_ptr<Run>> resume(const Decision& decision);
+  // Whether a message of this name was taken, or anything else an entry of the conversation's
+  // sessions was written for.
+  Task<Result<bool>> was_sent(session::Key key, session::ClientMark mark);
   // Gives words to the running turn before its next step; when it has no more steps they become the
   // next turn. not_found when nothing runs.
   Status steer(Message message);
+  Task<Status> steer_once(Message message);
 
   // Cancels the running turn of the conversation and what was delegated from it; the messages that
   // wait there come next. With `all` they are cancelled too, and kept unanswered. not_found when
@@ -241,15 +265,35 @@ class Runtime {
   // Messages that wait to be collected join the turn that is about to begin.
   static void join_waiting(Conversation& conversation, Run& run);
   void forget(const Run& run);
+  struct Turn;
+  Result<Message> message_to_resume(const Decision& decision) const;
+  bool busy_in(const session::SessionId& id) const;
+  // A run that tells again what the transcript says; nothing when the turn is to go on.
+  Task<Result<std::shared_ptr<Run>>> told_again(session::Key key, session::SessionId id,
+                                                Message message, bool unanswered);
+  // What is durable now stays known by its name.
+  void note_kept(const session::Key& key, const Run& run, const session::SessionId& id);
+  // Words for a session that is there; what waited for an answer in it is over.
+  Task<Result<std::shared_ptr<session::Session>>> add_words(session::SessionId id,
+                                                            std::vector<session::Draft> drafts);
+  Task<Result<std::shared_ptr<session::Session>>> reopen(const session::Key& key, const Run& run);
+  // The calls of the last step that have no result: those that wait for a decision are made, the
+  // others were cut off. Whether the model is to be asked then.
+  Task<bool> finish_round(Turn& turn);
+  // Ends with those of the step that nobody answers any more.
+  Task<void> close_open(Turn& turn);
+  Task<void> offer_retry(Turn& turn);
+  void tell_decision(const Decision& decision);
   Task<void> work(std::shared_ptr<Conversation> conversation);
   Task<void> take_turn(Conversation& conversation, Run& run);
   // Makes the user's words durable, in a new session when `fresh` or when the old one has expired.
+  using Marks = std::vector<std::optional<session::Marked>>;
   Task<Result<std::shared_ptr<session::Session>>> record_user(session::Key key, const Run& run,
-                                                              std::vector<Words> words, bool fresh);
+                                                              std::vector<Words> words, Marks marks,
+                                                              bool fresh);
   // Records the words of a message that was cancelled before its turn came.
   Task<void> keep_unanswered(session::Key key, const Run& run);
   Task<void> start_over(session::Key key, Run& run);
-  struct Turn;
   // What an agent can call and is told; the same in all its turns until the configuration changes.
   struct Offer {
     Toolbox toolbox;
@@ -295,10 +339,12 @@ class Runtime {
   Task<void> call_tools(Turn& turn, Step step);
   struct Round;
   Task<void> call_tool(Turn& turn, Round& round, std::size_t number);
-  Task<void> keep_result(Turn& turn, session::Message result);
+  Task<void> keep_result(Turn& turn, session::Message result, std::string plan);
   Caller caller_for(Turn& turn, const session::ToolCallBlock& call);
-  Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run, Questions::Origin origin,
-                                             Ask ask);
+  // `session`: none of an ephemeral turn.
+  Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run,
+                                             std::weak_ptr<session::Session> session,
+                                             Questions::Origin origin, Ask ask);
   // True when all drafts are durable; else none is, and the turn's end says why.
   Task<bool> save(Turn& turn, const session::Message& message, std::string_view what);
   Task<bool> save_all(Turn& turn, std::vector<session::Draft> drafts, std::string_view what);
@@ -309,6 +355,8 @@ class Runtime {
   std::shared_ptr<const Setup> setup_;
   Hooks hooks_;
   Questions questions_;
+  Decisions decisions_;
+  Sent sent_;
   Permissions permissions_;
   Forwards forwards_;
   OnWords on_words_;

@@ -266,14 +266,21 @@ Task<void> Runtime::call_tools(Turn& turn, Step step) {
   turn.run.calls_.clear();
   co_await round.keeping.join();
 
-  // A cancelled call has no result yet, and every call must have one.
+  // What was cancelled has no result yet, and every call must have one; but for those that wait
+  // for a person when the daemon stops.
+  const auto waits = [&](const std::string& call) {
+    const auto& open = turn.run.open_;
+    return turn.run.parked_ && std::any_of(open.begin(), open.end(),
+                                           [&](const auto& one) { return one.second == call; });
+  };
   for (std::size_t i = 0; i < count; ++i) {
-    if (round.answered[i]) continue;
+    if (round.answered[i] || waits(calls[i].id)) continue;
     events.push(ToolResult{calls[i].id, "interrupted", {}, true});
     auto result = result_message(calls[i], {"interrupted", true}, clock_.now());
     result.hidden = turn.end.hidden;
     co_await save(turn, result, "tool's result");
   }
+  co_await close_open(turn);
   events.push(ToolsComplete{});
 }
 
@@ -308,14 +315,10 @@ Task<void> Runtime::call_tool(Turn& turn, Round& round, std::size_t number) {
   round.answered[number] = true;
   turn.run.events_.push(ToolResult{call.id, answer->text, took, answer->is_error});
   // Needs a task of its own: a kill that came just now would end this one where it next waits.
+  auto plan = std::move(answer->plan);
   auto result = result_message(call, *std::move(answer), clock_.now());
   result.hidden = turn.end.hidden;
-  round.keeping.spawn(keep_result(turn, std::move(result)));
-}
-
-Task<void> Runtime::keep_result(Turn& turn, session::Message result) {
-  co_await yield_to_loop();
-  co_await save(turn, result, "tool's result");
+  round.keeping.spawn(keep_result(turn, std::move(result), std::move(plan)));
 }
 
 Caller Runtime::caller_for(Turn& turn, const session::ToolCallBlock& call) {
@@ -333,26 +336,11 @@ Caller Runtime::caller_for(Turn& turn, const session::ToolCallBlock& call) {
     return caller;
   }
   Questions::Origin origin{turn.key, run->agent_.name, run->message_.sender, turn.id, call.id};
-  caller.ask = [this, run, origin = std::move(origin)](Ask ask) {
-    return ask_user(run, origin, std::move(ask));
+  const std::weak_ptr<session::Session> session = turn.session;
+  caller.ask = [this, run, session, origin = std::move(origin)](Ask ask) {
+    return ask_user(run, session, origin, std::move(ask));
   };
   return caller;
-}
-
-Task<Result<std::vector<Answer>>> Runtime::ask_user(std::shared_ptr<Run> run,
-                                                    Questions::Origin origin, Ask ask) {
-  struct Withdrawal {
-    EventLog& events;
-    std::string id = {};
-    ~Withdrawal() { events.withdraw(id); }
-  } shown{run->events_};
-  const auto patience = ask.patience.count() > 0 ? ask.patience : run->setup_->ask_patience;
-  const auto call_id = origin.call_id;
-  co_return co_await questions_.put(std::move(origin), std::move(ask), patience,
-                                    [&](const Questions::Pending& pending) {
-                                      shown.id = pending.id;
-                                      run->events_.push(AskUser{pending.id, call_id, pending.ask});
-                                    });
 }
 
 }  // namespace reef::runtime

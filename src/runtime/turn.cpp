@@ -29,15 +29,20 @@ Result<std::vector<Candidate>> candidates(const model::Providers& providers, con
   return out;
 }
 
-// Each message, followed by what hooks put beside it.
-std::vector<session::Draft> drafts_of(std::vector<Words> words, TimePoint now) {
+// Each message with the name its client gave it, and behind it what hooks put beside it.
+std::vector<session::Draft> drafts_of(
+    std::vector<Words> words, TimePoint now,
+    const std::vector<std::optional<session::Marked>>& marks = {}) {
   std::vector<session::Draft> drafts;
-  for (auto& said : words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    auto& said = words[i];
     session::UserMessage message;
     message.content.push_back(session::TextBlock{std::move(said.text)});
     message.time = now;
     message.hidden = said.hidden;
     drafts.push_back(session::draft_message(message));
+    if (i < marks.size() && marks[i])
+      session::put_mark(drafts.back().fields, marks[i]->mark, marks[i]->unanswered);
     for (auto& beside : said.beside) drafts.push_back(std::move(beside));
   }
   return drafts;
@@ -58,9 +63,9 @@ std::string model_for(const session::Row* row, const Agent& agent) {
 Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Key key,
                                                                      const Run& run,
                                                                      std::vector<Words> words,
-                                                                     bool fresh) {
+                                                                     Marks marks, bool fresh) {
   const auto now = clock_.now();
-  auto drafts = drafts_of(std::move(words), now);
+  auto drafts = drafts_of(std::move(words), now, marks);
 
   const auto current = sessions_.current(key);
   if (current && !fresh) {
@@ -72,11 +77,8 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
     }
   }
   if (current && !fresh) {
-    auto session = co_await sessions_.open(*current);
-    if (session) {
-      // A copy, because a session that is gone is made anew with the same words.
-      if (const auto saved = co_await (*session)->append(drafts); !saved) session = saved.error();
-    }
+    // A copy: a session that is gone is made anew with the same words.
+    auto session = co_await add_words(*current, drafts);
     if (session) co_return session;
     // A folder that somebody removed must not silence its conversation; any other failure is
     // reported.
@@ -85,7 +87,27 @@ Task<Result<std::shared_ptr<session::Session>>> Runtime::record_user(session::Ke
   }
   session::Sessions::New request{key, run.host().name, run.message_.sender, run.message_.cwd, {}};
   request.drafts = std::move(drafts);
-  co_return co_await sessions_.create(std::move(request));
+  auto made = co_await sessions_.create(std::move(request));
+  if (made && current) {
+    std::vector<std::string> ids;
+    if (const auto* row = sessions_.find(*current))
+      for (const auto& one : row->waiting) ids.push_back(one.id);
+    co_await decisions_.close(*current, std::move(ids),
+                              "the conversation went on in a new session");
+  }
+  co_return made;
+}
+
+Task<Result<std::shared_ptr<session::Session>>> Runtime::add_words(
+    session::SessionId id, std::vector<session::Draft> drafts) {
+  REEF_CO_TRY(auto session, co_await sessions_.open(id));
+  const auto over = decisions_.closing(id, "the conversation went on without it");
+  std::vector<session::Draft> all;
+  for (const auto& one : over) all.push_back(Decisions::closed_draft(one));
+  for (auto& draft : drafts) all.push_back(std::move(draft));
+  if (const auto saved = co_await session->append(std::move(all)); !saved) co_return saved.error();
+  for (const auto& one : over) decisions_.told(one);
+  co_return session;
 }
 
 Task<Words> Runtime::preprocess(std::shared_ptr<Run> run, std::string key, Words words) const {
@@ -100,12 +122,18 @@ Task<Words> Runtime::preprocessed(Run& run, const session::Key& key, Words words
 
 Task<void> Runtime::keep_unanswered(session::Key key, const Run& run) {
   // Words between programs are not kept.
-  if (run.message_.hidden || run.message_.ephemeral || !run.message_.lineage.parent.empty())
+  if (run.message_.hidden || run.message_.ephemeral || run.message_.resumes ||
+      !run.message_.lineage.parent.empty())
     co_return;
   const auto rest = run.rest_after_reset();
   if (rest && rest->empty()) co_return;
   std::vector<Words> words = {{rest ? *rest : run.message_.content}};
-  const auto recorded = co_await record_user(key, run, std::move(words), false);
+  // Whoever stops the daemon wants an answer after the next start; whoever cancelled it does not.
+  Marks marks(1);
+  if (run.message_.client) marks[0] = session::Marked{*run.message_.client, !draining_};
+  const auto recorded = co_await record_user(key, run, std::move(words), marks, false);
+  if (recorded && marks[0])
+    sent_.kept(key, marks[0]->mark, (*recorded)->id(), marks[0]->unanswered);
   if (!recorded) {
     log::error("conversation {}: the message could not be saved: {}", key.text(),
                recorded.error().what);
@@ -118,7 +146,9 @@ Task<void> Runtime::keep_unanswered(session::Key key, const Run& run) {
 Task<void> Runtime::start_over(session::Key key, Run& run) {
   auto& events = run.events_;
   session::Sessions::New request{key, run.host().name, run.message_.sender, run.message_.cwd, {}};
+  if (run.message_.client) request.made_for = session::made_for(*run.message_.client);
   auto made = co_await sessions_.create(std::move(request));
+  if (made && run.message_.client) note_kept(key, run, (*made)->id());
   if (!made) {
     events.fail(std::move(made).error().with("the new session could not be saved"));
     co_return;
@@ -145,19 +175,35 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
     events.fail(Error(Errc::cancelled, "the message was cancelled before its turn came"));
     co_return;
   }
-  const auto rest = run.message_.ephemeral ? std::nullopt : run.rest_after_reset();
+  const bool resumes = run.message_.resumes.has_value();
+  const auto rest = run.message_.ephemeral || resumes ? std::nullopt : run.rest_after_reset();
   if (rest && rest->empty()) {
     co_await start_over(key, run);
     co_return;
   }
-  std::vector<Words> words = {{rest ? *rest : run.message_.content, run.message_.hidden}};
-  for (const auto& joined : run.joined_)
+  std::vector<Words> words;
+  Marks marks;
+  const auto mark_of = [](const Message& message) {
+    return message.client ? std::optional(session::Marked{*message.client}) : std::nullopt;
+  };
+  if (!resumes) {
+    words.push_back({rest ? *rest : run.message_.content, run.message_.hidden});
+    marks.push_back(mark_of(run.message_));
+  }
+  for (const auto& joined : run.joined_) {
     words.push_back({joined->message_.content, joined->message_.hidden});
+    marks.push_back(mark_of(joined->message_));
+  }
   std::vector<Words> kept;
   for (const auto& said : words) kept.push_back(co_await preprocessed(run, key, said));
   std::shared_ptr<session::Session> session;
   if (!run.message_.ephemeral) {
-    auto recorded = co_await record_user(key, run, kept, rest.has_value());
+    auto recorded = resumes ? co_await reopen(key, run)
+                            : co_await record_user(key, run, kept, marks, rest.has_value());
+    if (!recorded && resumes) {
+      events.fail(std::move(recorded).error());
+      co_return;
+    }
     if (!recorded) {
       log::error("conversation {}: the message could not be saved: {}", key.text(),
                  recorded.error().what);
@@ -165,10 +211,11 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
       co_return;
     }
     session = *std::move(recorded);
+    note_kept(key, run, session->id());
   }
   const auto id = session ? session->id()
                           : *session::SessionId::parse(fmt::format("ephemeral-{}", run.number_));
-  bool hidden = true;
+  bool hidden = !resumes || run.message_.hidden;
   for (const auto& one : words) {
     hidden = hidden && one.hidden;
     if (on_words_ && session && !one.hidden) on_words_(id, one.text);
@@ -195,6 +242,7 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   if (!chain) {
     end.error = chain.error().what;
     end.code = chain.error().code;
+    co_await offer_retry(turn);
     events.push(std::move(end));
     events.close();
     co_return;
@@ -202,7 +250,8 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   turn.chain = *std::move(chain);
   co_await prepare(turn);
 
-  co_await take_steps(turn);
+  if (!resumes || co_await finish_round(turn)) co_await take_steps(turn);
+  co_await offer_retry(turn);
   end.silent = turn.silent && end.error.empty();
   if (!turn.silent) tell_held(turn);
   tell_compaction(turn);
@@ -275,11 +324,15 @@ Task<void> Runtime::take_steers(Turn& turn) {
     kept.push_back(co_await preprocessed(turn.run, turn.key, std::move(said)));
     kept.back().hidden = hidden;
     turn.words += is_found(kept.back()) ? 1 : 0;
-    auto drafts = drafts_of(std::move(kept), clock_.now());
+    Marks marks(1);
+    if (const auto& client = steer->message_.client) marks[0] = session::Marked{*client};
+    auto drafts = drafts_of(std::move(kept), clock_.now(), marks);
     if (const bool saved = co_await save_all(turn, std::move(drafts), "message"); !saved) {
+      if (marks[0]) sent_.over(turn.key, marks[0]->mark);
       steer->events_.fail(Error(turn.end.code, turn.end.error));
       co_return;
     }
+    if (marks[0] && turn.session) sent_.kept(turn.key, marks[0]->mark, turn.id);
     if (on_words_ && !hidden) on_words_(turn.id, words);
     // The sender reads what happens from here on.
     const auto place = events.end();

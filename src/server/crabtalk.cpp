@@ -155,7 +155,8 @@ Task<ServerMessage> create(Node& node, session::Sessions::New request) {
 }
 
 Result<session::Sessions::New> session_from(const Node& node,
-                                            const protocol::CreateSession& request) {
+                                            const protocol::CreateSession& request,
+                                            const std::optional<session::ClientMark>& mark) {
   if (request.session_handle().empty())
     return Error(Errc::invalid, "session_handle: a new session needs one");
   REEF_TRY(const auto place, place_of(node, request.session_handle()));
@@ -170,8 +171,13 @@ Result<session::Sessions::New> session_from(const Node& node,
                  fmt::format("root: '{}' is no folder", utf8::excerpt(request.root())));
   REEF_TRY(auto address, node.runtime.resolve(request.agent(), request.sender(), place.key));
   auto sender = request.sender().empty() ? std::string(runtime::kDefaultSender) : address.sender;
-  return session::Sessions::New{
-      address.key, address.agent.name, std::move(sender), request.root(), {}};
+  return session::Sessions::New{address.key,
+                                address.agent.name,
+                                std::move(sender),
+                                request.root(),
+                                {},
+                                {},
+                                mark ? session::made_for(*mark) : std::string()};
 }
 
 Task<ServerMessage> find(Node& node, recall::Ask ask) {
@@ -301,8 +307,15 @@ Status translate(const Node& node, const protocol::Peer& peer, protocol::ClientM
 
 namespace {
 
-protocol::Answer answer_create_session(Node& node, const protocol::CreateSession& request) {
-  auto wanted = session_from(node, request);
+protocol::Answer answer_create_session(const Asked& asked) {
+  const auto& request = asked.message.create_session();
+  auto& node = asked.node;
+  // Made by this very request: a crash came before it was answered.
+  if (const auto place = place_of(node, request.session_handle());
+      asked.mark && place && place->row &&
+      session::is_made_for(place->row->text("madeFor"), *asked.mark) == session::Made::same)
+    return protocol::answer_with(protocol::make_pong());
+  auto wanted = session_from(node, request, asked.mark);
   if (!wanted) return protocol::answer_with(wanted.error());
   return protocol::answer_with(create(node, *std::move(wanted)));
 }
@@ -349,8 +362,7 @@ Operations crabtalk_operations() {
       {M::kGetSkill, Right::read, Answers::once, answered<&M::get_skill, answer_get_skill>},
       {M::kFindSessions, Right::read, Answers::once,
        answered<&M::find_sessions, answer_find_sessions>},
-      {M::kCreateSession, Right::answer, Answers::once,
-       answered<&M::create_session, answer_create_session>},
+      {M::kCreateSession, Right::answer, Answers::once, answer_create_session},
   };
   return kRows;
 }

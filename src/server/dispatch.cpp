@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "server/ledger.h"
 #include "server/operations.h"
 #include "server/server.h"
 
@@ -46,6 +47,12 @@ std::optional<Error> objection_to(const protocol::Peer& peer,
 
 protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::ClientMessage message) {
   if (auto why = objection_to(peer, message)) return protocol::answer_with(*std::move(why));
+  std::optional<session::ClientMark> mark;
+  if (message.has_client_id()) {
+    if (const auto good = session::check_client_id(message.client_id()); !good)
+      return protocol::answer_with(good.error());
+    mark = mark_of(message);
+  }
   if (const auto known = translate(node, peer, message); !known)
     return protocol::answer_with(known.error());
   // The rights are checked for the request as it came, and again for what it was translated into.
@@ -56,7 +63,15 @@ protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::Clie
     return protocol::answer_with(
         Error(Errc::unsupported,
               fmt::format("operation '{}' is not built yet", protocol::operation_name(message))));
-  return operation->answer(Asked{node, peer, message});
+  if (!mark || naming_of(*operation) != Naming::ledger)
+    return operation->answer(Asked{node, peer, message, std::move(mark)});
+  if (!node.ledger)
+    return protocol::answer_with(Error(Errc::unsupported, "client_id: nothing is remembered here"));
+  auto kept = std::make_shared<protocol::ClientMessage>(std::move(message));
+  auto make = [&node, peer, operation, kept, mark] {
+    return operation->answer(Asked{node, peer, *kept, mark});
+  };
+  return answer_once(*node.ledger, *mark, operation->answers == Answers::once, std::move(make));
 }
 
 }  // namespace reef::server

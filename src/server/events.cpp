@@ -35,6 +35,7 @@ std::optional<AgentEventKind> kind_of(const runtime::Event& event) {
           [](const runtime::ContextCompacted&) -> Kind {
             return protocol::AGENT_EVENT_KIND_COMPACTED;
           },
+          [](const runtime::Decided&) -> Kind { return protocol::AGENT_EVENT_KIND_DECISION; },
           [](const runtime::End&) -> Kind { return protocol::AGENT_EVENT_KIND_DONE; },
           [](const runtime::TextStart&) -> Kind { return protocol::AGENT_EVENT_KIND_TEXT_START; },
           [](const runtime::TextEnd&) -> Kind { return protocol::AGENT_EVENT_KIND_TEXT_END; },
@@ -109,6 +110,10 @@ void fill(protocol::AgentEvent& out, const runtime::Event& event) {
                    out.set_failed(!e.error.empty());
                    out.set_hidden(e.hidden);
                  },
+                 [&](const runtime::Decided& e) {
+                   server::fill(*out.mutable_decision(), *e.decision);
+                   out.set_content(std::string(runtime::name_of(e.decision->state)));
+                 },
                  [&](const runtime::ContextCompacted& e) {
                    out.set_content(
                        fmt::format("about {} tokens became {}", e.tokens_before, e.tokens_after));
@@ -165,7 +170,8 @@ protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEv
     return kind && (agent.empty() || scene.agent == agent) &&
            (sender.empty() || scene.sender == sender) && (key.empty() || scene.key == key) &&
            // CrabTalk's clients, which name no kinds, do not know this one.
-           (kinds.empty() ? *kind != protocol::AGENT_EVENT_KIND_COMPACTED
+           (kinds.empty() ? *kind != protocol::AGENT_EVENT_KIND_COMPACTED &&
+                                *kind != protocol::AGENT_EVENT_KIND_DECISION
                           : std::find(kinds.begin(), kinds.end(), *kind) != kinds.end());
   };
   return std::make_unique<EventStream>(node.runtime.broadcast().subscribe(std::move(filter)));

@@ -126,7 +126,7 @@ class SessionsFeed final : public Feed {
     const auto before = query_from(defined_, request_, then);
     if (!before) return;
     before_at_ = then;
-    node_.sessions.each([&](const session::Row& row) {
+    node_.sessions.visit([&](const session::Row& row) {
       if (session::matches(*before, row) != session::matches(query_, row))
         drifted_.push_back(row.id.text());
     });

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "protocol/peer.h"
 #include "protocol/protocol.h"
+#include "session/client_mark.h"
 
 namespace reef::server {
 
@@ -19,6 +21,8 @@ struct Asked {
   Node& node;
   const protocol::Peer& peer;
   protocol::ClientMessage& message;
+  // The request's name, when its client gave it one.
+  std::optional<session::ClientMark> mark = {};
 };
 
 // Whether a request gets one answer, or any number of messages whose last one ends it.
@@ -38,6 +42,17 @@ protocol::Answer answered(const Asked& asked) {
   return kHandler(asked.node, (asked.message.*kFields)());
 }
 
+// How a request that its client named (client_id) is known when it comes again.
+enum class Naming : std::uint8_t {
+  none,        // it changes nothing
+  transcript,  // by the entry its words are
+  ledger,      // by what it was answered with (ledger.h)
+};
+Naming naming_of(const Operation& operation);
+// The name of a request in the ledger: the client's own, of the sender it speaks for, and what it
+// asks for. `message` as it came.
+session::ClientMark mark_of(const protocol::ClientMessage& message);
+
 // nullptr for a message that nothing answers.
 const Operation* find_operation(protocol::ClientMessage::MsgCase kind);
 // Every row of every group, by the number of its message.
@@ -51,6 +66,7 @@ Operations compactions_operations();
 Operations contexts_operations();
 Operations conversations_operations();
 Operations crabtalk_operations();
+Operations decisions_operations();
 Operations events_operations();
 Operations exports_operations();
 Operations files_operations();

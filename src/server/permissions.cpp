@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "base/shield.h"
 #include "base/utf8.h"
 #include "process/process.h"
@@ -68,8 +69,8 @@ Task<protocol::ServerMessage> list_plans(Node& node, session::SessionId id) {
   co_return message;
 }
 
-// Takes the session out of safe mode, makes it its conversation's current one and returns the plan
-// as a message to it.
+}  // namespace
+
 Task<Result<protocol::Stream>> begin_plan(Node& node, session::SessionId id,
                                           protocol::AcceptPlan request) {
   const auto mode = request.mode().empty() ? "ask" : request.mode();
@@ -109,10 +110,33 @@ Task<Result<protocol::Stream>> begin_plan(Node& node, session::SessionId id,
   co_return turn;
 }
 
+namespace {
+
+// Whoever accepts it in this way has answered what was asked about it.
+Task<void> answer_decision(Node& node, session::SessionId id, std::string plan, std::string mode,
+                           std::string from) {
+  if (plan.ends_with(".md")) plan.resize(plan.size() - 3);
+  const auto* row = node.sessions.find(id);
+  std::string decision;
+  for (const auto& one : row ? row->waiting : std::vector<session::Waiting>())
+    if (one.kind == runtime::name_of(runtime::Ask::Kind::plan) && one.about == plan)
+      decision = one.id;
+  if (decision.empty()) co_return;
+  const auto done = co_await node.runtime.decisions().answer(
+      {decision, mode == "allow-all" ? "Accept, allow all" : "Accept",
+       std::string(runtime::kDefaultSender), std::move(from)});
+  if (!done) log::warn("decision {}: {}", decision, done.error().what);
+}
+
 class PlanStream final : public protocol::MessageStream {
  public:
-  PlanStream(Node& node, session::SessionId id, protocol::AcceptPlan request)
-      : node_(node), id_(std::move(id)), request_(std::move(request)) {}
+  PlanStream(Node& node, session::SessionId id, protocol::AcceptPlan request, std::string client_id,
+             std::string from)
+      : node_(node),
+        id_(std::move(id)),
+        request_(std::move(request)),
+        client_id_(std::move(client_id)),
+        from_(std::move(from)) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (failed_) co_return std::nullopt;
@@ -122,7 +146,8 @@ class PlanStream final : public protocol::MessageStream {
         failed_ = true;
         co_return protocol::make_error(begun.error());
       }
-      turn_ = answer_stream(node_, *begun);
+      co_await answer_decision(node_, id_, request_.name(), request_.mode(), from_);
+      turn_ = answer_stream(node_, *begun, {}, client_id_);
     }
     co_return co_await turn_->next();
   }
@@ -131,6 +156,7 @@ class PlanStream final : public protocol::MessageStream {
   Node& node_;
   session::SessionId id_;
   protocol::AcceptPlan request_;
+  std::string client_id_, from_;
   protocol::Answer turn_;
   bool failed_ = false;
 };
@@ -153,10 +179,12 @@ protocol::Answer answer_list_plans(Node& node, const protocol::ListPlans& reques
   return protocol::answer_with(list_plans(node, *std::move(id)));
 }
 
-protocol::Answer answer_accept_plan(Node& node, const protocol::AcceptPlan& request) {
-  auto id = known_session(node, request.session_id());
+protocol::Answer answer_accept_plan(const Asked& asked) {
+  const auto& request = asked.message.accept_plan();
+  auto id = known_session(asked.node, request.session_id());
   if (!id) return protocol::answer_with(id.error());
-  return std::make_unique<PlanStream>(node, *std::move(id), request);
+  return std::make_unique<PlanStream>(asked.node, *std::move(id), request,
+                                      asked.message.client_id(), name_of(asked.peer.via));
 }
 
 }  // namespace
@@ -170,8 +198,7 @@ Operations permissions_operations() {
       {M::kRevokePermission, Right::admin, Answers::once,
        answered<&M::revoke_permission, answer_revoke_permission>},
       {M::kListPlans, Right::read, Answers::once, answered<&M::list_plans, answer_list_plans>},
-      {M::kAcceptPlan, Right::admin, Answers::several,
-       answered<&M::accept_plan, answer_accept_plan>},
+      {M::kAcceptPlan, Right::admin, Answers::several, answer_accept_plan},
   };
   return kRows;
 }

@@ -1,4 +1,6 @@
-// Questions of agents: list_questions, reply_to_ask.
+// What agents ask: list_questions, reply_to_ask.
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -8,15 +10,46 @@
 namespace reef::server {
 namespace {
 
-Status reply(Node& node, const protocol::ReplyToAsk& request) {
-  auto& questions = node.runtime.questions();
-  if (request.has_id()) return questions.answer(request.id(), request.content());
+// Of those that are kept nowhere the wait itself is answered.
+Task<Status> answer_by_id(Node& node, std::string id, std::string content, std::string by,
+                          std::string from, std::optional<session::ClientMark> mark) {
+  auto& decisions = node.runtime.decisions();
+  const auto known = co_await decisions.find(id);
+  if (!known && known.error().code != Errc::not_found) co_return known.error();
+  if (!known) co_return node.runtime.questions().answer(id, content);
+  REEF_CO_CHECK(co_await decisions.answer(
+      {std::move(id), std::move(content), std::move(by), std::move(from), std::move(mark)}));
+  co_return Ok{};
+}
+
+// The oldest that waits in a conversation; what a turn waits for now goes first.
+std::string oldest_in(Node& node, const session::Key& key) {
+  for (const auto* pending : node.runtime.questions().list())
+    if (pending->origin.key == key) return pending->id;
+  const auto current = node.sessions.current(key);
+  return current ? node.runtime.decisions().oldest(*current).value_or("") : "";
+}
+
+Task<Status> reply(Node& node, std::string from, protocol::ReplyToAsk request,
+                   std::optional<session::ClientMark> mark) {
+  const auto by =
+      request.sender().empty() ? std::string(runtime::kDefaultSender) : request.sender();
+  if (request.has_id())
+    co_return co_await answer_by_id(node, request.id(), request.content(), by, std::move(from),
+                                    std::move(mark));
   auto key = request.has_key() ? std::optional<std::string>(request.key()) : std::nullopt;
-  REEF_TRY(const auto address, node.runtime.resolve(request.agent(), request.sender(), key));
-  auto answered = questions.answer_oldest(address.key, request.content());
-  if (answered || answered.error().code != Errc::not_found) return answered;
-  return Error(Errc::not_found, fmt::format("no pending ask_user for agent='{}' sender='{}'",
-                                            address.agent.name, address.sender));
+  REEF_CO_TRY(const auto address, node.runtime.resolve(request.agent(), request.sender(), key));
+  // Sent again after a crash it must not answer what was asked next.
+  if (mark) {
+    REEF_CO_TRY(const bool sent, co_await node.runtime.was_sent(address.key, *mark));
+    if (sent) co_return Ok{};
+  }
+  const auto id = oldest_in(node, address.key);
+  if (id.empty())
+    co_return Error(Errc::not_found, fmt::format("no pending ask_user for agent='{}' sender='{}'",
+                                                 address.agent.name, address.sender));
+  co_return co_await answer_by_id(node, id, request.content(), by, std::move(from),
+                                  std::move(mark));
 }
 
 }  // namespace
@@ -40,27 +73,66 @@ void fill_ask(protocol::AskUser& out, const std::string& id, const std::string& 
 
 namespace {
 
-protocol::Answer answer_reply(Node& node, const protocol::ReplyToAsk& request) {
-  const auto answered = reply(node, request);
-  if (!answered) return protocol::answer_with(answered.error());
-  return protocol::answer_with(protocol::make_pong());
+Task<protocol::ServerMessage> pong(Task<Status> work) {
+  const auto done = co_await std::move(work);
+  co_return done ? protocol::make_pong() : protocol::make_error(done.error());
 }
 
-// Answers a forwarded tool call, or the question that was sent as one.
-protocol::Answer answer_reply_to_tool(Node& node, const protocol::ReplyToTool& request) {
+protocol::Answer answer_reply(const Asked& asked) {
+  return protocol::answer_with(
+      pong(reply(asked.node, name_of(asked.peer.via), asked.message.reply_to_ask(), asked.mark)));
+}
+
+// A question that was put as a forwarded tool call is answered as one.
+Task<Status> reply_to_tool(Node& node, std::string from, protocol::ReplyToTool request) {
   auto& questions = node.runtime.questions();
-  auto answered = request.is_error() ? questions.decline(request.call_id(), request.output())
-                                     : questions.answer(request.call_id(), request.output());
+  Status answered = Ok{};
+  if (request.is_error()) {
+    answered = questions.decline(request.call_id(), request.output());
+  } else {
+    answered = co_await answer_by_id(node, request.call_id(), request.output(),
+                                     std::string(runtime::kDefaultSender), std::move(from), {});
+  }
   if (!answered && answered.error().code == Errc::not_found)
     answered = node.runtime.forwards().answer(request.conversation_id(), request.call_id(),
                                               request.output(), request.is_error());
-  if (!answered) return protocol::answer_with(answered.error());
-  return protocol::answer_with(protocol::make_pong());
+  co_return answered;
 }
 
-protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request) {
+protocol::Answer answer_reply_to_tool(const Asked& asked) {
+  return protocol::answer_with(
+      pong(reply_to_tool(asked.node, name_of(asked.peer.via), asked.message.reply_to_tool())));
+}
+
+// Those of turns that run and those of turns that a restart cut off, the oldest first.
+Task<protocol::ServerMessage> list_questions(Node& node, protocol::ListQuestions request) {
+  using runtime::Ask;
+  constexpr std::size_t kBytesMax = 8U << 20;
+  std::vector<protocol::PendingQuestion> found;
+  std::size_t bytes = 0;
+  runtime::Decisions::Query query{{}, request.agent(), request.sender()};
+  query.kinds = {Ask::Kind::question, Ask::Kind::permission};
+  do {
+    const auto page = co_await node.runtime.decisions().list(query);
+    if (!page) co_return protocol::make_error(page.error());
+    for (const auto& one : page->decisions) {
+      if (node.runtime.questions().find(one.id)) continue;
+      auto& out = found.emplace_back();
+      out.set_agent(one.agent);
+      out.set_sender(one.sender);
+      out.set_key(one.key);
+      out.set_session_id(one.session);
+      out.set_asked_at(format_iso(one.asked));
+      if (one.expires) out.set_expires_at(format_iso(*one.expires));
+      fill_ask(*out.mutable_ask(), one.id, one.call_id, one.ask);
+      bytes += out.ByteSizeLong();
+    }
+    query.cursor = page->cursor;
+  } while (!query.cursor.empty() && bytes < kBytesMax);
+  std::reverse(found.begin(), found.end());
   protocol::ServerMessage message;
   auto& list = *message.mutable_question_list();
+  for (auto& one : found) *list.add_questions() = std::move(one);
   for (const auto* pending : node.runtime.questions().list()) {
     const auto& origin = pending->origin;
     if (!request.agent().empty() && request.agent() != origin.agent) continue;
@@ -74,7 +146,11 @@ protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions
     if (pending->expires_at) out.set_expires_at(format_iso(*pending->expires_at));
     fill_ask(*out.mutable_ask(), pending->id, origin.call_id, pending->ask);
   }
-  return protocol::answer_with(std::move(message));
+  co_return message;
+}
+
+protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request) {
+  return protocol::answer_with(list_questions(node, request));
 }
 
 }  // namespace
@@ -83,9 +159,8 @@ Operations questions_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kReplyToTool, Right::answer, Answers::once,
-       answered<&M::reply_to_tool, answer_reply_to_tool>},
-      {M::kReplyToAsk, Right::answer, Answers::once, answered<&M::reply_to_ask, answer_reply>},
+      {M::kReplyToTool, Right::answer, Answers::once, answer_reply_to_tool},
+      {M::kReplyToAsk, Right::answer, Answers::once, answer_reply},
       {M::kListQuestions, Right::read, Answers::once,
        answered<&M::list_questions, answer_list_questions>},
   };

@@ -6,12 +6,11 @@
 //   compactions.cpp      compact
 //   contexts.cpp         what fills a window, what a session is, its title
 //   questions.cpp        what agents ask: list, reply
+//   decisions.cpp        what a person decides: list, answer
+//   ledger.h             what named requests were answered with
 //   permissions.cpp      what was allowed for good, plans
 //   node.cpp             hello, ping, stats, reload, shutdown, and what is gone
 //   sessions.cpp         list, read, follow
-//   following.h          Feed: whatever is followed with a cursor
-//   follow_sessions.cpp  the rows of a list, with a cursor
-//   follow_entries.cpp   the entries of a session and what is said in it, with a cursor
 //   session_changes.cpp  new, resume, fork, rewind, patch, label, trash, restore, check
 //   files.cpp            attach, list and read files of a session
 //   retention.cpp        collect garbage
@@ -68,6 +67,8 @@ class Accounts;
 }
 
 namespace reef::server {
+
+class Ledger;
 
 // The operations on models call these functions of the daemon. A change that returns Ok is written
 // and in force.
@@ -134,13 +135,20 @@ struct Node {
   Mcps mcps = {};
   runtime::Live* live = nullptr;
   DefinedLast defined_last = {};
+  Ledger* ledger = nullptr;  // of requests that clients name; none: there are none
 };
 
 protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::ClientMessage message);
 
 // Sends a turn's events as they come; plans are carried out that way too.
 protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
-                               const protocol::Peer& peer = {});
+                               const protocol::Peer& peer = {}, const std::string& client_id = {});
+// What a request on a plan asks for is begun: the session leaves its mode, and is its
+// conversation's current one. The words that carry it out.
+Task<Result<protocol::Stream>> begin_plan(Node& node, session::SessionId id,
+                                          protocol::AcceptPlan request);
+std::string name_of(protocol::Peer::Via via);
+void fill(protocol::Decision& out, const runtime::Decision& decision);
 // Answers a message that nobody knows.
 protocol::Answer answer_unknown(const protocol::ClientMessage& message);
 

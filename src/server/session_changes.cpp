@@ -11,13 +11,38 @@ protocol::ServerMessage outcome_of(const Status& done) {
   return done ? protocol::make_pong() : protocol::make_error(done.error());
 }
 
-Task<protocol::ServerMessage> new_session(Node& node, protocol::NewSession request) {
+// The session a request of this name has made already: a crash came before it was answered. `key`:
+// the one it was bound to then; empty: none.
+Result<std::optional<session::SessionId>> made_before(
+    const Node& node, const std::string& key, const std::optional<session::ClientMark>& mark) {
+  std::optional<session::SessionId> found;
+  bool other = false;
+  for (const auto& id : mark ? node.sessions.marked(key) : std::vector<session::SessionId>()) {
+    const auto* row = node.sessions.find(id);
+    if (!row) continue;
+    const auto made = session::is_made_for(row->text("madeFor"), *mark);
+    if (made == session::Made::same) found = id;
+    other = other || made == session::Made::other;
+  }
+  if (!found && other) return Error(Errc::conflict, "client_id was used for another request");
+  return found;
+}
+
+std::string made_for(const std::optional<session::ClientMark>& mark) {
+  return mark ? session::made_for(*mark) : std::string();
+}
+
+Task<protocol::ServerMessage> new_session(Node& node, protocol::NewSession request,
+                                          std::optional<session::ClientMark> mark) {
   std::optional<std::string> key;
   if (request.has_key()) key = request.key();
   auto address = node.runtime.resolve(request.agent(), request.sender(), key);
   if (!address) co_return protocol::make_error(address.error());
+  const auto before = made_before(node, address->key.text(), mark);
+  if (!before) co_return protocol::make_error(before.error());
+  if (*before) co_return session_info(node, **before);
   session::Sessions::New fresh{address->key, address->agent.name, address->sender, request.cwd(),
-                               {},           request.cwd()};
+                               {},           request.cwd(),       made_for(mark)};
   const auto made = co_await node.sessions.create(std::move(fresh));
   if (!made) co_return protocol::make_error(made.error());
   co_return session_info(node, (*made)->id());
@@ -36,10 +61,14 @@ Task<protocol::ServerMessage> resume_session(Node& node, session::SessionId id,
   co_return session_info(node, id);
 }
 
-Task<protocol::ServerMessage> fork_session(Node& node, session::SessionId id, std::string at) {
+Task<protocol::ServerMessage> fork_session(Node& node, session::SessionId id, std::string at,
+                                           std::optional<session::ClientMark> mark) {
+  const auto before = made_before(node, "", mark);
+  if (!before) co_return protocol::make_error(before.error());
+  if (*before) co_return session_info(node, **before);
   std::optional<session::EntryId> entry;
   if (!at.empty()) entry = session::EntryId{std::move(at)};
-  const auto made = co_await node.sessions.fork(std::move(id), std::move(entry));
+  const auto made = co_await node.sessions.fork(std::move(id), std::move(entry), made_for(mark));
   if (!made) co_return protocol::make_error(made.error());
   co_return session_info(node, *made);
 }
@@ -160,8 +189,8 @@ protocol::ServerMessage session_info(Node& node, const session::SessionId& id) {
 
 namespace {
 
-protocol::Answer answer_new_session(Node& node, const protocol::NewSession& request) {
-  return protocol::answer_with(new_session(node, request));
+protocol::Answer answer_new_session(const Asked& asked) {
+  return protocol::answer_with(new_session(asked.node, asked.message.new_session(), asked.mark));
 }
 
 protocol::Answer answer_resume_session(Node& node, const protocol::ResumeSession& request) {
@@ -172,10 +201,11 @@ protocol::Answer answer_resume_session(Node& node, const protocol::ResumeSession
   return protocol::answer_with(resume_session(node, *std::move(id), std::move(key)));
 }
 
-protocol::Answer answer_fork_session(Node& node, const protocol::ForkSession& request) {
-  auto id = known_session(node, request.id());
+protocol::Answer answer_fork_session(const Asked& asked) {
+  const auto& request = asked.message.fork_session();
+  auto id = known_session(asked.node, request.id());
   if (!id) return protocol::answer_with(id.error());
-  return protocol::answer_with(fork_session(node, *std::move(id), request.at()));
+  return protocol::answer_with(fork_session(asked.node, *std::move(id), request.at(), asked.mark));
 }
 
 protocol::Answer answer_rewind_session(Node& node, const protocol::RewindSession& request) {
@@ -218,11 +248,10 @@ Operations session_changes_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kNewSession, Right::admin, Answers::once, answered<&M::new_session, answer_new_session>},
+      {M::kNewSession, Right::admin, Answers::once, answer_new_session},
       {M::kResumeSession, Right::admin, Answers::once,
        answered<&M::resume_session, answer_resume_session>},
-      {M::kForkSession, Right::admin, Answers::once,
-       answered<&M::fork_session, answer_fork_session>},
+      {M::kForkSession, Right::admin, Answers::once, answer_fork_session},
       {M::kRewindSession, Right::admin, Answers::once,
        answered<&M::rewind_session, answer_rewind_session>},
       {M::kPatchSession, Right::admin, Answers::once,

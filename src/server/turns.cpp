@@ -62,6 +62,7 @@ void fill(protocol::StreamEvent& out, runtime::Event event) {
           [&](runtime::ThinkingStart& e) { out.mutable_thinking_start()->set_agent(e.agent); },
           [&](runtime::Thinking& e) { out.mutable_thinking()->set_content(std::move(e.text)); },
           [](runtime::ContextCompacted&) {},  // never part of a turn
+          [](runtime::Decided&) {},           // nor is this
           [&](runtime::ThinkingEnd& e) { out.mutable_thinking_end()->set_agent(e.agent); },
           [&](runtime::ToolStart& e) {
             for (auto& call : e.calls) {
@@ -292,7 +293,7 @@ Dialect dialect_of(const protocol::Peer& peer, const protocol::Stream& request) 
 }
 
 template <class Request>
-Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request) {
+Result<runtime::Message> message_from(const Request& request, const std::string& client_id) {
   REEF_CHECK(check_folder(request.cwd()));
   runtime::Message message{request.agent(), request.sender(), request.content(), request.cwd()};
   message.key = key_in(request);
@@ -300,6 +301,7 @@ Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request)
   message.tool_choice = tool_choice_from(request.tool_choice());
   message.hidden = request.hidden();
   message.context = request.context();
+  if (!client_id.empty()) message.client = session::ClientMark{client_id, {}, {}};
   // Only the reader of a stream can be asked to run tools.
   constexpr bool kStreams = std::is_same_v<Request, protocol::Stream>;
   for (const auto& tool : request.tools()) {
@@ -329,20 +331,63 @@ Result<std::shared_ptr<runtime::Run>> submit(Node& node, const Request& request)
                                               "interrupt",
                                               utf8::excerpt(request.queue())));
   }
-  return node.runtime.submit(std::move(message));
+  return message;
 }
 
-protocol::Answer answer_send(Node& node, const protocol::Send& request) {
-  auto run = submit(node, request);
+Task<protocol::ServerMessage> whole_named_turn(Node& node, runtime::Message message) {
+  auto run = co_await node.runtime.submit_once(std::move(message));
+  if (!run) co_return protocol::make_error(run.error());
+  co_return co_await whole_turn(*std::move(run));
+}
+
+protocol::Answer answer_send(const Asked& asked) {
+  auto& node = asked.node;
+  auto message = message_from(asked.message.send(), asked.message.client_id());
+  if (!message) return protocol::answer_with(message.error());
+  if (message->client) return protocol::answer_with(whole_named_turn(node, *std::move(message)));
+  auto run = node.runtime.submit(*std::move(message));
   if (!run) return protocol::answer_with(run.error());
   return protocol::answer_with(whole_turn(*std::move(run)));
 }
 
+// A message its client named: whether it was sent before is found out first.
+class NamedTurn final : public protocol::MessageStream {
+ public:
+  NamedTurn(Node& node, runtime::Message message, Dialect dialect)
+      : node_(node), message_(std::move(message)), dialect_(dialect) {}
+
+  Task<std::optional<protocol::ServerMessage>> next() override {
+    if (over_) co_return std::nullopt;
+    if (!turn_) {
+      const bool brings_tools = !message_.client_tools.empty();
+      auto run = co_await node_.runtime.submit_once(std::move(message_));
+      if (!run) {
+        over_ = true;
+        co_return protocol::make_error(run.error());
+      }
+      turn_ = std::make_unique<TurnStream>(*std::move(run), dialect_,
+                                           brings_tools ? &node_.runtime.forwards() : nullptr);
+    }
+    co_return co_await turn_->next();
+  }
+
+ private:
+  Node& node_;
+  runtime::Message message_;
+  Dialect dialect_;
+  protocol::Answer turn_;
+  bool over_ = false;
+};
+
 }  // namespace
 
 protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
-                               const protocol::Peer& peer) {
-  auto run = submit(node, request);
+                               const protocol::Peer& peer, const std::string& client_id) {
+  auto message = message_from(request, client_id);
+  if (!message) return protocol::answer_with(message.error());
+  if (message->client)
+    return std::make_unique<NamedTurn>(node, *std::move(message), dialect_of(peer, request));
+  auto run = node.runtime.submit(*std::move(message));
   if (!run) return protocol::answer_with(run.error());
   return std::make_unique<TurnStream>(
       *std::move(run), dialect_of(peer, request),
@@ -358,12 +403,17 @@ protocol::Answer answer_kill(Node& node, const protocol::Kill& request) {
   return protocol::answer_with(protocol::make_pong());
 }
 
-protocol::Answer answer_steer(Node& node, const protocol::SteerSession& request) {
+Task<protocol::ServerMessage> steer(Node& node, runtime::Message message) {
+  const auto steered = co_await node.runtime.steer_once(std::move(message));
+  co_return steered ? protocol::make_pong() : protocol::make_error(steered.error());
+}
+
+protocol::Answer answer_steer(const Asked& asked) {
+  const auto& request = asked.message.steer_session();
   runtime::Message message{request.agent(), request.sender(), request.content(), {}};
   message.key = key_in(request);
-  const auto steered = node.runtime.steer(std::move(message));
-  if (!steered) return protocol::answer_with(steered.error());
-  return protocol::answer_with(protocol::make_pong());
+  if (asked.mark) message.client = asked.mark;
+  return protocol::answer_with(steer(asked.node, std::move(message)));
 }
 
 protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& request) {
@@ -378,13 +428,14 @@ Operations turns_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kSend, Right::answer, Answers::once, answered<&M::send, answer_send>},
+      {M::kSend, Right::answer, Answers::once, answer_send},
       {M::kStream, Right::answer, Answers::several,
        [](const Asked& asked) {
-         return answer_stream(asked.node, asked.message.stream(), asked.peer);
+         return answer_stream(asked.node, asked.message.stream(), asked.peer,
+                              asked.message.client_id());
        }},
       {M::kKill, Right::answer, Answers::once, answered<&M::kill, answer_kill>},
-      {M::kSteerSession, Right::answer, Answers::once, answered<&M::steer_session, answer_steer>},
+      {M::kSteerSession, Right::answer, Answers::once, answer_steer},
       {M::kAttachRun, Right::read, Answers::several, answered<&M::attach_run, answer_attach_run>},
   };
   return kRows;

@@ -17,7 +17,7 @@ json::ObjectText usage_text(const TokenTotals& totals) {
 
 // False for fields that are the engine's own. A set value of the others wins over a derived one.
 bool is_shown(std::string_view name) {
-  return name != "boundAt" && name != "lastUsedAt" && name != "uptimeSecs" &&
+  return name != "boundAt" && name != "lastUsedAt" && name != "uptimeSecs" && name != "madeFor" &&
          (name == "origin" || !name.starts_with("origin"));
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/utf8.h"
+#include "session/client_mark.h"
 #include "session/reader.h"
 
 namespace reef::session {
@@ -169,6 +170,8 @@ Row start_row(SessionId id, const Header& header) {
 }
 
 void fold(Row& row, const Entry& entry) {
+  if (has_mark(entry.body)) ++row.marks;
+  fold_decision(row.waiting, row.id, entry);
   if (entry.type == "message") {
     ++row.message_count;
     const bool hidden = is_hidden(entry);
@@ -197,6 +200,7 @@ void fold(Row& row, const Entry& entry) {
       }
     }
   } else if (const auto* patch = meta_of(entry)) {
+    if (patch->contains("madeFor")) ++row.marks;
     json::merge_patch(row.meta, *patch);
   } else if (entry.type == "session_info") {
     const auto name = json::find_string(entry.body, "name").value_or("");

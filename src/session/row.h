@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "session/entry.h"
+#include "session/decision.h"
 
 namespace reef::session {
 
@@ -57,9 +57,11 @@ struct Row {
   std::uint32_t compaction_count = 0;
   std::string parent_session;
   std::string cwd;
-  std::uint32_t damage = 0;     // places of the file that could not be read as they should
-  std::size_t slot = SIZE_MAX;  // its place in the list of times; used by Sessions only
-  json::object meta;            // all reef.meta patches, merged; the title as `name`
+  std::uint32_t damage = 0;      // places of the file that could not be read as they should
+  std::size_t slot = SIZE_MAX;   // its place in the list of times; the engine's own
+  std::uint64_t marks = 0;       // entries that clients named (client_mark.h)
+  std::vector<Waiting> waiting;  // decisions nobody has answered, oldest first
+  json::object meta;             // all reef.meta patches, merged; the title as `name`
 
   std::string_view text(std::string_view field) const;  // of meta; empty when absent
   bool flag(std::string_view field) const;

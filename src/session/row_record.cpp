@@ -80,6 +80,14 @@ struct RecordReader {
     row.meta = std::move(parsed->get_object());
     return true;
   }
+  bool waiting(Row& row) {
+    std::string_view list;
+    if (!in.next_is('[') || !in.span(list)) return false;
+    const auto parsed = json::parse(list);
+    if (!parsed || !parsed->is_array()) return false;
+    row.waiting = waiting_from(parsed->get_array());
+    return true;
+  }
   bool member(std::string_view name, Row& row) {
     if (name == "v") return in.whole(version);
     if (name == "bytes") return count(row.bytes);
@@ -105,6 +113,8 @@ struct RecordReader {
     if (name == "cwd") return text(row.cwd);
     if (name == "damage") return count(row.damage);
     if (name == "meta") return meta(row);
+    if (name == "marks") return count(row.marks);
+    if (name == "waiting") return waiting(row);
     return in.skip();
   }
 };
@@ -116,26 +126,29 @@ json::object to_json(const Row& row) {
   append(usage, row.usage);
   json::object by_model;
   for (const auto& [model, days] : row.usage_by_model) by_model[model] = days_to_json(days);
-  return json::object{{"id", row.id.text()},
-                      {"v", kVersion},
-                      {"bytes", row.bytes},
-                      {"created", unix_millis(row.created)},
-                      {"updated", unix_millis(row.updated)},
-                      {"lastAssistant", unix_millis(row.last_assistant)},
-                      {"lastRole", row.last_role},
-                      {"preview", row.preview},
-                      {"messages", row.message_count},
-                      {"contextTokens", row.context_tokens},
-                      {"contextEstimated", row.context_estimated},
-                      {"activeMs", row.active.count()},
-                      {"lastSaid", unix_millis(row.last_said)},
-                      {"usage", std::move(usage)},
-                      {"byModel", std::move(by_model)},
-                      {"compactions", row.compaction_count},
-                      {"parent", row.parent_session},
-                      {"cwd", row.cwd},
-                      {"damage", row.damage},
-                      {"meta", row.meta}};
+  json::object out{{"id", row.id.text()},
+                   {"v", kVersion},
+                   {"bytes", row.bytes},
+                   {"created", unix_millis(row.created)},
+                   {"updated", unix_millis(row.updated)},
+                   {"lastAssistant", unix_millis(row.last_assistant)},
+                   {"lastRole", row.last_role},
+                   {"preview", row.preview},
+                   {"messages", row.message_count},
+                   {"contextTokens", row.context_tokens},
+                   {"contextEstimated", row.context_estimated},
+                   {"activeMs", row.active.count()},
+                   {"lastSaid", unix_millis(row.last_said)},
+                   {"usage", std::move(usage)},
+                   {"byModel", std::move(by_model)},
+                   {"compactions", row.compaction_count},
+                   {"parent", row.parent_session},
+                   {"cwd", row.cwd},
+                   {"damage", row.damage},
+                   {"meta", row.meta}};
+  if (row.marks > 0) out["marks"] = row.marks;
+  if (!row.waiting.empty()) out["waiting"] = to_json(row.waiting);
+  return out;
 }
 
 std::optional<RowRecord> read_record(std::string_view object) {

@@ -1,7 +1,7 @@
-// Table of contents of session/, and its core: a Session is one transcript that can be appended to,
-// Sessions holds all of them. docs/session-engine.md tells how they work together.
+// Table of contents of session/, and its heart: a Session is one transcript that can be appended
+// to, Sessions is all of them. docs/session-engine.md tells how they work together.
 //
-//   ids.h         SessionId, EntryId, Key                 names, and the rules for them
+//   ids.h         SessionId, EntryId, Key                 names, and what may be one
 //   message.h     Message, Block, Usage                   what is said
 //   entry.h       Header, Entry, Draft                    lines of a transcript
 //   metadata.h    meta_fields, check_patch                what may be changed about a session
@@ -9,9 +9,10 @@
 //   transcript.h  Transcript                              the whole tree
 //   context.h     build_context, for_model                what a model is given of a branch
 //   tail.h        read_tail                               the same, reading backwards from the end
-//   pages.h       lines_after, lines_before                entries a page at a time
+//   client_mark.h ClientMark                              what clients call their requests
+//   decision.h    Waiting, decision_of                    what a person was asked to decide
 //   row.h         Row, fold                               what lists know of a session
-//   refresh.h     refresh_row                             brings a row up to date
+//   refresh.h     refresh_row                             a row that fell behind
 //   query.h       Query, Listing                          filter, sort, page
 //   check.h       check_transcript, repaired              what fsck does
 //   catalog.h     read_catalog                            rows on disk
@@ -19,12 +20,12 @@
 //   file_names.h  file_name_from, file_type               what files of a session may be called
 //   folders.h     Folders                                 where these files live
 //   attachments.h Attachments                             files that are given to a session
-//   usage.h       add_up_usage                            tokens and cost of many sessions
+//   usage.h       add_up_usage                            tokens and cost of many
 //   session.h     Session, Sessions                       this file
 //   rename.cpp                                            sessions follow an agent's new name
 //
-// All of it belongs to the loop thread. A change runs to its end even when the task that asked for
-// it is cancelled.
+// All of it belongs to the loop thread. What changes something runs to its end even when the task
+// that asked for it is cancelled.
 #pragma once
 
 #include <deque>
@@ -42,6 +43,7 @@
 #include "base/random.h"
 #include "base/task_group.h"
 #include "session/check.h"
+#include "session/client_mark.h"
 #include "session/folders.h"
 #include "session/query.h"
 #include "session/store.h"
@@ -152,6 +154,11 @@ class Sessions {
   std::size_t size() const { return rows_.size(); }
   // Calls `look` with every row, in no order; it must not change anything.
   void visit(const std::function<void(const Row&)>& look) const;
+  // Those where a decision waits.
+  const std::set<SessionId>& waiting() const { return waiting_; }
+  // Those with entries that clients named, by the keys they had; not all may be there, or have it,
+  // any more. Empty: those without a key.
+  std::vector<SessionId> marked(const std::string& key) const;
   // Called when a session came, grew, was changed or went; `rewritten` when its file was made anew.
   // There is at most one, set before load(), and it is never called after stop().
   using OnChange = std::function<void(const SessionId&, bool rewritten)>;
@@ -170,6 +177,9 @@ class Sessions {
   // Reads every entry; parsed on demand, for views of the tree.
   Task<Result<Transcript>> read(SessionId id);
 
+  // What clients named in it, oldest first.
+  Task<Result<std::vector<Marked>>> marks(SessionId id);
+
   // Drops sessions that nobody holds from memory, when they are many or large together.
   void trim_cache();
 
@@ -179,6 +189,7 @@ class Sessions {
     std::vector<Draft> drafts;  // appended in the same write
     // Where its turns work unless a message says otherwise; `cwd` only tells where it was begun.
     std::string folder = {};
+    std::string made_for = {};  // the request it was made for (client_mark.h)
   };
   Task<Result<std::shared_ptr<Session>>> create(New request);
 
@@ -194,7 +205,7 @@ class Sessions {
   // Binds a key to the session from now on; by default the key it has, or else its pair's.
   Task<Result<Key>> resume(SessionId id, std::optional<Key> key);
   // Makes a new session with the branch up to `at` (the leaf when not given).
-  Task<Result<SessionId>> fork(SessionId id, std::optional<EntryId> at);
+  Task<Result<SessionId>> fork(SessionId id, std::optional<EntryId> at, std::string made_for = {});
   // The next entry attaches to `entry`; survives a restart.
   Task<Status> rewind(SessionId id, EntryId entry);
   // Applies a client's merge patch to the metadata.
@@ -281,6 +292,8 @@ class Sessions {
   std::unordered_map<std::string, SessionId> bindings_;  // key -> its current session
   std::unordered_map<SessionId, Cached> cache_;
   std::unordered_map<SessionId, std::shared_ptr<Notify>> opening_;
+  std::set<SessionId> waiting_;
+  std::unordered_map<std::string, std::set<SessionId>> marked_;  // by key
   std::uint64_t uses_ = 0;
   std::uint64_t untrimmed_bytes_ = 0;  // appended since the cache was last looked at
 

@@ -115,7 +115,8 @@ Task<Ok> Sessions::undo_create(SessionId id) {
   co_return Ok{};
 }
 
-Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at) {
+Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at,
+                                       std::string made_for) {
   const auto* row = find(id);
   if (!row) co_return no_session(id);
   const std::string agent(row->agent());
@@ -138,8 +139,10 @@ Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at) 
   for (const auto* entry : branch) {
     // Labels are made anew below; bindings and marks belong to the old session.
     const bool mark = json::find_string(entry->body, "customType") == "reef.rewind";
-    if (entry->type == "label" || meta_of(*entry) || mark) continue;
+    // So do decisions, and the names clients gave to what they sent.
+    if (entry->type == "label" || meta_of(*entry) || mark || decision_of(*entry)) continue;
     auto copy = *entry;
+    copy.body.erase("client");
     if (copied.contains(copy.id.text)) copy.id = fresh_entry_id(random_);
     copy.parent = parent;
     copy.body["parentId"] = parent ? json::value(parent->text) : json::value(nullptr);
@@ -154,8 +157,10 @@ Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at) 
   for (const auto& [target, text] : transcript.labels())
     if (copied.contains(target))
       append_draft(Draft{"label", json::object{{"targetId", target}, {"label", text}}});
-  append_draft(draft_meta(json::object{
-      {"agent", agent}, {"sender", sender}, {"source", "native"}, {"forkedFrom", id.text()}}));
+  json::object meta{
+      {"agent", agent}, {"sender", sender}, {"source", "native"}, {"forkedFrom", id.text()}};
+  if (!made_for.empty()) meta["madeFor"] = made_for;
+  append_draft(draft_meta(std::move(meta)));
   Header header;
   header.time = now;
   header.cwd = transcript.header().cwd;
@@ -213,11 +218,26 @@ void Sessions::drop_missing(const SessionId& id) {
 }
 
 Task<Status> Sessions::trash_unshielded(SessionId id) {
-  if (!find(id)) co_return no_session(id);
-  // A running turn would have nowhere to write what was said.
-  if (const auto cached = cache_.find(id);
-      cached != cache_.end() && cached->second.session.use_count() > 1)
-    co_return Error(Errc::busy, fmt::format("session {} is in use; wait, or reef kill", id.text()));
+  // A turn that is running would have nowhere to write what was said.
+  const auto in_use = [&] {
+    const auto cached = cache_.find(id);
+    return cached != cache_.end() && cached->second.session.use_count() > 1;
+  };
+  const Error busy(Errc::busy, fmt::format("session {} is in use; wait, or reef kill", id.text()));
+  const auto* row = find(id);
+  if (!row) co_return no_session(id);
+  if (in_use()) co_return busy;
+  // Nobody can answer there any more, also when it is restored. A full disk is no reason to stay.
+  std::vector<Draft> closed;
+  for (const auto& one : row->waiting)
+    closed.push_back(draft_decision(json::object{
+        {"id", one.id}, {"state", "closed"}, {"reason", "the session was put in the trash"}}));
+  if (!closed.empty()) {
+    if (const auto done = co_await append_all_to(id, std::move(closed)); !done)
+      log::warn("session {}: {}", id.text(), done.error().what);
+    if (!find(id)) co_return no_session(id);
+    if (in_use()) co_return busy;
+  }
   REEF_CO_CHECK(co_await store_.trash(id, clock_.now()));
   forget(id);
   mark_changed(id);

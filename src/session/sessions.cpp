@@ -54,6 +54,12 @@ void Sessions::adopt(Row row) {
 }
 
 void Sessions::place(Row& row) {
+  if (row.waiting.empty()) {
+    waiting_.erase(row.id);
+  } else {
+    waiting_.insert(row.id);
+  }
+  if (row.marks > 0) marked_[std::string(row.key())].insert(row.id);
   if (!row.key().empty()) {
     const auto [bound, is_new] = bindings_.try_emplace(std::string(row.key()), row.id);
     if (!is_new && bound->second != row.id) {
@@ -83,6 +89,11 @@ void Sessions::forget(const SessionId& id) {
   times_.pop_back();
   rows_.erase(row);
   cache_.erase(id);
+  waiting_.erase(id);
+  if (const auto marked = marked_.find(key); marked != marked_.end()) {
+    marked->second.erase(id);
+    if (marked->second.empty()) marked_.erase(marked);
+  }
   const auto bound = bindings_.find(key);
   if (bound == bindings_.end() || bound->second != id) return;
   // The key goes back to the session it was bound to before.
@@ -373,6 +384,12 @@ const Row* Sessions::find(const SessionId& id) const {
   return found == rows_.end() ? nullptr : &found->second;
 }
 
+std::vector<SessionId> Sessions::marked(const std::string& key) const {
+  const auto found = marked_.find(key);
+  if (found == marked_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
 std::optional<SessionId> Sessions::current(const Key& key) const {
   const auto found = bindings_.find(key.text());
   if (found == bindings_.end()) return std::nullopt;
@@ -448,6 +465,12 @@ Task<Result<Transcript>> Sessions::read(SessionId id) {
   co_return Transcript(read_transcript(bytes));
 }
 
+Task<Result<std::vector<Marked>>> Sessions::marks(SessionId id) {
+  if (!find(id)) co_return no_session(id);
+  REEF_CO_TRY(const auto bytes, co_await store_.read(id));
+  co_return marks_in(bytes);
+}
+
 Task<Result<std::shared_ptr<Session>>> Sessions::create(New request) {
   co_return co_await shielded(create_unshielded(std::move(request)));
 }
@@ -478,6 +501,7 @@ Task<Result<std::shared_ptr<Session>>> Sessions::create_unshielded(New request) 
   meta["sender"] = request.sender;
   meta["source"] = "native";
   if (!request.folder.empty()) meta["workingDirectory"] = request.folder;
+  if (!request.made_for.empty()) meta["madeFor"] = request.made_for;
   std::vector<Draft> drafts;
   drafts.push_back(draft_meta(std::move(meta)));
   for (auto& draft : request.drafts) drafts.push_back(std::move(draft));

@@ -178,7 +178,7 @@ class Questions(Case):
         self.assertEqual(home.reef("answer", "1").code, 0)
         out, err = process.communicate(timeout=20)
         self.assertEqual(out.decode(), "done\n", err)
-        self.assertRegex(err.decode(), r"Answer with: reef answer q[0-9a-f]+-\d+ TEXT")
+        self.assertRegex(err.decode(), r"Answer with: reef answer \d{6}-[a-z-]+\.[0-9a-f]{8} TEXT")
 
 
 class Steering(Case):

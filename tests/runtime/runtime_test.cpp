@@ -26,6 +26,7 @@ std::string name_of(const Event& event) {
           [](const ThinkingEnd&) { return std::string("thinking_end"); },
           [](const ContextUsage&) { return std::string("context_usage"); },
           [](const ContextCompacted&) { return std::string("compacted"); },
+          [](const Decided&) { return std::string("decided"); },
           [](const ToolStart&) { return std::string("tool_start"); },
           [](const ToolResult&) { return std::string("tool_result"); },
           [](const ToolsComplete&) { return std::string("tools_complete"); },

@@ -4,6 +4,7 @@
 
 #include "local/local.h"
 #include "model/scripted/scripted.h"
+#include "server/ledger.h"
 #include "server/operations.h"
 #include "server/server.h"
 #include "session/document_folders.h"
@@ -47,6 +48,7 @@ class DispatchTest : public testing::Test {
     node.bus = &bus;
     node.tasks = &tasks;
     node.live = &live;
+    node.ledger = &ledger;
     EXPECT_TRUE(test::run(io, recall.load()));
   }
   ~DispatchTest() override {
@@ -100,6 +102,7 @@ class DispatchTest : public testing::Test {
   organise::Changes changes{io.get_executor(), sessions, definitions, pool};
   recall::Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
   model::ModelLists lists{io.get_executor()};
+  Ledger ledger{io.get_executor(), files, pool, clock, folder / "answers.jsonl"};
   std::vector<std::string> noted;
   int reloads = 0;
   int shutdowns = 0;
@@ -230,6 +233,8 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
                                        "steer_session",
                                        "attach_run",
                                        "list_questions",
+                                       "list_decisions",
+                                       "answer_decision",
                                        "list_permissions",
                                        "revoke_permission",
                                        "list_plans",
@@ -533,6 +538,7 @@ Right expected_right(const std::string& operation) {
                                                 "follow_entries",
                                                 "follow_tasks",
                                                 "list_questions",
+                                                "list_decisions",
                                                 "list_permissions",
                                                 "list_plans",
                                                 "attach_run",
@@ -541,9 +547,9 @@ Right expected_right(const std::string& operation) {
                                                 "get_skill",
                                                 "find_sessions"};
   static const std::set<std::string> answering = {
-      "send",          "stream",        "kill",          "steer_session",
-      "reply_to_ask",  "reply_to_tool", "cancel_stream", "create_session",
-      "publish_event", "cancel_task",   "attach_file",   "attach_data"};
+      "send",          "stream",        "kill",           "steer_session", "reply_to_ask",
+      "reply_to_tool", "cancel_stream", "create_session", "publish_event", "cancel_task",
+      "attach_file",   "attach_data",   "answer_decision"};
   return anybody.contains(operation)     ? Right::none
          : readers.contains(operation)   ? Right::read
          : answering.contains(operation) ? Right::answer
@@ -592,6 +598,65 @@ TEST_P(OperationRights, AreThoseOfItsRow) {
 
 INSTANTIATE_TEST_SUITE_P(Operations, OperationRights, testing::ValuesIn(all_operations()),
                          [](const auto& row) { return operation_of(row.param); });
+
+// Each row that changes something knows a request again that its client named.
+class NamedOperation : public DispatchTest, public testing::WithParamInterface<Operation> {};
+
+TEST_P(NamedOperation, IsAnsweredAsTheFirstTimeAndNotDoneAgain) {
+  const auto name = operation_of(GetParam());
+  static const std::set<std::string> words = {"send", "stream", "steer_session", "accept_plan"};
+  static const std::set<std::string> looks = {"backup", "export_sessions", "find_imports"};
+  const auto naming = naming_of(GetParam());
+  if (GetParam().right < Right::answer || looks.contains(name)) {
+    EXPECT_EQ(naming, Naming::none);
+    return;
+  }
+  if (words.contains(name)) {
+    EXPECT_EQ(naming, Naming::transcript) << "blackbox.test_client_ids";
+    return;
+  }
+  EXPECT_EQ(naming, Naming::ledger);
+  ClientMessage message;
+  const auto* field = ClientMessage::descriptor()->FindFieldByNumber(GetParam().kind);
+  message.GetReflection()->MutableMessage(&message, field);
+  message.set_client_id("x");
+  message.set_request_id(7);
+  // As if it had been done.
+  ServerMessage first;
+  first.mutable_pong();
+  std::vector<std::string> answer = {first.SerializeAsString()};
+  ASSERT_TRUE(test::run(io, ledger.load()));
+  test::run(io, ledger.keep(mark_of(message), std::move(answer)));
+  const auto again = ask(message);
+  // A cancelled stream has become a kill before it is answered; the name is the request's.
+  ASSERT_EQ(again.size(), 1U);
+  if (name != "cancel_stream") {
+    EXPECT_TRUE(again[0].has_pong()) << again[0].DebugString();
+  }
+  EXPECT_TRUE(noted.empty());
+  EXPECT_EQ(shutdowns + reloads, 0);
+  // The right counts before what is remembered.
+  peer.right = Right::none;
+  EXPECT_EQ(ask_one(message).error().code(), 403U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, NamedOperation, testing::ValuesIn(all_operations()),
+                         [](const auto& row) { return operation_of(row.param); });
+
+TEST_F(DispatchTest, ANameIsGivenToOneRequest) {
+  ClientMessage message;
+  message.mutable_new_session()->set_cwd("/");
+  message.set_client_id("c1");
+  const auto first = ask_one(message);
+  EXPECT_EQ(ask_one(message).session_info().session().id(), first.session_info().session().id());
+  EXPECT_EQ(sessions.size(), 1U);
+  message.mutable_new_session()->set_cwd("/tmp");
+  EXPECT_EQ(ask_one(message).error().code(), 409U);
+  message.set_client_id("");
+  EXPECT_EQ(ask_one(message).error().code(), 400U);
+  message.set_client_id(std::string(257, 'x'));
+  EXPECT_EQ(ask_one(message).error().code(), 400U);
+}
 
 TEST_F(DispatchTest, EveryMessageOfTheSchemaIsInTheTable) {
   const auto* operations = ClientMessage::descriptor()->FindOneofByName("msg");

@@ -38,6 +38,7 @@ Task<Result<std::vector<runtime::Answer>>> pass_on(std::shared_ptr<Link> link, s
   if (!link->open) co_return Error(Errc::cancelled, "whoever delegated this no longer waits");
   if (ask.kind == runtime::Ask::Kind::question)
     for (auto& question : ask.questions) question.text = agent + " asks: " + question.text;
+  ask.nested = true;
   co_return co_await link->ask(std::move(ask));
 }
 

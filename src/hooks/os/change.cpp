@@ -206,10 +206,12 @@ Task<ToolAnswer> submit_plan(const Desk& desk, const json::object& arguments) {
                       bytes);
   };
   auto answer = co_await change(desk, desk.ground.session + "/plans/" + name + ".md", work);
-  if (!answer.is_error)
+  if (!answer.is_error) {
+    answer.plan = name;
     answer.text =
         fmt::format("plan '{}' is handed in; the user accepts it with: reef plan accept {} {}",
                     name, desk.session.text(), name);
+  }
   co_return answer;
 }
 
