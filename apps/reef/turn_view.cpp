@@ -97,9 +97,9 @@ std::string shown_result(const protocol::ToolResult& result) {
   return out;
 }
 
-class View {
+class TurnView {
  public:
-  View(bool live, bool verbose) : live_(live), verbose_(verbose) {}
+  TurnView(bool live, bool verbose) : live_(live), verbose_(verbose) {}
 
   void take(const protocol::StreamEvent& event) {
     if (person_ && !event.has_tool_progress()) progress_.clear();
@@ -212,7 +212,7 @@ std::vector<std::string> lines_of(const protocol::AskQuestion& question) {
 
 Task<Result<TurnEnd>> watch_turn(client::Client& client, client::Stream stream, bool live,
                                  const Prompt& prompt, bool verbose) {
-  View view(live, verbose);
+  TurnView view(live, verbose);
   for (;;) {
     REEF_CO_TRY(auto message, co_await stream.next());
     if (!message) break;

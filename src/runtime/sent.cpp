@@ -10,7 +10,7 @@
 namespace reef::runtime {
 namespace {
 
-constexpr std::size_t kConversationsMax = 256;
+constexpr std::size_t kSentConversationsMax = 256;
 
 }  // namespace
 
@@ -137,7 +137,7 @@ void Sent::over(const session::Key& key, const session::ClientMark& mark) {
 }
 
 void Sent::trim(const session::Key& but) {
-  while (conversations_.size() > kConversationsMax) {
+  while (conversations_.size() > kSentConversationsMax) {
     auto oldest = conversations_.end();
     for (auto it = conversations_.begin(); it != conversations_.end(); ++it) {
       if (it->first == but ||

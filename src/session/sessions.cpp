@@ -284,13 +284,13 @@ Task<void> Sessions::flush_later() {
 }
 
 Task<std::string> Sessions::records_of(std::vector<SessionId> ids) {
-  constexpr std::size_t kAtOnce = 256;
+  constexpr std::size_t kRowsAtOnce = 256;
   std::string bytes;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto* row = find(ids[i]);
     bytes += row ? catalog_record(*row) : catalog_removal(ids[i]);
     // A hundred thousand rows take a while, and others want the loop too.
-    if (i % kAtOnce == kAtOnce - 1) co_await yield_to_loop();
+    if (i % kRowsAtOnce == kRowsAtOnce - 1) co_await yield_to_loop();
   }
   co_return bytes;
 }
