@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "exchange/crabtalk.h"
-#include "exchange/craft.h"
+#include "exchange/crabtalk/crabtalk.h"
+#include "exchange/craft/craft.h"
 #include "exchange/feed.h"
 #include "exchange/formats.h"
 #include "groups.h"

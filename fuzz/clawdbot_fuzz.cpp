@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "base/utf8.h"
-#include "exchange/clawdbot.h"
+#include "exchange/clawdbot/clawdbot.h"
 #include "support/exchange.h"
 #include "support/memory_files.h"
 

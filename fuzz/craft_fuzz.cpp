@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "exchange/craft.h"
+#include "exchange/craft/craft.h"
 #include "exchange_reading.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "exchange/pi.h"
+#include "exchange/pi/pi.h"
 #include "exchange/redact.h"
 #include "exchange_reading.h"
 

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
-#include "exchange/crabtalk.h"
-#include "exchange/craft.h"
+#include "exchange/clawdbot/clawdbot.h"
+#include "exchange/crabtalk/crabtalk.h"
+#include "exchange/craft/craft.h"
+#include "exchange/html/html.h"
+#include "exchange/pi/pi.h"
+#include "exchange/text/text.h"
 
 namespace reef::exchange {
 namespace {

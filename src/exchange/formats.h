@@ -22,10 +22,4 @@ std::span<const Format> formats();
 // An unknown name is invalid; the error lists the formats.
 Result<const Format*> find_format(std::string_view name);
 
-std::unique_ptr<Writer> pi_writer(Outlet& outlet);
-std::unique_ptr<Writer> clawdbot_writer(Outlet& outlet);
-std::unique_ptr<Writer> markdown_writer(Outlet& outlet);
-std::unique_ptr<Writer> ndjson_writer(Outlet& outlet);
-std::unique_ptr<Writer> html_writer(Outlet& outlet);
-
 }  // namespace reef::exchange

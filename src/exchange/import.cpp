@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "exchange/clawdbot.h"
-#include "exchange/crabtalk.h"
-#include "exchange/craft.h"
+#include "exchange/clawdbot/clawdbot.h"
+#include "exchange/crabtalk/crabtalk.h"
+#include "exchange/craft/craft.h"
 #include "exchange/import_job.h"
-#include "exchange/pi.h"
+#include "exchange/pi/pi.h"
 
 namespace reef::exchange {
 namespace {

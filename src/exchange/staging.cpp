@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "exchange/definitions.h"
-#include "exchange/source.h"
+#include "exchange/foreign_file.h"
 #include "exchange/trust.h"
 #include "session/metadata.h"
 
