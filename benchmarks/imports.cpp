@@ -6,7 +6,7 @@
 #include "exchange/crabtalk/crabtalk.h"
 #include "exchange/craft/craft.h"
 #include "exchange/feed.h"
-#include "exchange/formats.h"
+#include "exchange/sources.h"
 #include "groups.h"
 #include "measure.h"
 #include "process.h"

@@ -87,6 +87,7 @@ FILES = {
     "src/exchange/pi/": "reads what another program wrote",
     "src/exchange/places.": "where other programs keep their sessions",
     "src/exchange/session_files.": "files beside another program's transcript",
+    "src/exchange/sources.": "hands the readers the disk of the sources",
     "src/exchange/staging.": "sessions that are not there yet: a folder the store takes in whole",
     "src/hooks/os/": "the tools of agents: the user's files, as the user's",
     "src/hooks/delegate/order.cpp": "where a worker is to work",

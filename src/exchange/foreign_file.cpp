@@ -178,4 +178,15 @@ std::uint64_t LineReader::consumed() {
   return now - std::exchange(reported_, now);
 }
 
+std::optional<json::object> first_object(Files& files, const std::string& path) {
+  auto lines = LineReader::open(files, path);
+  if (!lines) return std::nullopt;
+  const auto line = lines->next();
+  if (!line || !*line) return std::nullopt;
+  const LineInHand in_hand((*line)->text.size());
+  auto value = json::parse_lenient((*line)->text);
+  if (!value || !value->is_object()) return std::nullopt;
+  return std::move(value->get_object());
+}
+
 }  // namespace reef::exchange

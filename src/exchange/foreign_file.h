@@ -25,6 +25,9 @@ Result<std::string> read_source(Files& files, const std::string& path);
 bool is_directory(Files& files, const std::string& path);
 bool is_there(Files& files, const std::string& path);
 
+// The object in the first line that says anything; nullopt when there is none, for any reason.
+std::optional<json::object> first_object(Files& files, const std::string& path);
+
 // A text that changes when the file does.
 std::string source_mark(const Files::Stat& stat);
 TimePoint modified_time(const Files::Stat& stat);

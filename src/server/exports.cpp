@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 #include "exchange/archive/spool.h"
-#include "exchange/formats.h"
+#include "exchange/sources.h"
 #include "server/operations.h"
 #include "server/server.h"
 #include "session/reader.h"

@@ -14,6 +14,9 @@ namespace reef::exchange {
 // `path` is the state folder (~/.clawdbot, ~/.openclaw), the folder of an agent or of its sessions,
 // one transcript, or one openclaw-agent.sqlite.
 Status read_clawdbot(Files& files, const std::string& path, Intake& intake);
+// Whether it looks like Clawdbot's: the state folder, the folder of an agent or of its sessions,
+// its store or database, or a transcript beside a store.
+bool is_clawdbot(Files& files, const std::string& path);
 
 // One entry of a store: a session and its key.
 struct ClawdbotEntry {

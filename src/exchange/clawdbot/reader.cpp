@@ -258,4 +258,23 @@ Status read_clawdbot(Files& files, const std::string& path, Intake& intake) {
   return read_sessions(files, path, utf8::sanitize(base_name(parent_path(path))), intake);
 }
 
+bool is_clawdbot(Files& files, const std::string& path) {
+  const auto has = [&](const std::string& folder, std::string_view inside) {
+    return is_there(files, folder + std::string(inside));
+  };
+  if (!is_directory(files, path)) {
+    const auto name = base_name(path);
+    if (name == kStore || name == kDatabase) return true;
+    return parse_name(name) && has(parent_path(path) + "/", kStore);
+  }
+  if (has(path + "/", kStore) || has(path + "/sessions/", kStore) ||
+      has(path + "/agent/", kDatabase))
+    return true;
+  const auto agents = files.list(path + "/agents");
+  return agents && std::any_of(agents->begin(), agents->end(), [&](const std::string& agent) {
+           const auto folder = path + "/agents/" + agent;
+           return is_directory(files, folder + "/sessions") || has(folder + "/agent/", kDatabase);
+         });
+}
+
 }  // namespace reef::exchange

@@ -14,6 +14,8 @@ namespace reef::exchange {
 // JSONL file. Returns errors of the path itself and of the intake; anything wrong inside is a
 // problem.
 Status read_crabtalk(Files& files, const std::string& path, Intake& intake);
+// Whether it looks like CrabTalk's: its folder, one with conversations, or one of its files.
+bool is_crabtalk(Files& files, const std::string& path);
 
 // Writes one JSONL file a session: sessions/<agent>_<sender>_<n>.jsonl.
 std::unique_ptr<Writer> crabtalk_writer(Outlet& outlet);

@@ -329,6 +329,14 @@ Result<std::vector<Kept>> conversations_in(Files& files, const std::string& fold
   return out;
 }
 
+bool holds_conversations(Files& files, const std::string& folder) {
+  const auto names = files.list(folder);
+  return names && std::any_of(names->begin(), names->end(), [&](const std::string& name) {
+           if (!slug_from(stem(name))) return false;
+           return name.ends_with(".jsonl") || is_conversation(files, folder + "/" + name);
+         });
+}
+
 }  // namespace
 
 Status read_crabtalk(Files& files, const std::string& path, Intake& intake) {
@@ -369,6 +377,18 @@ Status read_crabtalk(Files& files, const std::string& path, Intake& intake) {
     REEF_CHECK(reader.read(kept));
   }
   return Ok{};
+}
+
+bool is_crabtalk(Files& files, const std::string& path) {
+  if (path.ends_with(".crmem")) return true;
+  if (!is_directory(files, path)) {
+    const auto first = path.ends_with(".jsonl") ? first_object(files, path) : std::nullopt;
+    return first && is_meta_line(*first);
+  }
+  for (const auto* sign : {"/Crab.md", "/memory.db", "/store.crmem", "/store/crabtalk.crmem"})
+    if (is_there(files, path + sign)) return true;
+  return is_conversation(files, path) || holds_conversations(files, path) ||
+         holds_conversations(files, path + "/sessions");
 }
 
 }  // namespace reef::exchange

@@ -257,6 +257,18 @@ Status scan_bundle(Files& files, const std::string& path,
   return Ok{};
 }
 
+bool is_craft_bundle(Files& files, const std::string& path) {
+  if (!path.ends_with(".json")) return false;
+  bool session = false;
+  // Any JSON may have a version; the first part behind it decides.
+  static_cast<void>(scan_bundle(files, path, [&](BundlePart part, std::string_view) -> Status {
+    if (part == BundlePart::version) return Ok{};
+    session = part == BundlePart::header || part == BundlePart::messages;
+    return Error(Errc::cancelled, "seen enough");
+  }));
+  return session;
+}
+
 Status check_bundle_path(std::string_view path) {
   const auto bad = [&](std::string_view why) {
     return Error(Errc::invalid, fmt::format("file '{}' {}", utf8::excerpt(path), why));

@@ -25,6 +25,9 @@ enum class BundlePart : std::uint8_t {
 Status scan_bundle(Files& files, const std::string& path,
                    const std::function<Status(BundlePart, std::string_view)>& take);
 
+// Whether the file begins like a bundle, with a session.
+bool is_craft_bundle(Files& files, const std::string& path);
+
 Status read_craft_bundle(Files& files, const std::string& path, Intake& intake);
 
 // Checks the name of a file in a bundle.

@@ -14,6 +14,8 @@ namespace reef::exchange {
 // of one session or its session.jsonl, or a bundle. Returns errors of the path itself and of the
 // intake; anything wrong inside is a problem.
 Status read_craft(Files& files, const std::string& path, Intake& intake);
+// Whether it looks like Craft's: something with a session in it, or a bundle.
+bool is_craft(Files& files, const std::string& path);
 
 // Writes sessions/<id>/session.jsonl, with the session's files beside it.
 std::unique_ptr<Writer> craft_writer(Outlet& outlet);

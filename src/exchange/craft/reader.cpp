@@ -323,6 +323,19 @@ Status read_root(Files& files, const std::string& path, Intake& intake) {
   return Ok{};
 }
 
+// Reef's own transcripts have the same name and another first line.
+bool is_session(Files& files, const std::string& transcript) {
+  const auto header = first_object(files, transcript);
+  return header && header->contains("id") && !header->contains("type");
+}
+
+bool holds_sessions(Files& files, const std::string& folder) {
+  const auto names = files.list(folder);
+  return names && std::any_of(names->begin(), names->end(), [&](const std::string& name) {
+           return is_session(files, fmt::format("{}/{}/{}", folder, name, kTranscript));
+         });
+}
+
 }  // namespace
 
 Status read_craft(Files& files, const std::string& given, Intake& intake) {
@@ -342,6 +355,19 @@ Status read_craft(Files& files, const std::string& given, Intake& intake) {
   if (count == 0)
     return Error(Errc::not_found, fmt::format("there are no Craft sessions in {}", path));
   return Ok{};
+}
+
+bool is_craft(Files& files, const std::string& path) {
+  if (!is_directory(files, path))
+    return base_name(path) == kTranscript ? is_session(files, path) : is_craft_bundle(files, path);
+  const auto transcript = fmt::format("{}/{}", path, kTranscript);
+  if (is_session(files, transcript) || is_session(files, transcript + ".tmp")) return true;
+  if (holds_sessions(files, path) || holds_sessions(files, path + "/sessions")) return true;
+  const auto workspaces = files.list(path + "/workspaces");
+  return workspaces &&
+         std::any_of(workspaces->begin(), workspaces->end(), [&](const std::string& name) {
+           return holds_sessions(files, fmt::format("{}/workspaces/{}/sessions", path, name));
+         });
 }
 
 }  // namespace reef::exchange

@@ -13,6 +13,8 @@ namespace reef::exchange {
 
 // `path` is a transcript, or a folder with some in it or in its folders.
 Status read_pi(Files& files, const std::string& path, Intake& intake);
+// Whether it looks like pi's: a transcript, or a folder with some or with those of a project.
+bool is_pi(Files& files, const std::string& path);
 
 // Reads one transcript in pi's format, whoever wrote it. Id, times, folder and origin are taken
 // from the file where `head` leaves them empty; the origin is then "pi:<id>".

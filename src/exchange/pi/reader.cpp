@@ -378,4 +378,24 @@ Status read_pi(Files& files, const std::string& path, Intake& intake) {
   return Ok{};
 }
 
+bool is_pi(Files& files, const std::string& path) {
+  const auto is_transcript = [&](const std::string& file) {
+    const auto first = file.ends_with(kEnding) ? first_object(files, file) : std::nullopt;
+    return first && session::header_from(*first);
+  };
+  if (!is_directory(files, path)) return is_transcript(path);
+  for (const auto& folder : {path, path + "/sessions"}) {
+    const auto names = files.list(folder);
+    if (!names) continue;
+    // Projects are folders like --srv-app--.
+    const auto sign = std::find_if(names->begin(), names->end(), [](const std::string& name) {
+      return name.ends_with(kEnding) || (name.starts_with("--") && name.ends_with("--"));
+    });
+    if (sign == names->end()) continue;
+    const auto found = folder + "/" + *sign;
+    if (sign->ends_with(kEnding) ? is_transcript(found) : is_directory(files, found)) return true;
+  }
+  return false;
+}
+
 }  // namespace reef::exchange

@@ -1,10 +1,11 @@
+#include "exchange/foreign_file.h"
+
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
 #include "base/base64.h"
 #include "exchange/content.h"
-#include "exchange/foreign_file.h"
 #include "support/exchange.h"
 #include "support/memory_files.h"
 #include "support/run.h"
