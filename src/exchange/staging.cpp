@@ -681,7 +681,14 @@ Result<std::string> StagedIntake::copy(std::string_view folder, std::string_view
   if (job_.request.redact)
     problem(Problem{from, 0, "too large to be searched for secrets; copied as it is"});
   REEF_TRY(const auto spot, spot_for(folder, name, [&](const There& there) -> Result<bool> {
-             return there.bytes == stat.size;  // a giant of that name and size is the same one
+             if (there.bytes != stat.size) return false;
+             for (std::uint64_t at = 0; at < stat.size; at += kPieceBytes) {
+               if (cancelled()) return Error(Errc::cancelled, "cancelled");
+               REEF_TRY(const auto ours, there.read(at, kPieceBytes));
+               REEF_TRY(const auto theirs, read_range(files_, source.get(), at, kPieceBytes));
+               if (ours != theirs) return false;
+             }
+             return true;
            }));
   if (spot.there || job_.request.dry_run) return spot.path;
   REEF_CHECK(copy_pieces(source.get(), stat.size, place_of(spot.path)));
