@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "exchange/crabtalk.h"
-#include "exchange/craft.h"
 #include "exchange/feed.h"
-#include "exchange/formats.h"
+#include "exchange/sources.h"
 #include "groups.h"
 #include "measure.h"
 #include "process.h"
@@ -223,16 +221,11 @@ class Imports {
 Status imports() {
   REEF_TRY(const Scratch scratch, Scratch::make());
   Imports table(scratch.path());
-  struct Source {
-    std::string_view kind;
-    std::unique_ptr<exchange::Writer> (*make)(exchange::Outlet&);
-  };
-  for (const auto& [kind, make] :
-       {Source{"pi", exchange::pi_writer}, Source{"clawdbot", exchange::clawdbot_writer},
-        Source{"crabtalk", exchange::crabtalk_writer}, Source{"craft", exchange::craft_writer}}) {
+  for (const auto& source : exchange::sources()) {
+    const auto kind = source.name;
     const auto path = scratch.path() + "/" + std::string(kind);
     Folder folder(path);
-    const auto writer = make(folder);
+    const auto writer = source.formats.front().make(folder);
     REEF_CHECK(make_source(*writer));
     const bool foreign = kind == "crabtalk" || kind == "craft";
     REEF_CHECK(

@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "base/utf8.h"
-#include "exchange/clawdbot.h"
+#include "exchange/clawdbot/clawdbot.h"
 #include "support/exchange.h"
 #include "support/memory_files.h"
 
@@ -21,6 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       R"({"type":"message","id":"a","parentId":null,"timestamp":"2026-01-02T03:04:06.000Z",)"
       R"("message":{"role":"user","content":"hi"}})"
       "\n");
+  static_cast<void>(reef::exchange::is_clawdbot(files, "/c"));
   REEF_ASSERT(reef::exchange::read_clawdbot(files, "/c", intake));
   REEF_ASSERT(intake.sessions().size() == 1 && intake.sessions()[0].entries.size() == 1);
   REEF_ASSERT(reef::utf8::valid(reef::json::write(intake.sessions()[0].meta)));

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "exchange/crabtalk.h"
+#include "exchange/crabtalk/crabtalk.h"
 #include "exchange_reading.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -11,7 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   disk.put("/one/sessions/crab_a_1.jsonl", std::string(bytes));
   disk.put("/one/store.crmem", std::string(bytes));
   reef::fuzz::put_files(disk, "/many", bytes);
-  for (const std::string path : {"/one", "/many"})
+  for (const std::string path : {"/one", "/many"}) {
+    static_cast<void>(reef::exchange::is_crabtalk(disk, path));
     reef::fuzz::check_reader(reef::exchange::read_crabtalk, disk, path, 1 + size % 13);
+  }
   return 0;
 }

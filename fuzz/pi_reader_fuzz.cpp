@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "exchange/pi.h"
+#include "exchange/pi/pi.h"
 #include "exchange/redact.h"
 #include "exchange_reading.h"
 
@@ -10,6 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   reef::test::MemoryFiles disk;
   disk.put("/s.jsonl", bytes);
+  static_cast<void>(reef::exchange::is_pi(disk, "/s.jsonl"));
   reef::fuzz::check_reader(reef::exchange::read_pi, disk, "/s.jsonl", 5);
   std::size_t end = 0;
   for (const auto& secret : reef::exchange::find_secrets(bytes)) {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "exchange/archive/tar.h"
 #include "exchange/exchange.h"
-#include "exchange/tar.h"
 
 namespace {
 

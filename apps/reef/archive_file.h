@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "exchange/tar.h"
+#include "exchange/archive/tar.h"
 
 namespace reef::cli {
 

@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "base/visible.h"
 #include "commands.h"
-#include "exchange/home_files.h"
+#include "exchange/archive/home_files.h"
 #include "file_tree.h"
 #include "session/ids.h"
 

@@ -1,9 +1,36 @@
 // The words of the commands that bring sessions in and take them out.
 #include "command_rows.h"
 #include "commands.h"
+#include "exchange/sources.h"
 
 namespace reef::cli {
 namespace {
+
+std::string format_names() {
+  std::string names;
+  for (const auto& format : exchange::formats())
+    names += (names.empty() ? "" : ", ") + std::string(format.name);
+  return names;
+}
+
+// What `import` takes as KIND.
+std::vector<std::string> import_words() {
+  std::vector<std::string> words{"auto"};
+  for (const auto& source : exchange::sources()) {
+    words.emplace_back(source.name);
+    words.insert(words.end(), source.aliases.begin(), source.aliases.end());
+  }
+  return words;
+}
+
+// "auto, crabtalk, ... or pi".
+std::string import_help() {
+  const auto all = exchange::sources();
+  std::string help = "auto";
+  for (const auto& source : all)
+    help += (&source == &all.back() ? " or " : ", ") + std::string(source.name);
+  return help;
+}
 
 void add_export(CLI::App& app, bool& json, CommandRows& rows) {
   auto o = std::make_shared<ExportOptions>();
@@ -11,11 +38,7 @@ void add_export(CLI::App& app, bool& json, CommandRows& rows) {
                               "reef export 261115-swift-river --to html page.html\n"
                               "  reef export --all --to markdown notes/");
   command->add_option("ID", o->ids, "Session ids; the last word may be the path");
-  command
-      ->add_option("--to", o->format,
-                   "pi, crabtalk, craft, craft-bundle, clawdbot, markdown, ndjson, html")
-      ->type_name("FORMAT")
-      ->required();
+  command->add_option("--to", o->format, format_names())->type_name("FORMAT")->required();
   command->add_option("-o,--output", o->path, "A file or folder (default: stdout)")
       ->type_name("PATH");
   command->add_flag("--all", o->all, "Every session, into a folder");
@@ -29,9 +52,9 @@ void add_import(CLI::App& app, bool& json, CommandRows& rows) {
   auto o = std::make_shared<ImportOptions>();
   auto* command = add_command(app, json, "import", "Bring in the sessions of another program",
                               "reef import auto   (or: reef import pi ~/.pi/agent --dry-run)");
-  command->add_option("KIND", o->kind, "auto, crabtalk, craft, clawdbot or pi")
+  command->add_option("KIND", o->kind, import_help())
       ->required()
-      ->check(CLI::IsMember({"auto", "crabtalk", "craft", "clawdbot", "openclaw", "pi"}));
+      ->check(CLI::IsMember(import_words()));
   command->add_option("PATH", o->path, "Where they lie; not with auto");
   command->add_flag("--redact", o->redact, "Mask keys, tokens and passwords");
   command->add_flag("--dry-run", o->dry_run, "Only look; write nothing");

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "base/visible.h"
 #include "commands.h"
-#include "exchange/formats.h"
+#include "exchange/sources.h"
 #include "file_tree.h"
 
 namespace reef::cli {

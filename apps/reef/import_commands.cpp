@@ -215,7 +215,7 @@ Task<Status> import_auto(const Context& context, client::Client& client,
                          const ImportOptions& options) {
   protocol::ClientMessage message;
   auto& environment = *message.mutable_find_imports()->mutable_environment();
-  for (const auto name : exchange::kPlaceVariables)
+  for (const auto name : exchange::place_variables())
     if (const char* value = std::getenv(std::string(name).c_str()))
       environment[std::string(name)] = utf8::sanitize(value);
   REEF_CO_TRY(const auto answer,

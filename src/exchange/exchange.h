@@ -3,22 +3,21 @@
 // they work together.
 //
 //   exchange.h       Intake, Outlet, Writer         this file
+//   sources.h        Source, Format                 the table of programs, and every format
 //   import.h         Importer                       one source into the home, once
 //   places.h         find_places                    where other programs keep their sessions
-//   pi.h             read_pi                        pi
-//   clawdbot.h       read_clawdbot                  Clawdbot, now OpenClaw
-//   crabtalk.h       read_crabtalk, its writer      CrabTalk
-//   craft.h          read_craft, its writers        Craft Agents
-//   formats.h        find_format                    every format sessions can be written in
+//   pi/              read_pi, its writer            pi
+//   clawdbot/        read_clawdbot, its writer      Clawdbot, now OpenClaw
+//   crabtalk/        read_crabtalk, its writer      CrabTalk
+//   craft/           read_craft, its writers        Craft Agents
+//   text/, html/     writers                        Markdown, NDJSON, pages
+//   archive/         HomeFiles, TarReader, Spool    what a backup holds, tar, an Outlet that waits
 //   redact.h         Redactor                       masks secrets on the way in
-//   source.h         LineReader, time_from          foreign files and clocks
+//   foreign_file.h   LineReader, time_from          foreign files and clocks
 //   feed.h           Feed, to_foreign               entries in, and what is added to foreign lines
 //   content.h        take_apart, put_together       messages in formats without blocks
 //   session_files.h  bring_files, write_files       the files beside a transcript, in and out
 //   outline.h        outline                        a transcript in the order people read it
-//   home_files.h     HomeFiles                      what a backup holds
-//   spool.h          Spool                          an Outlet that waits for its reader
-//   tar.h            tar_header, TarReader          archives
 //   staging.h, definitions.h, import_job.h, trust.h   what the importer is made of
 //
 // Readers and writers know formats, not where sessions live; they run on any thread, one at a time
@@ -36,8 +35,6 @@
 #include "session/transcript.h"
 
 namespace reef::exchange {
-
-enum class Kind : std::uint8_t { crabtalk, craft, clawdbot, pi };
 
 // A foreign session as it describes itself, under our names.
 struct Head {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "exchange/source.h"
+#include "exchange/foreign_file.h"
 #include "session/metadata.h"
 
 namespace reef::exchange {

@@ -5,11 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "exchange/clawdbot.h"
-#include "exchange/crabtalk.h"
-#include "exchange/craft.h"
 #include "exchange/import_job.h"
-#include "exchange/pi.h"
 
 namespace reef::exchange {
 namespace {
@@ -22,41 +18,6 @@ std::string real_path(const std::string& path) {
 }
 
 }  // namespace
-
-std::string_view name_of(Kind kind) {
-  switch (kind) {
-    case Kind::crabtalk:
-      return "crabtalk";
-    case Kind::craft:
-      return "craft";
-    case Kind::clawdbot:
-      return "clawdbot";
-    case Kind::pi:
-      return "pi";
-  }
-  return "unknown";
-}
-
-std::optional<Kind> kind_from(std::string_view name) {
-  if (name == "openclaw") return Kind::clawdbot;  // its current name
-  for (const auto kind : {Kind::crabtalk, Kind::craft, Kind::clawdbot, Kind::pi})
-    if (name_of(kind) == name) return kind;
-  return std::nullopt;
-}
-
-Status read_source(Kind kind, Files& files, const std::string& path, Intake& intake) {
-  switch (kind) {
-    case Kind::crabtalk:
-      return read_crabtalk(files, path, intake);
-    case Kind::craft:
-      return read_craft(files, path, intake);
-    case Kind::clawdbot:
-      return read_clawdbot(files, path, intake);
-    case Kind::pi:
-      return read_pi(files, path, intake);
-  }
-  return Error(Errc::invalid, "unknown kind");
-}
 
 void Import::cancel() {
   job_->cancel();

@@ -14,17 +14,13 @@
 #include "base/pool.h"
 #include "base/task_group.h"
 #include "exchange/exchange.h"
+#include "exchange/sources.h"
 #include "session/session.h"
 
 namespace reef::exchange {
 
-std::string_view name_of(Kind kind);
-std::optional<Kind> kind_from(std::string_view name);
-// Calls the reader of the kind.
-Status read_source(Kind kind, Files& files, const std::string& path, Intake& intake);
-
 struct ImportRequest {
-  Kind kind = Kind::pi;
+  const Source& source;
   std::string path;  // absolute
   bool redact = false;
   bool dry_run = false;

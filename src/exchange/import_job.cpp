@@ -79,7 +79,7 @@ Task<void> ImportJob::run() {
     group.spawn(run_on(
         house_.pool,
         [this]() -> Status {
-          bytes_total = bytes_in(house_.files, request.kind, request.path, cancelled_);
+          bytes_total = bytes_in(house_.files, request.source, request.path, cancelled_);
           return Ok{};
         },
         measured));
@@ -91,6 +91,10 @@ Task<void> ImportJob::run() {
     for (const auto& outcome : outcomes)
       if (!outcome && (outcome_ || outcome_.error().code == Errc::cancelled)) outcome_ = outcome;
   }
+  Status named = Ok{};
+  if (sessions == 0)
+    co_await run_on(
+        house_.pool, [this] { return name_other_program(); }, named);
   // Whole sessions are taken in even when an error came after them.
   co_await flush_behind();
   if (outcome_) outcome_ = flushed_;
@@ -106,11 +110,27 @@ Status ImportJob::work() {
   Status outcome = Ok{};
   {
     StagedIntake intake(*this);
-    outcome = read_source(request.kind, house_.files, request.path, intake);
+    outcome = request.source.read(house_.files, request.path, intake);
   }
   // The other worker would go on for nothing.
   if (!outcome) cancelled_ = true;
   return outcome;
+}
+
+// When no session was found, says whose they seem to be instead.
+Status ImportJob::name_other_program() {
+  if (!outcome_ && outcome_.error().code == Errc::cancelled) return Ok{};
+  if (request.source.recognises(house_.files, request.path)) return Ok{};
+  const auto* other = recognise(house_.files, request.path);
+  if (!other) return Ok{};
+  const auto hint =
+      fmt::format("it looks like {}'s; reef import {} reads those", other->name, other->name);
+  if (outcome_) {
+    problem(Problem{request.path, 0, hint});
+  } else {
+    outcome_ = Error(outcome_.error().code, outcome_.error().what + "; " + hint);
+  }
+  return Ok{};
 }
 
 session::SessionId ImportJob::choose_id(const Head& head) {

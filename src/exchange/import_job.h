@@ -107,6 +107,7 @@ class ImportJob {
   bool is_batch() const;
   Status work();
   Status find_trashed();
+  Status name_other_program();
   void note(Problem problem, std::vector<Problem>& where);
 
   ImportHouse& house_;

@@ -7,7 +7,7 @@ namespace reef::exchange {
 namespace {
 
 constexpr std::size_t kPathBytesMax = 2048;
-constexpr std::size_t kNameBytesMax = 255;
+constexpr std::size_t kPathNameBytesMax = 255;
 constexpr std::size_t kSlugBytesMax = 48;
 
 bool is_control(char c) {
@@ -28,7 +28,7 @@ Status check_path(std::string_view path) {
     const auto slash = path.find('/');
     const auto name = path.substr(0, slash);
     if (name.empty() || name == "." || name == "..") return bad("is not a path inside a folder");
-    if (name.size() > kNameBytesMax) return bad("has a name that is too long");
+    if (name.size() > kPathNameBytesMax) return bad("has a name that is too long");
     if (slash == std::string_view::npos) return Ok{};
     path.remove_prefix(slash + 1);
   }

@@ -1,9 +1,12 @@
 #include "exchange/places.h"
 
+#include <algorithm>
+
 namespace reef::exchange {
 namespace {
 
 constexpr int kCountedDepthMax = 8;
+constexpr std::string_view kHome = "HOME";
 
 std::uint64_t bytes_below(Files& files, const std::string& path, int depth,
                           const std::atomic<bool>& cancelled) {
@@ -19,66 +22,47 @@ std::uint64_t bytes_below(Files& files, const std::string& path, int depth,
   return bytes;
 }
 
-// Some programs keep browsers, packages and media beside the sessions.
-std::string_view sessions_folder(Kind kind) {
-  switch (kind) {
-    case Kind::clawdbot:
-      return "agents";
-    case Kind::craft:
-      return "workspaces";
-    case Kind::pi:
-    case Kind::crabtalk:
-      return "sessions";
-  }
-  return "";
-}
-
 }  // namespace
 
-std::uint64_t bytes_in(Files& files, Kind kind, const std::string& path,
+std::uint64_t bytes_in(Files& files, const Source& source, const std::string& path,
                        const std::atomic<bool>& cancelled) {
-  const auto folder = path + "/" + std::string(sessions_folder(kind));
+  const auto folder = path + "/" + std::string(source.sessions_folder);
   const auto stat = files.stat_path(folder);
   return bytes_below(files, stat && stat->directory ? folder : path, kCountedDepthMax, cancelled);
 }
 
+std::vector<std::string_view> place_variables() {
+  std::vector<std::string_view> names{kHome};
+  for (const auto& source : sources())
+    for (const auto& known : source.places) names.push_back(known.variable);
+  return names;
+}
+
 std::vector<Place> find_places(Files& files,
                                const std::map<std::string, std::string>& environment) {
-  struct Known {
-    Kind kind;
-    std::string_view variable;  // empty: none
-    std::string_view below_home;
-  };
-  constexpr Known kKnown[] = {
-      {Kind::crabtalk, "CRABTALK_HOME", ".crabtalk"},
-      {Kind::craft, "CRAFT_CONFIG_DIR", ".craft-agent"},
-      {Kind::clawdbot, "CLAWDBOT_STATE_DIR", ".clawdbot"},
-      {Kind::clawdbot, "OPENCLAW_STATE_DIR", ".openclaw"},
-      {Kind::pi, "PI_CODING_AGENT_DIR", ".pi/agent"},
-      {Kind::pi, "PI_CODING_AGENT_SESSION_DIR", ""},
-  };
   const auto value = [&](std::string_view name) {
     const auto found = environment.find(std::string(name));
     return found == environment.end() ? std::string() : found->second;
   };
-  const auto home = value("HOME");
+  const auto home = value(kHome);
   const std::atomic<bool> cancelled = false;
   std::vector<Place> places;
-  for (const auto& [kind, variable, below_home] : kKnown) {
-    auto path = value(variable);
+  const auto look = [&](const Source& source, const WellKnown& known) {
+    auto path = value(known.variable);
     if (path.starts_with("~/")) path.replace(0, 1, home);
-    if (path.empty() && !home.empty() && !below_home.empty())
-      path = home + "/" + std::string(below_home);
+    if (path.empty() && !home.empty() && !known.below_home.empty())
+      path = home + "/" + std::string(known.below_home);
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
     const auto stat = path.starts_with('/') ? files.stat_path(path)
                                             : Result<Files::Stat>(Error(Errc::not_found, ""));
-    if (!stat || !stat->directory) continue;
-    const Place place{kind, path, bytes_in(files, kind, path, cancelled)};
+    if (!stat || !stat->directory) return;
     const bool twice = std::any_of(places.begin(), places.end(), [&](const auto& other) {
-      return other.kind == kind && other.path == path;
+      return other.source == &source && other.path == path;
     });
-    if (!twice) places.push_back(place);
-  }
+    if (!twice) places.push_back({&source, path, bytes_in(files, source, path, cancelled)});
+  };
+  for (const auto& source : sources())
+    for (const auto& known : source.places) look(source, known);
   return places;
 }
 

@@ -3,32 +3,26 @@
 
 #include <atomic>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "base/files.h"
-#include "exchange/exchange.h"
+#include "exchange/sources.h"
 
 namespace reef::exchange {
 
 struct Place {
-  Kind kind;
+  const Source* source;
   std::string path;
   std::uint64_t bytes = 0;
 };
 
-// The size of the files a reader of the kind would look at.
-std::uint64_t bytes_in(Files& files, Kind kind, const std::string& path,
+// The size of the files the source's reader would look at.
+std::uint64_t bytes_in(Files& files, const Source& source, const std::string& path,
                        const std::atomic<bool>& cancelled);
 
 // The environment variables that lead to these places.
-inline constexpr std::string_view kPlaceVariables[] = {
-    "HOME",
-    "CRABTALK_HOME",
-    "CRAFT_CONFIG_DIR",
-    "CLAWDBOT_STATE_DIR",
-    "OPENCLAW_STATE_DIR",
-    "PI_CODING_AGENT_DIR",
-    "PI_CODING_AGENT_SESSION_DIR",
-};
+std::vector<std::string_view> place_variables();
 // The well-known places that exist. `environment` is that of the person who asks.
 std::vector<Place> find_places(Files& files, const std::map<std::string, std::string>& environment);
 

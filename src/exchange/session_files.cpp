@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
-#include "exchange/source.h"
+#include "exchange/foreign_file.h"
 
 namespace reef::exchange {
 namespace {

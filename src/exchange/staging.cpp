@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "exchange/definitions.h"
-#include "exchange/source.h"
+#include "exchange/foreign_file.h"
 #include "exchange/trust.h"
 #include "session/metadata.h"
 
@@ -174,6 +174,7 @@ Result<bool> StagedIntake::begin(Head head) {
   if (decision.what == Decision::What::skip) return false;
   counting_ = true;
   if (decision.what == Decision::What::unchanged) return false;
+  head.of_store = head.of_store && job_.request.source.has_store;
   open_ = std::make_unique<Open>(std::move(head), *decision.id);
   open_->meta = open_->head.meta;
   // Fields we do not know are set aside later, as `imported`, where they have no effect.
@@ -400,7 +401,7 @@ json::object StagedIntake::meta_of_import() {
     }
   }
   settle_claims(out);
-  out["source"] = name_of(job_.request.kind);
+  out["source"] = job_.request.source.name;
   out["origin"] = open.head.origin;
   const auto* unfinished = open.meta.if_contains("originMark");
   out["originMark"] = unfinished ? "" : open.head.mark;
@@ -530,7 +531,7 @@ Status StagedIntake::count_usage() {
   const auto input = more("input"), output = more("output");
   if (input + output == 0 && cost == 0) return Ok{};
   session::Draft draft{"usage",
-                       {{"provider", name_of(job_.request.kind)},
+                       {{"provider", job_.request.source.name},
                         {"model", json::find_string(*claimed, "model").value_or("")},
                         {"usage", json::object{{"input", input},
                                                {"output", output},

@@ -1,6 +1,6 @@
 // Backup: the home's files, read while everything goes on.
 
-#include "exchange/home_files.h"
+#include "exchange/archive/home_files.h"
 #include "server/operations.h"
 #include "server/server.h"
 

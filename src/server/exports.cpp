@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
-#include "exchange/formats.h"
-#include "exchange/spool.h"
+#include "exchange/archive/spool.h"
+#include "exchange/sources.h"
 #include "server/operations.h"
 #include "server/server.h"
 #include "session/reader.h"

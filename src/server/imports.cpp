@@ -126,7 +126,7 @@ Task<protocol::ServerMessage> find_imports(Node& node,
   auto& out = *message.mutable_import_places();
   for (const auto& place : places) {
     auto& one = *out.add_places();
-    one.set_kind(std::string(exchange::name_of(place.kind)));
+    one.set_kind(std::string(place.source->name));
     one.set_path(place.path);
     one.set_bytes(place.bytes);
   }
@@ -134,12 +134,9 @@ Task<protocol::ServerMessage> find_imports(Node& node,
 }
 
 protocol::Answer answer_import(Node& node, const protocol::ImportSessions& request) {
-  const auto kind = exchange::kind_from(request.kind());
-  if (!kind)
-    return protocol::answer_with(
-        Error(Errc::invalid, fmt::format("'{}' is none of: crabtalk, craft, clawdbot, pi",
-                                         utf8::excerpt(request.kind()))));
-  exchange::ImportRequest wanted{*kind, request.path(), request.redact(), request.dry_run(),
+  const auto source = exchange::find_source(request.kind());
+  if (!source) return protocol::answer_with(source.error());
+  exchange::ImportRequest wanted{**source, request.path(), request.redact(), request.dry_run(),
                                  request.keys()};
   auto import = node.imports.start(std::move(wanted));
   if (!import) return protocol::answer_with(import.error());

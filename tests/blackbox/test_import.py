@@ -454,6 +454,22 @@ class ImportTest(unittest.TestCase):
         self.assertEqual(sum(i["added"] for i in answer["imported"]), 3)
         self.assertEqual(set(self.sessions()), {"from-pi", "c", "d"})
 
+    def test_a_path_of_another_program_is_named(self):
+        source = os.path.join(self.home.base, "theirs")
+        write(f"{source}/sessions/--x--/a.jsonl", talk("a", "HI", "OK"))
+        refused = self.home.reef("import", "craft", f"{source}/sessions/--x--")
+        self.assertEqual(refused.code, 1)
+        self.assertIn("no Craft sessions", refused.err)
+        self.assertIn("it looks like pi's; reef import pi", refused.err)
+        report = self.bring("clawdbot", f"{source}/sessions")
+        self.assertEqual([p["why"] for p in report["problems"]], ["it looks like pi's; reef import pi reads those"])
+        self.assertEqual(self.sessions(), {})
+        # A folder that is nobody's is not guessed at, and the right program's is not doubted.
+        write(f"{self.home.base}/empty/readme.txt", b"hello")
+        self.assertEqual(self.bring("pi", f"{self.home.base}/empty")["problems"], [])
+        report = self.bring("pi", source)
+        self.assertEqual((report["added"], report["problems"]), (1, []))
+
     def test_usage(self):
         for args in (["import"], ["import", "pi"], ["import", "auto", "/x"], ["import", "marvel", "/x"]):
             done = self.home.reef(*args)

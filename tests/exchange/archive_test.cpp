@@ -1,9 +1,9 @@
 // The parts of backups and exports: checked paths, the spool, tar, and the files of a home.
 #include <gtest/gtest.h>
 
-#include "exchange/home_files.h"
-#include "exchange/spool.h"
-#include "exchange/tar.h"
+#include "exchange/archive/home_files.h"
+#include "exchange/archive/spool.h"
+#include "exchange/archive/tar.h"
 #include "support/temp_dir.h"
 
 namespace reef::exchange {

@@ -1,4 +1,4 @@
-#include "exchange/clawdbot.h"
+#include "exchange/clawdbot/clawdbot.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "exchange/crab_file.h"
-#include "exchange/crabtalk.h"
-#include "exchange/crabtalk_blocks.h"
+#include "exchange/crabtalk/blocks.h"
+#include "exchange/crabtalk/crab_file.h"
+#include "exchange/crabtalk/crabtalk.h"
 #include "support/exchange.h"
 #include "support/memory_files.h"
 #include "support/run.h"

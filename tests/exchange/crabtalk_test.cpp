@@ -1,11 +1,11 @@
-#include "exchange/crabtalk.h"
+#include "exchange/crabtalk/crabtalk.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "exchange/crabtalk_cron.h"
+#include "exchange/crabtalk/cron.h"
 #include "memory/crmem.h"
 #include "session/context.h"
 #include "support/exchange.h"

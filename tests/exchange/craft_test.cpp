@@ -1,4 +1,4 @@
-#include "exchange/craft.h"
+#include "exchange/craft/craft.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/base64.h"
-#include "exchange/craft_bundle.h"
+#include "exchange/craft/bundle.h"
 #include "support/exchange.h"
 #include "support/memory_files.h"
 #include "support/run.h"

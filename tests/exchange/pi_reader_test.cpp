@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "exchange/pi.h"
+#include "exchange/pi/pi.h"
 #include "support/exchange.h"
 #include "support/memory_files.h"
 

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "exchange/clawdbot.h"
-#include "exchange/crabtalk.h"
-#include "exchange/craft.h"
+#include "exchange/clawdbot/clawdbot.h"
+#include "exchange/crabtalk/crabtalk.h"
+#include "exchange/craft/craft.h"
 #include "exchange/feed.h"
-#include "exchange/formats.h"
-#include "exchange/pi.h"
+#include "exchange/pi/pi.h"
+#include "exchange/sources.h"
 #include "store/mem/mem_documents.h"
 #include "support/exchange.h"
 #include "support/memory_files.h"

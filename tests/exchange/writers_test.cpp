@@ -1,10 +1,10 @@
 // pi, Clawdbot, Markdown, NDJSON and HTML, through the seam.
 #include <gtest/gtest.h>
 
-#include "exchange/formats.h"
 #include "exchange/html/highlight.h"
 #include "exchange/html/rich_text.h"
 #include "exchange/outline.h"
+#include "exchange/sources.h"
 #include "support/exchange.h"
 
 namespace reef::exchange {

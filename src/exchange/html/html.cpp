@@ -1,13 +1,14 @@
 // Writes one page a session that loads nothing from anywhere, and a list of the pages when there
 // are several.
 
+#include "exchange/html/html.h"
+
 #include <array>
 
 #include <fmt/format.h>
 
 #include "base/overload.h"
 #include "base/utf8.h"
-#include "exchange/formats.h"
 #include "exchange/html/escape.h"
 #include "exchange/html/highlight.h"
 #include "exchange/html/page.h"
