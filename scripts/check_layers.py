@@ -4,11 +4,14 @@
 The order is that of docs/architecture.md. A library may include itself and what stands in its line. What a home holds is reached
 through session/documents.h and session/store.h; whoever opens files all the same stands in FILES with the reason.
 """
+import collections
 import pathlib
 import re
 import sys
 
-# Library -> what it may include. Later rooms are listed already, so that they open where planned.
+import include_graph
+
+# Room -> the rooms it includes something of, the nearest first: exactly those, so that the map is the land. Programs are fenced, too.
 ALLOWED = {
     "base": "",
     "session": "base",
@@ -26,18 +29,20 @@ ALLOWED = {
     "oauth": "http session base",
     "mcp": "oauth http process base",
     "context": "session base",
-    "model": "http search session base",
+    "model": "http session base",
     "local": "model search session base",
-    "runtime": "context local model http mcp memory search session base",
-    "bus": "runtime model http mcp memory search context session base",
-    "hooks": "bus skills runtime model mcp http memory recall search session process shell base",
+    "runtime": "local model context mcp memory session base",
+    "bus": "runtime session base",
+    "hooks": "bus runtime model mcp skills shell process memory recall session base",
     "protocol": "base",
     "transport": "protocol base",
-    "server": "bus skills context process hooks runtime model mcp oauth http memory recall search exchange organise session protocol base",
+    "server": "protocol bus runtime model mcp oauth skills process memory recall organise exchange session base",
     "client": "transport protocol base",
-    "policy": "client protocol base",
-    "daemon": "bus skills policy client server transport protocol hooks runtime model mcp oauth http memory recall search exchange organise "
-    "process shell store local session base",
+    "policy": "client base",
+    "daemon": "policy server transport hooks bus runtime local model mcp oauth skills memory organise exchange store session base",
+    "apps/reef": "daemon policy client protocol skills memory exchange session base",
+    "apps/reef_cron": "daemon client component base",
+    "apps/reefd": "daemon",
 }
 
 # Include -> where it may stand (path prefixes); () is nowhere.
@@ -119,6 +124,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 def problems(root, whole=False):
     found = []
     needed = set()  # of FILES
+    used = collections.defaultdict(set)  # room -> rooms
     for path in sorted(p for top in ("src", "apps", "tests", "benchmarks", "fuzz") for p in (root / top).rglob("*")):
         if path.suffix not in (".h", ".cpp"):
             continue
@@ -127,8 +133,9 @@ def problems(root, whole=False):
         if path.suffix == ".h" and "#pragma once" not in text:
             found.append(f"{name}:1: a header needs #pragma once")
         library = name.split("/")[1] if name.startswith("src/") else None
-        if library and library not in ALLOWED:
-            found.append(f"{name}:1: '{library}' is no room of the house (scripts/check_layers.py)")
+        room = library or ("/".join(name.split("/")[:2]) if name.startswith("apps/") else None)
+        if room and room not in ALLOWED:
+            found.append(f"{name}:1: '{room}' is no room of the house (scripts/check_layers.py)")
             continue
         opener = next((place for place in FILES if name.startswith(place)), None)
         for number, line in enumerate(text.splitlines(), 1):
@@ -144,10 +151,18 @@ def problems(root, whole=False):
             for banned, places in RESTRICTED.items():
                 if (target == banned or (banned.endswith("/") and target.startswith(banned))) and not name.startswith(places or "\0"):
                     found.append(f"{name}:{number}: <{target}> does not belong here")
-            if library and quote == '"':
-                room = target.split("/")[0]
-                if room != library and room not in ALLOWED[library].split():
-                    found.append(f"{name}:{number}: {library}/ must not include {target}: it stands above or beside")
+            if room and quote == '"':
+                other = target.split("/")[0]
+                if library != other and other in ALLOWED:
+                    used[room].add(other)
+                    if other not in ALLOWED[room].split():
+                        found.append(f"{name}:{number}: {room}/ must not include {target}: it stands above or beside")
+                elif library and library != other:
+                    found.append(f"{name}:{number}: {target} is of no room of the house")
+    for room, others in ALLOWED.items() if whole else ():
+        for other in others.split():
+            if other not in used[room]:
+                found.append(f"scripts/check_layers.py: {room}/ includes nothing of {other}/; take the edge away")
     for place in FILES if whole else ():
         if place not in needed:
             found.append(f"scripts/check_layers.py: nothing in {place} opens files; take the exception away")
@@ -156,8 +171,11 @@ def problems(root, whole=False):
 
 if __name__ == "__main__":
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    print(include_graph.table(root), end="")
     found = problems(root, whole=True)
     for line in found:
         print(line)
     print(f"{len(found)} problem(s)")
+    if include_graph.main(["--check", str(root)]) != 0:
+        found.append("the page")
     sys.exit(1 if found else 0)

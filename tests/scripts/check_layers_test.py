@@ -1,4 +1,6 @@
 """The layer check must find what it is there for."""
+import contextlib
+import io
 import pathlib
 import sys
 import tempfile
@@ -6,6 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import check_layers  # noqa: E402
+import include_graph  # noqa: E402
 
 
 class CheckLayers(unittest.TestCase):
@@ -64,6 +67,36 @@ class CheckLayers(unittest.TestCase):
         unneeded = "nothing in src/daemon/config. opens files"
         self.assertFalse([one for one in self.check(place, '#include "base/files.h"\n', whole=True) if unneeded in one])
         self.assertTrue([one for one in self.check(place, "int f();\n", whole=True) if unneeded in one])
+
+    def test_a_program_is_fenced_too(self):
+        self.assertEqual(self.check("apps/reefd/x.cpp", '#include "daemon/daemon.h"\n#include "x.h"\n'), [])
+        found = self.check("apps/reefd/x.cpp", '#include "session/ids.h"\n')
+        self.assertEqual(len(found), 1)
+        self.assertIn("apps/reefd/ must not include session/ids.h", found[0])
+        self.assertEqual(len(self.check("apps/stray/x.cpp", "")), 1)
+
+    def test_an_edge_nobody_uses_is_found(self):
+        unused = "store/ includes nothing of session/"
+        self.assertTrue([one for one in self.check("src/store/x.cpp", "", whole=True) if unused in one])
+        used = self.check("src/store/x.cpp", '#include "session/ids.h"\n', whole=True)
+        self.assertFalse([one for one in used if unused in one])
+
+    def test_the_page_with_another_graph_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "src/base").mkdir(parents=True)
+            (root / "src/session").mkdir()
+            (root / "docs").mkdir()
+            (root / "src/base/a.h").write_text("#pragma once\n")
+            (root / "src/session/b.cpp").write_text('#include "base/a.h"\n')
+            page = root / "docs/architecture.md"
+            page.write_text(f"# Map\n{include_graph.BEGIN}{include_graph.END}rest\n")
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual(include_graph.main(["--check", folder]), 1)
+                self.assertEqual(include_graph.main(["--write", folder]), 0)
+                self.assertEqual(include_graph.main(["--check", folder]), 0)
+            self.assertIn("| base | 1 | 0 | `base/a.h` | 1 |", page.read_text())
+            self.assertTrue(page.read_text().endswith("rest\n"))
 
     def test_every_exception_says_why(self):
         for place, why in check_layers.FILES.items():
