@@ -9,11 +9,13 @@
 #include "base/assert.h"
 #include "base/utf8.h"
 #include "mcp/content.h"
-#include "mcp/json_rpc.h"
+#include "rpc/lines.h"
+#include "rpc/received.h"
 
 namespace {
 
 constexpr std::size_t kLineBytesMax = 256;
+constexpr std::size_t kBatchMax = 5;
 
 std::vector<std::string> read_plainly(std::string_view bytes) {
   std::vector<std::string> out;
@@ -44,13 +46,27 @@ void look_at(const reef::json::value& value) {
   }
 }
 
+// A batch is bounded, and every item is a message or says why it is none.
+void look_at(const reef::rpc::Received& received) {
+  REEF_ASSERT(received.batch || received.items.size() == 1);
+  REEF_ASSERT(!received.items.empty() && received.items.size() <= kBatchMax);
+  for (const auto& item : received.items) {
+    const auto& id = item.message.id;
+    REEF_ASSERT(id.is_null() || reef::rpc::is_id(id));
+    if (!item.refusal) continue;
+    const auto answer = reef::json::write(reef::rpc::make_error(id, *item.refusal));
+    const auto read = reef::rpc::message_from(answer);
+    REEF_ASSERT(read && read->error && read->error->code == item.refusal->code);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* input, std::size_t size) {
   if (size == 0) return 0;
   const std::size_t step = 1 + input[0] % 64U;
   const std::string_view bytes(reinterpret_cast<const char*>(input) + 1, size - 1);
-  reef::mcp::Lines lines(kLineBytesMax);
+  reef::rpc::Lines lines(kLineBytesMax);
   std::vector<std::string> read;
   for (std::size_t at = 0; at < bytes.size(); at += step) {
     lines.feed(bytes.substr(at, step));
@@ -58,9 +74,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* input, std::size_t siz
   }
   REEF_ASSERT(read == read_plainly(bytes));
   for (const auto& line : read) {
-    const auto message = reef::mcp::message_from(line);
+    look_at(reef::rpc::take_apart(line, kBatchMax));
+    const auto message = reef::rpc::message_from(line);
     if (!message) continue;
-    using Kind = reef::mcp::Message::Kind;
+    using Kind = reef::rpc::Message::Kind;
     REEF_ASSERT((message->kind == Kind::answer) == message->method.empty());
     if (message->kind == Kind::request) REEF_ASSERT(!message->id.is_null());
     look_at(message->params);

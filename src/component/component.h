@@ -3,7 +3,7 @@
 //
 //   component.h    Service, Tool, run   this file
 //   mcp_server.h   answer               one request of a client, as MCP has it; no sockets
-//   http_server.h  HttpServer           requests on loopback
+//   door.h         open_door            HTTP on loopback, and its token
 //   port_file.h    PortFile             how the daemon finds the program
 //   unit.h         systemd_unit         how systemd keeps it running
 #pragma once

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "rpc/received.h"
 
 namespace reef::component {
 namespace {
@@ -14,33 +15,27 @@ namespace {
 constexpr std::string_view kModern = "2026-07-28";
 constexpr std::array<std::string_view, 4> kLegacy = {"2025-11-25", "2025-06-18", "2025-03-26",
                                                      "2024-11-05"};
+// The only revision in which a client may send several messages at once.
+constexpr std::string_view kBatches = "2025-03-26";
 constexpr std::string_view kMetaVersion = "io.modelcontextprotocol/protocolVersion";
 constexpr std::string_view kMetaCapabilities = "io.modelcontextprotocol/clientCapabilities";
 constexpr std::string_view kMetaServer = "io.modelcontextprotocol/serverInfo";
 // How long a client may keep the list of tools, which changes only when the program restarts.
 constexpr std::int64_t kTtlMs = 60'000;
 
-// The error codes of JSON-RPC, and those that MCP added.
-enum Code : int {
-  parse_error = -32700,
-  invalid_request = -32600,
-  method_not_found = -32601,
-  invalid_params = -32602,
-  header_mismatch = -32020,
-  unsupported_version = -32022,
+// A message, and the status that goes with it.
+struct Answer {
+  int status = 200;
+  json::object message = {};
 };
 
-HttpReply refuse(const json::value& id, int status, Code code, std::string message,
-                 json::object data = {}) {
-  json::object error{{"code", static_cast<int>(code)}, {"message", std::move(message)}};
-  if (!data.empty()) error["data"] = std::move(data);
-  return {status,
-          json::write(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}})};
+Answer refuse(const json::value& id, int status, std::int64_t code, std::string message,
+              json::value data = nullptr) {
+  return {status, rpc::make_error(id, {code, std::move(message), std::move(data)})};
 }
 
-HttpReply result(const json::value& id, json::object body) {
-  return {200,
-          json::write(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(body)}})};
+Answer result(const json::value& id, json::object body) {
+  return {200, rpc::make_result(id, std::move(body))};
 }
 
 std::string_view header(const HttpRequest& request, std::string_view name) {
@@ -85,18 +80,18 @@ Task<ToolAnswer> call_safely(const Tool& tool, json::object arguments) {
   }
 }
 
-Task<HttpReply> call_tool(const Service& service, const json::value& id, const json::object& params,
-                          bool modern) {
+Task<Answer> call_tool(const Service& service, const json::value& id, const json::object& params,
+                       bool modern) {
   const std::string name(json::find_string(params, "name").value_or(""));
   const auto tool = std::find_if(service.tools.begin(), service.tools.end(),
                                  [&](const Tool& t) { return t.name == name; });
   if (tool == service.tools.end())
-    co_return refuse(id, modern ? 400 : 200, invalid_params,
+    co_return refuse(id, modern ? 400 : 200, rpc::kInvalidParams,
                      fmt::format("there is no tool '{}'", utf8::excerpt(name)));
   json::object arguments;
   if (const auto* given = params.if_contains("arguments")) {
     if (!given->is_object())
-      co_return refuse(id, modern ? 400 : 200, invalid_params, "arguments must be an object");
+      co_return refuse(id, modern ? 400 : 200, rpc::kInvalidParams, "arguments must be an object");
     arguments = given->get_object();
   }
   auto said = co_await call_safely(*tool, std::move(arguments));
@@ -109,29 +104,29 @@ Task<HttpReply> call_tool(const Service& service, const json::value& id, const j
 }
 
 // Checks what a request of the stateless era must carry; returns the refusal when it does not.
-std::optional<HttpReply> check_modern(const HttpRequest& request, const json::value& id,
-                                      std::string_view method, const json::object& params) {
+std::optional<Answer> check_modern(const HttpRequest& request, const json::value& id,
+                                   std::string_view method, const json::object& params) {
   const auto* meta = json::find_object(params, "_meta");
   const auto version = meta ? json::find_string(*meta, kMetaVersion) : std::nullopt;
   if (!version || !json::find_object(*meta, kMetaCapabilities))
-    return refuse(id, 400, invalid_params,
+    return refuse(id, 400, rpc::kInvalidParams,
                   fmt::format("params._meta needs {} and {}", kMetaVersion, kMetaCapabilities));
   if (*version != kModern)
-    return refuse(id, 400, unsupported_version, "this revision is not spoken here",
-                  {{"supported", json::array{kModern}}, {"requested", *version}});
+    return refuse(id, 400, rpc::kUnsupportedVersion, "this revision is not spoken here",
+                  json::object{{"supported", json::array{kModern}}, {"requested", *version}});
   if (header(request, "mcp-protocol-version") != *version)
-    return refuse(id, 400, header_mismatch, "MCP-Protocol-Version differs from the body");
+    return refuse(id, 400, rpc::kHeaderMismatch, "MCP-Protocol-Version differs from the body");
   if (header(request, "mcp-method") != method)
-    return refuse(id, 400, header_mismatch, "Mcp-Method differs from the body");
+    return refuse(id, 400, rpc::kHeaderMismatch, "Mcp-Method differs from the body");
   if (method == "tools/call" &&
       header(request, "mcp-name") != json::find_string(params, "name").value_or(""))
-    return refuse(id, 400, header_mismatch, "Mcp-Name differs from the body");
+    return refuse(id, 400, rpc::kHeaderMismatch, "Mcp-Name differs from the body");
   return std::nullopt;
 }
 
-Task<HttpReply> answer_modern(const Service& service, const HttpRequest& request,
-                              const json::value& id, std::string_view method,
-                              const json::object& params) {
+Task<Answer> answer_modern(const Service& service, const HttpRequest& request,
+                           const json::value& id, std::string_view method,
+                           const json::object& params) {
   if (auto wrong = check_modern(request, id, method, params)) co_return *std::move(wrong);
   if (method == "server/discover")
     co_return result(id, {{"resultType", "complete"},
@@ -149,11 +144,12 @@ Task<HttpReply> answer_modern(const Service& service, const HttpRequest& request
     co_return result(id, std::move(body));
   }
   if (method == "tools/call") co_return co_await call_tool(service, id, params, true);
-  co_return refuse(id, 404, method_not_found, fmt::format("no method '{}'", utf8::excerpt(method)));
+  co_return refuse(id, 404, rpc::kMethodNotFound,
+                   fmt::format("no method '{}'", utf8::excerpt(method)));
 }
 
-Task<HttpReply> answer_legacy(const Service& service, const json::value& id,
-                              std::string_view method, const json::object& params) {
+Task<Answer> answer_legacy(const Service& service, const json::value& id, std::string_view method,
+                           const json::object& params) {
   if (method == "initialize") {
     const auto asked = json::find_string(params, "protocolVersion").value_or("");
     const bool known = std::find(kLegacy.begin(), kLegacy.end(), asked) != kLegacy.end();
@@ -165,7 +161,40 @@ Task<HttpReply> answer_legacy(const Service& service, const json::value& id,
   if (method == "ping") co_return result(id, {});
   if (method == "tools/list") co_return result(id, tool_list(service));
   if (method == "tools/call") co_return co_await call_tool(service, id, params, false);
-  co_return refuse(id, 200, method_not_found, fmt::format("no method '{}'", utf8::excerpt(method)));
+  co_return refuse(id, 200, rpc::kMethodNotFound,
+                   fmt::format("no method '{}'", utf8::excerpt(method)));
+}
+
+// Takes a request; what is none has been sorted out.
+Task<Answer> answer_request(const Service& service, const HttpRequest& request,
+                            const rpc::Message& message) {
+  // A client of the older era may send _meta too, for progress, but names no version in it.
+  const auto* meta = json::find_object(message.params, "_meta");
+  const bool modern = message.method == "server/discover" ||
+                      (meta && meta->contains(kMetaVersion)) ||
+                      header(request, "mcp-protocol-version") == kModern;
+  if (modern && message.method != "initialize")
+    co_return co_await answer_modern(service, request, message.id, message.method, message.params);
+  co_return co_await answer_legacy(service, message.id, message.method, message.params);
+}
+
+// Answers the messages one after the other.
+Task<HttpReply> answer_batch(const Service& service, const std::vector<rpc::Item>& items) {
+  json::array answers;
+  for (const auto& item : items) {
+    const auto& message = item.message;
+    if (item.refusal) {
+      answers.push_back(rpc::make_error(message.id, *item.refusal));
+    } else if (message.kind == rpc::Message::Kind::request && message.method == "initialize") {
+      answers.push_back(rpc::make_error(
+          message.id, {rpc::kInvalidRequest, "a handshake must not be part of a batch"}));
+    } else if (message.kind == rpc::Message::Kind::request) {
+      auto answer = co_await answer_legacy(service, message.id, message.method, message.params);
+      answers.push_back(std::move(answer.message));
+    }
+  }
+  if (answers.empty()) co_return HttpReply{202};
+  co_return HttpReply{200, json::write(json::value(std::move(answers)))};
 }
 
 }  // namespace
@@ -176,27 +205,18 @@ Task<HttpReply> answer(const Service& service, const HttpRequest& request) {
   if (request.method != "POST") co_return HttpReply{405, {}, "POST"};
   if (!header(request, "content-type").starts_with("application/json")) co_return HttpReply{415};
 
-  const auto parsed = json::parse(request.body);
-  if (!parsed) co_return refuse(nullptr, 400, parse_error, parsed.error().what);
-  const auto* message = parsed->if_object();
-  if (!message || json::find_string(*message, "jsonrpc") != "2.0")
-    co_return refuse(nullptr, 400, invalid_request, "one JSON-RPC 2.0 message is expected");
-  const auto* id = message->if_contains("id");
-  const auto method = json::find_string(*message, "method");
+  // The revision that has batches is the last one whose clients do not name it.
+  const auto version = header(request, "mcp-protocol-version");
+  const bool batches = version.empty() || version == kBatches;
+  const auto received = rpc::take_apart(request.body, batches ? rpc::kBatchMax : 0);
+  if (received.batch) co_return co_await answer_batch(service, received.items);
+  const auto& item = received.items.front();
+  if (item.refusal)
+    co_return HttpReply{400, json::write(rpc::make_error(item.message.id, *item.refusal))};
   // Notifications get no answer, and neither do answers: we never ask.
-  if (!id || !method) co_return HttpReply{202};
-  if (!id->is_string() && !id->is_number())
-    co_return refuse(nullptr, 400, invalid_request, "an id is a text or a number");
-  json::object params;
-  if (const auto* given = json::find_object(*message, "params")) params = *given;
-
-  // A client of the older era may send _meta too, for progress, but names no version in it.
-  const auto* meta = json::find_object(params, "_meta");
-  const bool modern = *method == "server/discover" || (meta && meta->contains(kMetaVersion)) ||
-                      header(request, "mcp-protocol-version") == kModern;
-  if (modern && *method != "initialize")
-    co_return co_await answer_modern(service, request, *id, *method, params);
-  co_return co_await answer_legacy(service, *id, *method, params);
+  if (item.message.kind != rpc::Message::Kind::request) co_return HttpReply{202};
+  auto answer = co_await answer_request(service, request, item.message);
+  co_return HttpReply{answer.status, json::write(answer.message)};
 }
 
 }  // namespace reef::component

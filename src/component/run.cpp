@@ -9,7 +9,8 @@
 
 #include "base/log.h"
 #include "base/random.h"
-#include "component/http_server.h"
+#include "base/task_group.h"
+#include "component/door.h"
 #include "component/port_file.h"
 
 namespace reef::component {
@@ -18,6 +19,8 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t kNameBytesMax = 64;
+// For answers that are on their way; a tool that takes longer is cut off.
+constexpr std::chrono::milliseconds kGoodbyePatience{500};
 
 Task<void> live(asio::io_context& io, const Service& service, const Options& options,
                 Status& outcome) {
@@ -28,7 +31,7 @@ Task<void> live(asio::io_context& io, const Service& service, const Options& opt
   // Every local user can reach the port; whoever can read the port file may use it.
   constexpr std::size_t kTokenHexDigits = 64;
   const auto token = SystemRandom().hex(kTokenHexDigits);
-  auto server = HttpServer::listen(io.get_executor(), service, token);
+  auto server = open_door(io.get_executor(), service, token);
   if (!server) {
     outcome = std::move(server).error();
     co_return;
@@ -48,7 +51,7 @@ Task<void> live(asio::io_context& io, const Service& service, const Options& opt
   }
   work.cancel();
   co_await work.join();
-  co_await (*server)->stop();
+  co_await (*server)->stop(kGoodbyePatience);
 }
 
 }  // namespace

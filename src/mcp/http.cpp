@@ -52,7 +52,7 @@ class Http final : public Transport {
   };
 
   http::Headers headers(const http::Headers& more) const;
-  void hear(Message message, std::optional<std::int64_t> during);
+  void hear(rpc::Message message, std::optional<std::int64_t> during);
   // Reads a stream to its end or to the answer of `id`; returns true when the answer came.
   Task<Result<bool>> read_stream(http::Answer answer, std::optional<std::int64_t> id, Place& place);
   Task<Status> take_up(std::int64_t id, Place place);
@@ -80,7 +80,7 @@ http::Headers Http::headers(const http::Headers& more) const {
   return out;
 }
 
-void Http::hear(Message message, std::optional<std::int64_t> during) {
+void Http::hear(rpc::Message message, std::optional<std::int64_t> during) {
   if (!closing_) ears_.on_message({std::move(message), during});
 }
 
@@ -120,14 +120,14 @@ Task<Status> Http::send(Outgoing out) {
     co_return co_await take_up(*out.id, std::move(place));
   }
   REEF_CO_TRY(const auto body,
-              co_await http::read_body(answer, good ? kMessageBytesMax + 1 : kErrorBytesMax));
-  if (body.size() > kMessageBytesMax)
-    co_return Error(Errc::too_large,
-                    fmt::format("the server's answer has more than {} bytes", kMessageBytesMax));
+              co_await http::read_body(answer, good ? rpc::kMessageBytesMax + 1 : kErrorBytesMax));
+  if (body.size() > rpc::kMessageBytesMax)
+    co_return Error(Errc::too_large, fmt::format("the server's answer has more than {} bytes",
+                                                 rpc::kMessageBytesMax));
   if (had_session && tells_of_a_lost_session(status, body))
     co_return Error(Errc::gone, status_error(status, true, server_, body).what);
-  auto message = message_from(body);
-  const bool is_answer = message && message->kind == Message::Kind::answer;
+  auto message = rpc::message_from(body);
+  const bool is_answer = message && message->kind == rpc::Message::Kind::answer;
   if (!is_answer && !good) co_return status_error(status, had_session, server_, body);
   if (!is_answer)
     co_return Error(Errc::invalid, message ? "the server answered with something else than a result"
@@ -144,7 +144,7 @@ Task<Status> Http::send(Outgoing out) {
 
 Task<Result<bool>> Http::read_stream(http::Answer answer, std::optional<std::int64_t> id,
                                      Place& place) {
-  http::sse::Parser parser(kMessageBytesMax);
+  http::sse::Parser parser(rpc::kMessageBytesMax);
   const auto note = [&] {
     if (!parser.last_id().empty() && parser.last_id() != place.last_id) {
       place.last_id = parser.last_id();
@@ -162,14 +162,14 @@ Task<Result<bool>> Http::read_stream(http::Answer answer, std::optional<std::int
       note();
       if (!event) break;
       if (event->data.empty() || (!event->type.empty() && event->type != "message")) continue;
-      auto message = message_from(event->data);
+      auto message = rpc::message_from(event->data);
       if (!message) {
         log::debug("mcp {}: an event that is no message: {}", server_.spec.name,
                    message.error().what);
         continue;
       }
       const bool is_answer =
-          id && message->kind == Message::Kind::answer && message->id == json::value(*id);
+          id && message->kind == rpc::Message::Kind::answer && message->id == json::value(*id);
       hear(*std::move(message), id);
       if (!is_answer) continue;
       client_.drain(std::move(answer));
@@ -178,8 +178,9 @@ Task<Result<bool>> Http::read_stream(http::Answer answer, std::optional<std::int
   }
   if (id)
     if (const auto event = parser.rest(); event && !event->data.empty()) {
-      auto message = message_from(event->data);
-      if (message && message->kind == Message::Kind::answer && message->id == json::value(*id)) {
+      auto message = rpc::message_from(event->data);
+      if (message && message->kind == rpc::Message::Kind::answer &&
+          message->id == json::value(*id)) {
         hear(*std::move(message), id);
         co_return true;
       }

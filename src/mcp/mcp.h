@@ -1,7 +1,6 @@
 // Table of contents of mcp/: a client for servers of the Model Context Protocol.
 //
 //   spec.h       Spec, fingerprint, Secrets   a configured server, and its secrets
-//   json_rpc.h   Message, Lines               JSON-RPC 2.0
 //   transport.h  Transport                    how messages travel
 //     stdio.cpp                                 a program
 //     http.cpp                                  Streamable HTTP

@@ -67,11 +67,11 @@ std::vector<T> all_from(const json::array& items, std::optional<T> (*from)(const
   return out;
 }
 
-Errc code_of(const RpcError& error) {
+Errc code_of(const rpc::Refusal& error) {
   switch (error.code) {
-    case kMethodNotFound:
+    case rpc::kMethodNotFound:
       return Errc::unsupported;
-    case kInvalidParams:
+    case rpc::kInvalidParams:
       return Errc::invalid;
     case -32002:
       return Errc::not_found;
@@ -92,33 +92,27 @@ struct Peer::Owner {
 };
 
 // A request waiting for its answer.
-struct Peer::Pending {
-  Pending(const Executor& loop, std::int64_t number, CallOptions with)
-      : id(number), options(std::move(with)), changed(loop) {}
+struct Peer::Pending : rpc::Call {
+  Pending(const Executor& loop, std::int64_t id, rpc::Patience patience, CallOptions with,
+          std::shared_ptr<Owner> whose)
+      : Call(loop, id, patience), options(std::move(with)), owner(std::move(whose)) {}
 
-  void settle(Answer how) {
-    if (answer) return;
-    answer = std::move(how);
-    changed.notify_all();
-  }
-
-  const std::int64_t id;
   const CallOptions options;
-  std::optional<Answer> answer;
-  steady_clock::time_point deadline;
-  milliseconds timeout{0};
-  steady_clock::time_point last_deadline;
-  std::shared_ptr<Owner> owner;
-  Notify changed;
+  const std::shared_ptr<Owner> owner;
 };
 
 Peer::Peer(House house, Resolved server, Watch watch)
     : house_(house),
       server_(std::move(server)),
       watch_(std::move(watch)),
+      pending_(house_.loop),
       background_(house_.loop, "mcp peer") {}
 
 Peer::~Peer() = default;
+
+std::size_t Peer::calls() const {
+  return pending_.size();
+}
 
 Task<Result<std::shared_ptr<Peer>>> Peer::connect(House house, Resolved server, Watch watch) {
   auto peer = std::make_shared<Peer>(house, std::move(server), std::move(watch));
@@ -191,7 +185,7 @@ Task<Result<Peer::Probe>> Peer::discover(milliseconds patience) {
       }
       break;  // newer or older than we are; the handshake may find a common revision
     }
-    if (answer.refusal && answer.refusal->code == kUnsupportedVersion &&
+    if (answer.refusal && answer.refusal->code == rpc::kUnsupportedVersion &&
         answer.refusal->data.is_object() &&
         lists(answer.refusal->data.get_object(), "supported", kModern))
       continue;
@@ -240,7 +234,7 @@ Task<Status> Peer::initialize() {
   version_ = version;
   transport_->use_version(version_);
   learn(*answer.result);
-  Outgoing out{make_notification("notifications/initialized", {})};
+  Outgoing out{rpc::make_notification("notifications/initialized", {})};
   REEF_CO_CHECK(co_await send_within(std::move(out), kSettingPatience));
   transport_->listen();
   co_return Ok{};
@@ -363,34 +357,26 @@ Task<Status> Peer::send_within(Outgoing out, milliseconds patience) {
 
 void Peer::notify(std::string_view method, json::object params) {
   if (closed_) return;
-  Outgoing out{make_notification(method, std::move(params)), {}, headers_for(method, {})};
+  Outgoing out{rpc::make_notification(method, std::move(params)), {}, headers_for(method, {})};
   background_.spawn(notify_soon(shared_from_this(), std::move(out)));
 }
 
 // Nobody waits for this request any more, so the server may stop working on it. In 2026-07-28 over
 // HTTP, closing the stream tells it that.
 void Peer::give_up(std::int64_t id) {
-  const auto found = pending_.find(id);
-  if (found == pending_.end()) return;
-  const bool answered = found->second->answer.has_value();
-  pending_.erase(found);
-  if (answered || closed_ || !transport_) return;
+  if (!pending_.close(id) || closed_ || !transport_) return;
   if (modern_ && transport_->kind() != "stdio") return;
   notify("notifications/cancelled", {{"requestId", id}, {"reason", "no longer wanted"}});
 }
 
-Task<Peer::Answer> Peer::exchange(std::string method, json::object params, CallOptions options,
-                                  milliseconds timeout, http::Headers headers) {
-  if (closed_) co_return Answer{.failure = *closed_};
+Task<rpc::Answer> Peer::exchange(std::string method, json::object params, CallOptions options,
+                                 milliseconds timeout, http::Headers headers) {
+  if (closed_) co_return rpc::Answer{.failure = *closed_};
   const auto self = shared_from_this();
-  const auto id = next_id_++;
-  const auto pending = std::make_shared<Pending>(house_.loop, id, std::move(options));
-  const auto began = steady_clock::now();
-  pending->timeout = timeout;
-  pending->deadline = timeout.count() > 0 ? began + timeout : steady_clock::time_point::max();
-  pending->last_deadline = began + std::max(kCallMax, timeout);
-  pending->owner = owner_of(pending->options);
-  pending_[id] = pending;
+  auto owner = owner_of(options);
+  const rpc::Patience patience{timeout, kCallMax};
+  const auto pending = pending_.open(patience, std::move(options), std::move(owner));
+  const auto id = pending->id();
   struct GiveUp {
     Peer& peer;
     std::int64_t id;
@@ -409,27 +395,22 @@ Task<Peer::Answer> Peer::exchange(std::string method, json::object params, CallO
   out.id = id;
   out.headers = headers_for(method, params);
   for (auto& header : headers) out.headers.push_back(std::move(header));
-  out.message = make_request(id, method, std::move(params));
+  out.message = rpc::make_request(id, method, std::move(params));
 
   TaskGroup sending(house_.loop, "mcp request");
   sending.spawn(send_soon(self, pending, std::move(out)));
-  while (!pending->answer) {
-    const bool waits_for_user = pending->owner && pending->owner->asking > 0;
-    if (!waits_for_user && steady_clock::now() >= pending->deadline) {
-      co_return Answer{
-          .failure = Error(Errc::timeout,
-                           fmt::format("no answer to {} in {} s", method, timeout.count() / 1000))};
-    }
-    if (waits_for_user || pending->deadline == steady_clock::time_point::max()) {
-      co_await pending->changed.wait();
-    } else {
-      static_cast<void>(co_await pending->changed.wait_until(pending->deadline));
-    }
-  }
-  co_return *pending->answer;
+  // The time that a user takes to answer does not count as the server's.
+  const std::function<bool()> waits_for_user = [pending] {
+    return pending->owner && pending->owner->asking > 0;
+  };
+  auto answer = co_await pending->wait(waits_for_user);
+  if (answer) co_return *std::move(answer);
+  co_return rpc::Answer{
+      .failure = Error(Errc::timeout,
+                       fmt::format("no answer to {} in {} s", method, timeout.count() / 1000))};
 }
 
-Result<json::object> Peer::result_of(Answer answer) const {
+Result<json::object> Peer::result_of(rpc::Answer answer) const {
   if (answer.failure) return *std::move(answer.failure);
   if (answer.refusal)
     return Error(code_of(*answer.refusal),
@@ -569,36 +550,27 @@ Task<Status> Peer::ping() {
 
 void Peer::hear(Incoming incoming) {
   switch (incoming.message.kind) {
-    case Message::Kind::answer:
+    case rpc::Message::Kind::answer:
       return take_answer(std::move(incoming.message));
-    case Message::Kind::notification:
+    case rpc::Message::Kind::notification:
       return take_notification(incoming.message);
-    case Message::Kind::request:
+    case rpc::Message::Kind::request:
       return take_request(std::move(incoming.message), incoming.during);
   }
 }
 
-void Peer::take_answer(Message message) {
-  if (!message.id.is_int64() && !message.id.is_uint64()) return;
-  const auto found = pending_.find(message.id.to_number<std::int64_t>());
-  // The request was given up, or never existed.
-  if (found == pending_.end()) return;
-  if (message.error) {
-    found->second->settle({.refusal = std::move(message.error)});
-  } else {
-    found->second->settle({.result = std::move(message.result)});
-  }
+void Peer::take_answer(rpc::Message message) {
+  // Nobody waits for it when the request was given up, or never existed.
+  static_cast<void>(pending_.settle(std::move(message)));
 }
 
-void Peer::take_notification(const Message& message) {
+void Peer::take_notification(const rpc::Message& message) {
   if (message.method == "notifications/progress") {
     const auto token = json::find_int(message.params, "progressToken");
-    const auto found = token ? pending_.find(*token) : pending_.end();
-    if (found == pending_.end() || !found->second->options.progress) return;
-    auto& pending = *found->second;
-    if (pending.timeout.count() > 0)
-      pending.deadline = std::min(steady_clock::now() + pending.timeout, pending.last_deadline);
-    pending.options.progress(
+    const auto pending = token ? pending_.find(*token) : nullptr;
+    if (!pending || !pending->options.progress) return;
+    pending->renew();
+    pending->options.progress(
         {json::find_number(message.params, "progress").value_or(0),
          json::find_number(message.params, "total").value_or(0),
          utf8::excerpt(json::find_string(message.params, "message").value_or(""), kSaidBytesMax)});
@@ -618,10 +590,7 @@ void Peer::take_notification(const Message& message) {
 
 // Returns the call that a question of the server belongs to; nullptr when that is unclear.
 std::shared_ptr<Peer::Pending> Peer::asked_in(std::optional<std::int64_t> during) const {
-  if (during) {
-    const auto found = pending_.find(*during);
-    return found == pending_.end() ? nullptr : found->second;
-  }
+  if (during) return pending_.find(*during);
   std::shared_ptr<Pending> out;
   for (const auto& [id, pending] : pending_) {
     if (!pending->options.elicit) continue;
@@ -640,7 +609,7 @@ std::shared_ptr<Peer::Owner> Peer::owner_of(const CallOptions& options) {
   return owner;
 }
 
-void Peer::take_request(Message message, std::optional<std::int64_t> during) {
+void Peer::take_request(rpc::Message message, std::optional<std::int64_t> during) {
   const auto pending = message.method == "elicitation/create" ? asked_in(during) : nullptr;
   const auto owner = pending ? pending->owner : nullptr;
   auto& group = owner ? owner->questions : background_;
@@ -651,7 +620,7 @@ void Peer::take_request(Message message, std::optional<std::int64_t> during) {
 }
 
 Task<void> Peer::answer_request(std::shared_ptr<Peer> self, CallOptions options,
-                                std::weak_ptr<Owner> owner, Message message) {
+                                std::weak_ptr<Owner> owner, rpc::Message message) {
   co_await yield_to_loop();
   // The time that a user takes to answer does not count as the server's.
   struct Asking {
@@ -664,22 +633,18 @@ Task<void> Peer::answer_request(std::shared_ptr<Peer> self, CallOptions options,
       const auto it = owner.lock();
       if (!it) return;
       --it->asking;
-      for (const auto& [id, pending] : peer.pending_) {
-        if (pending->owner != it) continue;
-        if (pending->timeout.count() > 0)
-          pending->deadline = std::max(pending->deadline, steady_clock::now() + pending->timeout);
-        pending->changed.notify_all();
-      }
+      for (const auto& [id, pending] : peer.pending_)
+        if (pending->owner == it) pending->resume();
     }
   } const asking(*self, std::move(owner));
   auto answer = co_await self->answer_to(message.method, std::move(message.params), options);
   Outgoing out;
   if (answer) {
-    out.message = make_result(message.id, *std::move(answer));
+    out.message = rpc::make_result(message.id, *std::move(answer));
   } else {
     const bool unknown = answer.error().code == Errc::unsupported;
-    out.message =
-        make_error(message.id, unknown ? kMethodNotFound : kInvalidParams, answer.error().what);
+    out.message = rpc::make_error(message.id, {unknown ? rpc::kMethodNotFound : rpc::kInvalidParams,
+                                               std::move(answer).error().what});
   }
   if (self->closed_ || !self->transport_) co_return;
   if (const auto sent = co_await self->transport_->send(std::move(out)); !sent)
@@ -729,7 +694,7 @@ void Peer::end(Error why) {
   if (closed_) return;
   why.what = server_.scrub(std::move(why.what));
   closed_ = why;
-  for (const auto& [id, pending] : pending_) pending->settle({.failure = why});
+  pending_.fail_all(why);
   if (watch_.on_closed) watch_.on_closed(std::move(why));
 }
 

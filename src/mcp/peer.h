@@ -17,6 +17,7 @@
 #include "base/task_group.h"
 #include "mcp/content.h"
 #include "mcp/transport.h"
+#include "rpc/calls.h"
 
 namespace reef::mcp {
 
@@ -76,7 +77,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   const PeerInfo& info() const { return info_; }
   bool closed() const { return closed_.has_value(); }
-  std::size_t calls() const { return pending_.size(); }
+  std::size_t calls() const;
 
   // Reads all pages. Invalid tools are left out and logged.
   Task<Result<std::vector<Tool>>> list_tools();
@@ -97,12 +98,6 @@ class Peer : public std::enable_shared_from_this<Peer> {
  private:
   struct Pending;
   struct Owner;
-  // The end of a request; exactly one of the three is set.
-  struct Answer {
-    std::optional<json::object> result = {};
-    std::optional<RpcError> refusal = {};
-    std::optional<Error> failure = {};
-  };
 
   Ears ears();
   Task<Status> open();
@@ -113,14 +108,14 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void learn(const json::object& result);
   void begin_listening();
 
-  Task<Answer> exchange(std::string method, json::object params, CallOptions options,
-                        std::chrono::milliseconds timeout, http::Headers headers = {});
+  Task<rpc::Answer> exchange(std::string method, json::object params, CallOptions options,
+                             std::chrono::milliseconds timeout, http::Headers headers = {});
   // Goes through the rounds of questions that a server may ask before it answers.
   Task<Result<json::object>> request(std::string method, json::object params, CallOptions options,
                                      http::Headers headers = {});
   Task<Result<json::object>> supply(const json::object& wanted, const CallOptions& options);
   Task<Result<json::array>> list(std::string method, std::string key);
-  Result<json::object> result_of(Answer answer) const;
+  Result<json::object> result_of(rpc::Answer answer) const;
   http::Headers headers_for(std::string_view method, const json::object& params) const;
   json::object meta() const;
   static Task<void> send_soon(std::shared_ptr<Peer> self, std::shared_ptr<Pending> pending,
@@ -130,13 +125,13 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void notify(std::string_view method, json::object params);
 
   void hear(Incoming incoming);
-  void take_answer(Message message);
-  void take_notification(const Message& message);
-  void take_request(Message message, std::optional<std::int64_t> during);
+  void take_answer(rpc::Message message);
+  void take_notification(const rpc::Message& message);
+  void take_request(rpc::Message message, std::optional<std::int64_t> during);
   std::shared_ptr<Owner> owner_of(const CallOptions& options);
   std::shared_ptr<Pending> asked_in(std::optional<std::int64_t> during) const;
   static Task<void> answer_request(std::shared_ptr<Peer> self, CallOptions options,
-                                   std::weak_ptr<Owner> owner, Message message);
+                                   std::weak_ptr<Owner> owner, rpc::Message message);
   Task<Result<json::object>> answer_to(std::string method, json::object params,
                                        const CallOptions& options);
   static Task<void> keep_subscribed(std::shared_ptr<Peer> self);
@@ -153,8 +148,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   std::unique_ptr<Transport> transport_;
   std::vector<std::unique_ptr<Transport>> before_;  // tried, closed; their messages may still
                                                     // arrive
-  std::map<std::int64_t, std::shared_ptr<Pending>> pending_;
-  std::int64_t next_id_ = 1;
+  rpc::Calls<Pending> pending_;
   std::map<std::string, std::weak_ptr<Owner>> owners_;    // of running calls
   std::map<std::string, Tool, std::less<>> known_tools_;  // for the headers of calls
   std::optional<Error> closed_;

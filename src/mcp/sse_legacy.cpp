@@ -73,7 +73,7 @@ class Sse final : public Transport {
  private:
   Task<void> read(http::Answer answer) {
     co_await yield_to_loop();
-    http::sse::Parser parser(kMessageBytesMax);
+    http::sse::Parser parser(rpc::kMessageBytesMax);
     for (;;) {
       const auto bytes = co_await answer.read();
       if (!bytes || bytes->empty()) break;
@@ -99,7 +99,7 @@ class Sse final : public Transport {
       return;
     }
     if (event.data.empty() || (!event.type.empty() && event.type != "message")) return;
-    auto message = message_from(event.data);
+    auto message = rpc::message_from(event.data);
     if (message && !closing_) ears_.on_message({*std::move(message)});
   }
 

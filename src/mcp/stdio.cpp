@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "mcp/transport.h"
 #include "process/process.h"
+#include "rpc/lines.h"
 
 namespace reef::mcp {
 namespace {
@@ -61,7 +62,7 @@ struct State {
   Notify changed;
 
   void hear(std::string_view line) {
-    auto message = message_from(line);
+    auto message = rpc::message_from(line);
     if (!message) {
       // Programs may print other text; it is not a message and no reason to stop.
       log::debug("mcp {}: a line that is no message: {}", server.spec.name, message.error().what);
@@ -70,7 +71,7 @@ struct State {
     if (ears.on_message && !closing) ears.on_message({*std::move(message)});
   }
 
-  void note_errors(std::string_view bytes, Lines& lines) {
+  void note_errors(std::string_view bytes, rpc::Lines& lines) {
     lines.feed(bytes);
     while (auto line = lines.next()) {
       const auto clean =
@@ -92,7 +93,7 @@ struct State {
 
 Task<void> read_errors(std::shared_ptr<State> state) {
   co_await yield_to_loop();
-  Lines lines(64U << 10);
+  rpc::Lines lines(64U << 10);
   for (;;) {
     const auto piece = co_await state->child->read_errors();
     if (!piece || !*piece) co_return;
@@ -107,7 +108,7 @@ std::string describe(const process::Exit& exit) {
 
 Task<void> read_messages(std::shared_ptr<State> state) {
   co_await yield_to_loop();
-  Lines lines;
+  rpc::Lines lines;
   std::size_t dropped = 0;
   for (;;) {
     const auto piece = co_await state->child->read_output();
@@ -116,7 +117,7 @@ Task<void> read_messages(std::shared_ptr<State> state) {
     while (const auto line = lines.next()) state->hear(*line);
     if (lines.dropped() != std::exchange(dropped, lines.dropped()))
       log::warn("mcp {}: a message of more than {} bytes was dropped", state->server.spec.name,
-                kMessageBytesMax);
+                rpc::kMessageBytesMax);
   }
   // The program's exit tells more than the end of its output. If it only closed that, this ends it.
   state->child->signal_group(SIGTERM);

@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "http/http.h"
-#include "mcp/json_rpc.h"
 #include "mcp/spec.h"
+#include "rpc/message.h"
 
 namespace reef::oauth {
 class Account;
@@ -27,7 +27,7 @@ struct Outgoing {
 };
 
 struct Incoming {
-  Message message;
+  rpc::Message message;
   // Our request in whose answer it came, if the transport can tell.
   std::optional<std::int64_t> during = {};
 };

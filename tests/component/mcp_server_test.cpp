@@ -121,6 +121,30 @@ TEST_F(McpServerTest, AMessageThatIsNoRequestIsRefused) {
   EXPECT_EQ(raw("POST", "/mcp", "{}", {{"content-type", "text/plain"}}).status, 415);
 }
 
+TEST_F(McpServerTest, ABatchIsAnsweredWhereTheRevisionHasThem) {
+  const auto post_batch = [&](std::string text, std::string version) {
+    HttpRequest request{"POST", "/mcp", {{"content-type", "application/json"}}, std::move(text)};
+    if (!version.empty()) request.headers.emplace("mcp-protocol-version", std::move(version));
+    return test::run(io_, answer(service_, request));
+  };
+  const std::string batch =
+      R"([{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},)"
+      R"({"id":2},{"jsonrpc":"2.0","id":3,"method":"initialize"},)"
+      R"({"jsonrpc":"2.0","id":4,"method":"nothing"}])";
+  const auto reply = post_batch(batch, "");
+  EXPECT_EQ(reply.status, 200);
+  const auto answers = test::value_of(json::parse(reply.body)).as_array();
+  ASSERT_EQ(answers.size(), 4U);
+  EXPECT_TRUE(answers[0].as_object().contains("result"));
+  EXPECT_EQ(answers[1].at("id"), 2);
+  EXPECT_EQ(answers[1].at("error").at("code"), -32600);
+  EXPECT_EQ(answers[2].at("error").at("code"), -32600) << "a handshake stands alone";
+  EXPECT_EQ(answers[3].at("error").at("code"), -32601);
+  EXPECT_EQ(post_batch(R"([{"jsonrpc":"2.0","method":"x"}])", "2025-03-26").status, 202);
+  EXPECT_EQ(code(post_batch(batch, "2025-06-18")), -32600);
+  EXPECT_EQ(code(post_batch(batch, "2026-07-28")), -32600);
+}
+
 TEST(Component, NamesAndUnits) {
   EXPECT_TRUE(is_service_name("cron-2_x"));
   for (const auto* bad : {"", "../x", "a/b", "a.b", "a b"})

@@ -1,8 +1,11 @@
-#include "mcp/json_rpc.h"
+#include "rpc/message.h"
 
 #include <gtest/gtest.h>
 
-namespace reef::mcp {
+#include "rpc/lines.h"
+#include "rpc/received.h"
+
+namespace reef::rpc {
 namespace {
 
 std::vector<std::string> read(Lines& lines, std::string_view bytes, std::size_t step) {
@@ -64,5 +67,45 @@ TEST(JsonRpcMessage, AResultThatIsNoObjectIsAFailure) {
   EXPECT_TRUE(answer->error);
 }
 
+TEST(JsonRpcReceived, ABatchIsTakenApartAndItsBadItemsKeepTheirIds) {
+  const auto received = take_apart(
+      R"([{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"},{"id":"x"},7])", 10);
+  EXPECT_TRUE(received.batch);
+  ASSERT_EQ(received.items.size(), 4U);
+  EXPECT_EQ(received.items[0].message.kind, Message::Kind::request);
+  EXPECT_EQ(received.items[1].message.kind, Message::Kind::notification);
+  ASSERT_TRUE(received.items[2].refusal);
+  EXPECT_EQ(received.items[2].refusal->code, kInvalidRequest);
+  EXPECT_EQ(received.items[2].message.id, json::value("x"));
+  ASSERT_TRUE(received.items[3].refusal);
+  EXPECT_TRUE(received.items[3].message.id.is_null());
+}
+
+TEST(JsonRpcReceived, WhatIsNoBatchIsRefusedOnce) {
+  const auto code = [](std::string_view text, std::size_t batch_max) {
+    const auto received = take_apart(text, batch_max);
+    EXPECT_FALSE(received.batch);
+    EXPECT_EQ(received.items.size(), 1U);
+    return received.items.at(0).refusal ? received.items.at(0).refusal->code : 0;
+  };
+  constexpr std::string_view kTwo =
+      R"([{"jsonrpc":"2.0","method":"b"},{"jsonrpc":"2.0","method":"b"}])";
+  EXPECT_EQ(code("{", 2), kParseError);
+  EXPECT_EQ(code("[]", 2), kInvalidRequest);
+  EXPECT_EQ(code(kTwo, 1), kInvalidRequest);
+  EXPECT_EQ(code(kTwo, 0), kInvalidRequest);
+  EXPECT_EQ(code(R"({"jsonrpc":"2.0","id":{},"method":"b"})", 0), kInvalidRequest);
+  EXPECT_EQ(code(R"({"jsonrpc":"2.0","method":"b"})", 0), 0);
+}
+
+TEST(JsonRpcMessage, AnErrorCarriesItsDataThere) {
+  const auto sent = make_error(5, {kInvalidParams, "no", json::object{{"why", "so"}}});
+  const auto read = message_from(json::write(sent));
+  ASSERT_TRUE(read && read->error);
+  EXPECT_EQ(read->error->code, kInvalidParams);
+  EXPECT_EQ(read->error->data, json::value(json::object{{"why", "so"}}));
+  EXPECT_FALSE(make_error(5, {kInvalidParams, "no"}).at("error").as_object().contains("data"));
+}
+
 }  // namespace
-}  // namespace reef::mcp
+}  // namespace reef::rpc

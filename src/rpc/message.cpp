@@ -1,30 +1,19 @@
-#include "mcp/json_rpc.h"
+#include "rpc/message.h"
 
-#include <fmt/format.h>
-
-#include "base/utf8.h"
-
-namespace reef::mcp {
+namespace reef::rpc {
 namespace {
 
 constexpr std::size_t kMethodBytesMax = 256;
 constexpr std::size_t kIdBytesMax = 1024;
-// Consumed bytes are removed once there are enough to be worth moving the rest.
-constexpr std::size_t kShrinkBytes = 64U << 10;
-
-bool is_id(const json::value& id) {
-  return id.is_int64() || id.is_uint64() || id.is_double() ||
-         (id.is_string() && id.get_string().size() <= kIdBytesMax);
-}
 
 json::object base() {
   return {{"jsonrpc", "2.0"}};
 }
 
-RpcError error_from(const json::value& value) {
-  RpcError out;
+Refusal refusal_from(const json::value& value) {
+  Refusal out;
   out.code = kInternalError;
-  out.message = "the server refused without saying why";
+  out.message = "the other side refused without saying why";
   const auto* fields = value.if_object();
   if (!fields) return out;
   out.code = json::find_int(*fields, "code").value_or(kInternalError);
@@ -36,8 +25,17 @@ RpcError error_from(const json::value& value) {
 
 }  // namespace
 
+bool is_id(const json::value& id) {
+  return id.is_int64() || id.is_uint64() || id.is_double() ||
+         (id.is_string() && id.get_string().size() <= kIdBytesMax);
+}
+
 Result<Message> message_from(std::string_view text) {
   REEF_TRY(auto value, json::parse_lenient(text));
+  return message_from_value(std::move(value));
+}
+
+Result<Message> message_from_value(json::value value) {
   if (value.is_array()) return Error(Errc::invalid, "a batch of messages is not understood");
   auto* fields = value.if_object();
   if (!fields) return Error(Errc::invalid, "a message must be an object");
@@ -62,7 +60,7 @@ Result<Message> message_from(std::string_view text) {
   out.kind = Message::Kind::answer;
   if (id && is_id(*id)) out.id = *id;
   if (const auto* error = fields->if_contains("error"); error && !error->is_null()) {
-    out.error = error_from(*error);
+    out.error = refusal_from(*error);
     return out;
   }
   auto* result = fields->if_contains("result");
@@ -71,7 +69,7 @@ Result<Message> message_from(std::string_view text) {
   if (result->is_object()) {
     out.result = std::move(result->get_object());
   } else {
-    out.error = RpcError{kInternalError, "the server's result is not an object"};
+    out.error = Refusal{kInternalError, "the result is not an object"};
   }
   return out;
 }
@@ -98,41 +96,13 @@ json::object make_result(const json::value& id, json::object result) {
   return out;
 }
 
-json::object make_error(const json::value& id, std::int64_t code, std::string_view message) {
+json::object make_error(const json::value& id, Refusal refusal) {
+  json::object error{{"code", refusal.code}, {"message", std::move(refusal.message)}};
+  if (!refusal.data.is_null()) error["data"] = std::move(refusal.data);
   auto out = base();
   out["id"] = id;
-  out["error"] = json::object{{"code", code}, {"message", message}};
+  out["error"] = std::move(error);
   return out;
 }
 
-std::optional<std::string> Lines::next() {
-  for (;;) {
-    const auto end = buffer_.find('\n', seen_);
-    if (end == std::string::npos) {
-      seen_ = buffer_.size();
-      if (dropping_) start_ = seen_;
-      if (seen_ - start_ > bytes_max_) {
-        dropping_ = true;
-        ++dropped_;
-        start_ = seen_;
-      }
-      if (start_ >= kShrinkBytes || start_ == buffer_.size()) {
-        buffer_.erase(0, start_);
-        seen_ -= std::exchange(start_, 0);
-      }
-      return std::nullopt;
-    }
-    auto line = std::string_view(buffer_).substr(start_, end - start_);
-    start_ = seen_ = end + 1;
-    if (std::exchange(dropping_, false)) continue;
-    if (line.size() > bytes_max_) {
-      ++dropped_;
-      continue;
-    }
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
-    return std::string(line);
-  }
-}
-
-}  // namespace reef::mcp
+}  // namespace reef::rpc

@@ -1,0 +1,91 @@
+#include "rpc/calls.h"
+
+#include <gtest/gtest.h>
+
+#include "base/task_group.h"
+#include "support/run.h"
+
+namespace reef::rpc {
+namespace {
+
+using std::chrono::milliseconds;
+
+class CallsTest : public testing::Test {
+ protected:
+  Message answer_to(json::value id) {
+    Message out;
+    out.kind = Message::Kind::answer;
+    out.id = std::move(id);
+    out.result = {{"a", 1}};
+    return out;
+  }
+
+  boost::asio::io_context io_;
+  Calls<> calls_{io_.get_executor()};
+};
+
+TEST_F(CallsTest, AnAnswerReachesItsCallOnceAndOnlyWhileItWaits) {
+  const auto one = calls_.open({milliseconds(60'000), milliseconds(60'000)});
+  const auto two = calls_.open({});
+  EXPECT_NE(one->id(), two->id());
+  EXPECT_TRUE(calls_.settle(answer_to(two->id())));
+  EXPECT_FALSE(one->answered());
+  const auto answer = test::run(io_, two->wait());
+  ASSERT_TRUE(answer && answer->result);
+  EXPECT_EQ(answer->result->at("a"), 1);
+  EXPECT_FALSE(calls_.close(two->id())) << "nobody works on it any more";
+  EXPECT_FALSE(calls_.settle(answer_to(two->id())));
+  EXPECT_TRUE(calls_.close(one->id())) << "the other side is to be told";
+  EXPECT_FALSE(calls_.close(one->id()));
+  EXPECT_EQ(calls_.size(), 0U);
+}
+
+TEST_F(CallsTest, IdsThatAreNotOursAreNobodys) {
+  const auto call = calls_.open({});
+  for (const auto& id : {json::value("1"), json::value(1.0), json::value(~std::uint64_t{0}),
+                         json::value(-1), json::value(nullptr)})
+    EXPECT_FALSE(calls_.settle(answer_to(id)));
+  EXPECT_FALSE(call->answered());
+}
+
+TEST_F(CallsTest, ACallEndsAtItsDeadlineButNotWhileItsClockStands) {
+  const auto call = calls_.open({milliseconds(1), milliseconds(1)});
+  EXPECT_FALSE(test::run(io_, call->wait()));
+
+  const auto asking = calls_.open({milliseconds(1), milliseconds(1)});
+  bool paused = true;
+  std::optional<std::optional<Answer>> ended;
+  TaskGroup tasks(io_.get_executor(), "test");
+  tasks.spawn(test::store_result(asking->wait([&] { return paused; }), ended));
+  test::run_ready(io_);
+  test::run(io_, sleep_for(milliseconds(5)));
+  EXPECT_FALSE(ended) << "its time stood still";
+  paused = false;
+  asking->resume();
+  test::run(io_, tasks.join());
+  ASSERT_TRUE(ended);
+  EXPECT_FALSE(*ended);
+}
+
+TEST_F(CallsTest, WithoutTheOtherSideAllCallsFail) {
+  const auto call = calls_.open({});
+  calls_.fail_all(Error(Errc::unavailable, "gone"));
+  const auto answer = test::run(io_, call->wait());
+  ASSERT_TRUE(answer && answer->failure);
+  EXPECT_EQ(answer->failure->code, Errc::unavailable);
+}
+
+TEST_F(CallsTest, ProgressGivesNewTimeButNotBeyondTheLimitOfTheCall) {
+  const auto call = calls_.open({milliseconds(1), milliseconds(1)});
+  test::run(io_, sleep_for(milliseconds(3)));
+  call->renew();  // later than the limit, so this gives no time
+  EXPECT_FALSE(test::run(io_, call->wait()));
+  const auto patient = calls_.open({milliseconds(1), milliseconds(60'000)});
+  test::run(io_, sleep_for(milliseconds(3)));
+  patient->renew();
+  EXPECT_TRUE(calls_.settle(answer_to(patient->id())));
+  EXPECT_TRUE(test::run(io_, patient->wait()));
+}
+
+}  // namespace
+}  // namespace reef::rpc
