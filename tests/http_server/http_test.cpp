@@ -322,6 +322,33 @@ TEST_F(HttpServerTest, AGracefulEndWaitsForAnswersButNotForEver) {
   EXPECT_TRUE(failed);
 }
 
+TEST_F(HttpServerTest, AServerThatIsDestroyedCutsAllConnectionsOff) {
+  std::size_t asked = 0;
+  std::size_t ended = 0;
+  Notify never(io_.get_executor());
+  listen([&](Request& request) -> Task<Response> {
+    struct Ended {
+      std::size_t& count;
+      ~Ended() { ++count; }
+    } const guard{ended};
+    ++asked;
+    if (request.path() == "/body") static_cast<void>(co_await request.whole_body());
+    for (;;) co_await never.wait();
+  });
+  auto idle = visit();
+  auto waits = visit();
+  auto sends = visit();
+  waits.send(kGet);
+  sends.send("POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\na");
+  while (asked < 2) io_.run_one();
+  server_.reset();
+  EXPECT_EQ(waits.rest(), "");
+  EXPECT_EQ(sends.rest(), "");
+  EXPECT_EQ(idle.rest(), "");
+  test::run_ready(io_);
+  EXPECT_EQ(ended, 2U) << "no handler is left behind";
+}
+
 TEST_F(HttpServerTest, ASocketFileIsOursAloneAndGoesWithTheServer) {
   test::TempDir dir;
   const auto path = dir.path() + "/s";

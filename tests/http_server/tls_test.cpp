@@ -85,6 +85,45 @@ TEST_F(TlsTest, TheCertificateIsReadAgainWhenItChanges) {
   EXPECT_EQ(shown(), "a third one");
 }
 
+TEST_F(TlsTest, AWebSocketGoesThroughIt) {
+  options_.tls = test::value_of(load_tls(dir_ / "cert.pem", dir_ / "key.pem"));
+  Handler handler = [](Request&) -> Task<Response> {
+    co_return Response{.websocket = [](WebSocket& socket) -> Task<void> {
+      auto message = co_await socket.read();
+      if (message) static_cast<void>(co_await socket.send(*std::move(message)));
+    }};
+  };
+  server_ = test::value_of(Server::listen_loopback(io_.get_executor(), 0, handler, options_));
+  ssl::context context(ssl::context::tls_client);
+  Stream stream(io_, context);
+  const auto talk = [](Stream& with, std::uint16_t port) -> Task<std::string> {
+    co_await with.next_layer().async_connect({asio::ip::address_v4::loopback(), port},
+                                             asio::use_awaitable);
+    co_await with.async_handshake(ssl::stream_base::client, asio::use_awaitable);
+    const std::string sent =
+        "GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" +
+        std::string("\x81\x83\0\0\0\0abc", 9);
+    co_await asio::async_write(with, asio::buffer(sent), asio::use_awaitable);
+    std::string out;
+    // The message, and the server's goodbye after it.
+    while (out.find("\r\n\r\n\x81\x03"
+                    "abc\x88") == std::string::npos) {
+      char piece[4096];
+      const auto [error, bytes] =
+          co_await with.async_read_some(asio::buffer(piece), asio::as_tuple(asio::use_awaitable));
+      if (error) break;
+      out.append(piece, bytes);
+    }
+    co_return out;
+  };
+  const auto got = test::run(io_, talk(stream, server_->port()));
+  EXPECT_NE(got.find("\r\n\r\n\x81\x03"
+                     "abc\x88"),
+            std::string::npos)
+      << got;
+}
+
 TEST_F(TlsTest, AKeyThatDoesNotFitIsAnErrorAtOnce) {
   test::write_file(dir_ / "key.pem", test::make_certificate("other").key);
   EXPECT_FALSE(load_tls(dir_ / "cert.pem", dir_ / "key.pem"));

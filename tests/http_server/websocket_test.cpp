@@ -167,6 +167,59 @@ TEST_F(WebSocketTest, OneThatVanishesEndsItsHandler) {
   EXPECT_EQ(*end_, Errc::unavailable);
 }
 
+TEST_F(WebSocketTest, AReaderThatStopsStopsItsSenderAndIsCutOff) {
+  options_.limits.stall = milliseconds(100);
+  std::size_t sent = 0;
+  std::optional<Errc> end;
+  Handler handler = [&](Request&) -> Task<Response> {
+    co_return Response{.headers = {{"Sec-WebSocket-Protocol", "reef"}},
+                       .websocket = [&](WebSocket& socket) -> Task<void> {
+                         for (;;) {
+                           WebSocket::Message message{false, std::string(kPieceBytes, 'x')};
+                           const auto status = co_await socket.send(std::move(message));
+                           if (!status) {
+                             end = status.error().code;
+                             co_return;
+                           }
+                           sent += kPieceBytes;
+                         }
+                       }};
+  };
+  server_ = test::value_of(Server::listen_loopback(io_.get_executor(), 0, handler, options_));
+  auto visitor = upgrade();
+  while (!end) io_.run_one();
+  EXPECT_EQ(*end, Errc::unavailable);
+  EXPECT_LT(sent, 64U << 20);
+  while (server_->connections() > 0) io_.run_one();
+}
+
+TEST_F(WebSocketTest, TasksThatSendAtTheSameTimeSendWholeMessages) {
+  options_.limits.message_bytes = 100'000;
+  Handler handler = [](Request&) -> Task<Response> {
+    co_return Response{.headers = {{"Sec-WebSocket-Protocol", "reef"}},
+                       .websocket = [](WebSocket& socket) -> Task<void> {
+                         TaskGroup tasks(co_await boost::asio::this_coro::executor, "test");
+                         for (const char letter : {'a', 'b', 'c'})
+                           tasks.spawn([](WebSocket& to, char what) -> Task<void> {
+                             for (int i = 0; i < 20; ++i)
+                               static_cast<void>(co_await to.send({true, std::string(100, what)}));
+                           }(socket, letter));
+                         co_await tasks.join();
+                       }};
+  };
+  server_ = test::value_of(Server::listen_loopback(io_.get_executor(), 0, handler, options_));
+  auto visitor = upgrade();
+  std::map<std::string, int> seen;
+  for (int i = 0; i < 60; ++i) {
+    const auto [kind, text] = next(visitor);
+    EXPECT_EQ(kind, kText);
+    ++seen[text];
+  }
+  EXPECT_EQ(seen.size(), 3U);
+  for (const char letter : {'a', 'b', 'c'}) EXPECT_EQ(seen[std::string(100, letter)], 20);
+  EXPECT_EQ(close_code(visitor), 1000U);
+}
+
 TEST_F(WebSocketTest, AnOrdinaryRequestIsToldToUpgrade) {
   listen_echo();
   Visitor visitor(io_, server_->port());

@@ -30,6 +30,9 @@ class CheckLayers(unittest.TestCase):
 
     def test_a_restricted_include_is_found(self):
         self.assertEqual(len(self.check("src/base/x.cpp", "#include <regex>\n")), 1)
+        beast = "#include <boost/beast/http/parser.hpp>\n"
+        self.assertEqual(len(self.check("src/component/x.cpp", beast)), 1)
+        self.assertEqual(self.check("src/http_server/x.cpp", beast), [])
 
     def test_an_unknown_room_is_found(self):
         self.assertEqual(len(self.check("src/utils/x.cpp", "")), 1)
