@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <exception>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
