@@ -4,7 +4,9 @@ import json
 import os
 import pty
 import select
+import shutil
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -198,9 +200,14 @@ class Overflow(Case):
         self.assertEqual(self.entries(home, "compaction"), [])
 
     def test_a_turn_is_helped_twice_and_no_more(self):
+        folder = tempfile.mkdtemp(prefix="rb", dir="/tmp")
+        self.addCleanup(shutil.rmtree, folder)
+        services = os.path.join(folder, "services")
+        with open(services, "w", encoding="utf-8") as file:
+            file.writelines(f"service-{number}  {number}/tcp  # one of many\n" for number in range(400))
         home = self.home(MODEL + "[compaction]\nkeep_recent_tokens = 100\n[pruning]\nsoft_share = 1.0\nhard_share = 1.0\n",
                          script=json.dumps({"window": 4000, "replies": [{"text": "Reading on.", "calls": [
-                             {"name": "read", "arguments": {"path": "/etc/services"}}]}] * 200}), files=COMPACTS)
+                             {"name": "read", "arguments": {"path": services}}]}] * 200}), files=COMPACTS)
         link = self.link(home)
         end = link.stream(turn(content="Read it all."))[-1].detail
         self.assertIn("context_overflow", end.str(2))
