@@ -544,8 +544,9 @@ class Daemon {
   }
 
   Task<void> look_at_names() {
-    auto found =
-        names_that_mean_nothing(runtime_.setup(), runtime_.hooks(), co_await skills_.look());
+    // The setup is taken behind the wait: a reload meanwhile would take the older one away.
+    const auto skills = co_await skills_.look();
+    auto found = names_that_mean_nothing(runtime_.setup(), runtime_.hooks(), skills);
     for (const auto& warning : found)
       if (std::find(name_warnings_.begin(), name_warnings_.end(), warning) == name_warnings_.end())
         log::warn("{}", warning);
