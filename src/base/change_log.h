@@ -25,7 +25,7 @@ class ChangeLog {
   explicit ChangeLog(Executor loop, std::size_t keys_max = kKeysMax, std::uint64_t epoch = 0);
 
   std::uint64_t epoch() const { return epoch_; }
-  // Of the latest change; 0: there was none.
+  // Returns the version of the latest change; 0 when there was none.
   std::uint64_t version() const { return version_; }
 
   // The key changed: came, became another, or went.
@@ -45,7 +45,7 @@ class ChangeLog {
   };
   // In the order of their versions, at most so many; remembers(version) must hold.
   std::vector<Change> after(std::uint64_t version, std::size_t most) const;
-  // Of the key's latest change; 0: none is remembered.
+  // Returns the version of the key's latest change; 0 when none is remembered.
   std::uint64_t version_of(const std::string& key) const;
 
   // Notified of every change.

@@ -24,7 +24,7 @@ class Following {
   // The next answer, however long it takes; nullopt when nothing follows. An error of the daemon's
   // ends it, and so does a daemon that was there and does not come back within `patience`.
   Task<Result<std::optional<protocol::ServerMessage>>> next();
-  // Of the last answer; for a later Following.
+  // The cursor of the last answer, for a later Following.
   const std::string& cursor() const { return cursor_; }
 
  private:

@@ -52,7 +52,7 @@ Result<const Source*> find_source(std::string_view name);
 // The first source that recognises the path; nullptr when none does.
 const Source* recognise(Files& files, const std::string& path);
 
-// Those of every source, and our own.
+// Returns the formats of every source, and our own.
 std::span<const Format> formats();
 // An unknown name is invalid; the error lists the formats.
 Result<const Format*> find_format(std::string_view name);

@@ -20,7 +20,7 @@ inline constexpr std::int64_t kInvalidRequest = -32600;
 inline constexpr std::int64_t kMethodNotFound = -32601;
 inline constexpr std::int64_t kInvalidParams = -32602;
 inline constexpr std::int64_t kInternalError = -32603;
-// Those that MCP adds.
+// The codes that MCP adds.
 inline constexpr std::int64_t kHeaderMismatch = -32020;
 inline constexpr std::int64_t kMissingCapability = -32021;
 inline constexpr std::int64_t kUnsupportedVersion = -32022;

@@ -93,7 +93,8 @@ class Decisions {
     std::string cursor;
     std::size_t total = 0;
   };
-  // What waits, newest first; with `history` all of one session. What is over is closed on the way.
+  // Returns the waiting decisions, newest first; with `history` all of one session. Decisions that
+  // are over are closed on the way.
   Task<Result<Page>> list(Query query);
   // not_found when there is none.
   Task<Result<Decision>> find(std::string id);

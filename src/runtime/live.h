@@ -27,7 +27,7 @@ class LiveTurn {
   // At most twice so many, so that giving up is rare.
   static constexpr std::size_t kBytesMax = 1U << 20;
   static constexpr std::size_t kItemsMax = 4096;
-  // Of a turn that has ended.
+  // The bound of a turn that has ended.
   static constexpr std::size_t kEndedBytesMax = 64U << 10;
   // Longer ones are cut, or left out where a cut would make no sense: the entries have them.
   static constexpr std::size_t kOutputBytesMax = 2048;

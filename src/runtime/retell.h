@@ -12,7 +12,7 @@
 namespace reef::runtime {
 
 struct Retold {
-  // As they came the first time, but for thoughts and progress; the last is the end.
+  // The events of the first time without thoughts and progress; the last is the end.
   std::vector<Event> events;
   bool answered = false;  // the turn came to its end
   bool last = true;       // nothing else was said behind it

@@ -271,7 +271,7 @@ class Runtime {
   // A run that tells again what the transcript says; nothing when the turn is to go on.
   Task<Result<std::shared_ptr<Run>>> told_again(session::Key key, session::SessionId id,
                                                 Message message, bool unanswered);
-  // What is durable now stays known by its name.
+  // Remembers the name of a message that is durable now.
   void note_kept(const session::Key& key, const Run& run, const session::SessionId& id);
   // Words for a session that is there; what waited for an answer in it is over.
   Task<Result<std::shared_ptr<session::Session>>> add_words(session::SessionId id,

@@ -21,11 +21,11 @@ namespace reef::server {
 
 class Ledger {
  public:
-  // What is remembered. The oldest are forgotten first.
+  // The bounds of what is remembered; the oldest answers are forgotten first.
   static constexpr std::size_t kAnswersMax = 10'000;
   static constexpr std::size_t kBytesMax = 16U << 20;
   static constexpr std::chrono::hours kAgeMax{24 * 30};
-  // Of one request; of a longer answer only the last message is kept.
+  // The bound of one request; only the last message of a longer answer is kept.
   static constexpr std::size_t kAnswerBytesMax = 32U << 10;
 
   Ledger(Executor loop, Files& files, Pool& pool, Clock& clock, std::string path);

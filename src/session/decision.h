@@ -14,7 +14,7 @@ inline constexpr std::string_view kDecisionType = "reef.decision";
 
 // What lists know of a decision that waits.
 struct Waiting {
-  // Of one session; a hostile transcript may ask more.
+  // The bound of one session; a hostile transcript may ask more.
   static constexpr std::size_t kMax = 64;
   static constexpr std::size_t kAboutChars = 120;
 

@@ -84,7 +84,7 @@ class NewDocument {
   virtual ~NewDocument() = default;
   virtual Status write(std::string_view bytes) = 0;
   virtual std::uint64_t bytes() const = 0;
-  // Of what was written.
+  // Reads back what was written so far.
   virtual Result<std::string> read(std::uint64_t from, std::uint64_t size) = 0;
   // Durable under the name. Once; after a conflict it may be tried again, with another name.
   virtual Result<DocumentInfo> keep(const std::string& name, const Expected& expected) = 0;
@@ -106,8 +106,8 @@ class Documents {
   // Durable when it returns; `expected` at the new name. not_found when there is none.
   virtual Status rename(const std::string& from, const std::string& to,
                         const Expected& expected) = 0;
-  // Those below a folder: `agents/`, `sessions/<id>/`. What is added meanwhile neither repeats nor
-  // hides another one. Links, pipes and devices are not there. not_found: no such session.
+  // Lists what is below a folder: `agents/`, `sessions/<id>/`. Additions meanwhile neither repeat
+  // nor hide another one. Links, pipes and devices are not there. not_found: no such session.
   virtual Result<DocumentPage> list(const std::string& folder, std::size_t limit,
                                     const std::string& cursor) = 0;
 
@@ -150,7 +150,7 @@ Result<bool> is_there(Documents& documents, const std::string& name);
 Result<std::vector<std::string>> names_in(Documents& documents, const std::string& folder,
                                           std::size_t count_max);
 Error no_document(std::string_view name);
-// As people know it: of a session's, only what is inside of it.
+// Returns the name that people know: for a document of a session, the path inside of it.
 std::string shown_name(std::string_view name);
 
 }  // namespace reef::session

@@ -154,7 +154,7 @@ class Sessions {
   std::size_t size() const { return rows_.size(); }
   // Calls `look` with every row, in no order; it must not change anything.
   void visit(const std::function<void(const Row&)>& look) const;
-  // Those where a decision waits.
+  // Returns the sessions where a decision waits.
   const std::set<SessionId>& waiting() const { return waiting_; }
   // Those with entries that clients named, by the keys they had; not all may be there, or have it,
   // any more. Empty: those without a key.

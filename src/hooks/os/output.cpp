@@ -60,7 +60,7 @@ Output::Output(Pool& pool, Place place, std::size_t shown_bytes)
 
 Output::~Output() {
   if (!kept_document_) return;
-  // Of a command that was given up; to take the file away may take the disk a moment.
+  // The command was given up. Removing its file may take the disk a moment, so the pool does it.
   pool_.post([gone = std::shared_ptr<session::NewDocument>(std::move(kept_document_))]() mutable {
     gone.reset();
   });
