@@ -20,7 +20,7 @@
 #include "base/visible.h"
 #include "commands.h"
 #include "node_rules.h"
-#include "policy/recall.h"
+#include "policy/reminder.h"
 #include "slash.h"
 #include "turn_view.h"
 
@@ -61,7 +61,7 @@ Task<Status> one_turn(const Context& context, client::Client& client, const Chat
   // A broken configuration is reported by the daemon, not here.
   const auto config = node_config(context);
   const auto rules = config ? rules_of(*config) : policy::Rules::none();
-  turn.context = co_await policy::recall_for(client, turn, rules);
+  turn.context = co_await policy::reminder_for(client, turn, rules);
   REEF_CO_TRY(auto stream, co_await client.stream(std::move(turn)));
   co_return co_await show_turn(context, client, std::move(stream), options.sender, prompt, verbose);
 }

@@ -27,7 +27,7 @@ constexpr std::chrono::minutes kTurnPatience{30};
 // Somebody else may change the file (an import, an editor), or the clock.
 constexpr std::chrono::seconds kLongestNap{2};
 
-struct House {
+struct Needs {
   cron::Jobs jobs;
   daemon::Home home;
   std::unique_ptr<Notify> changed;  // set once there is a loop
@@ -41,12 +41,12 @@ ToolAnswer refused(const Error& error) {
   return {error.what, {}, true};
 }
 
-Task<ToolAnswer> list(House& house, json::object) {
-  if (const auto looked = house.jobs.look(std::time(nullptr)); !looked)
+Task<ToolAnswer> list(Needs& needs, json::object) {
+  if (const auto looked = needs.jobs.look(std::time(nullptr)); !looked)
     co_return refused(looked.error());
   json::array jobs;
   std::string text;
-  for (const auto& [name, job] : house.jobs.all()) {
+  for (const auto& [name, job] : needs.jobs.all()) {
     jobs.push_back(json::object{{"name", name},
                                 {"schedule", job.schedule.text()},
                                 {"agent", job.agent},
@@ -61,26 +61,26 @@ Task<ToolAnswer> list(House& house, json::object) {
   co_return ToolAnswer{text.empty() ? "There are no jobs." : text, {{"jobs", std::move(jobs)}}};
 }
 
-Task<ToolAnswer> add(House& house, json::object arguments) {
-  if (const auto looked = house.jobs.look(std::time(nullptr)); !looked)
+Task<ToolAnswer> add(Needs& needs, json::object arguments) {
+  if (const auto looked = needs.jobs.look(std::time(nullptr)); !looked)
     co_return refused(looked.error());
   const auto text = [&](std::string_view key) {
     return std::string(json::find_string(arguments, key).value_or(""));
   };
   const auto name = text("name");
   const auto added =
-      house.jobs.add(name, text("schedule"), text("agent"), text("message"), std::time(nullptr));
+      needs.jobs.add(name, text("schedule"), text("agent"), text("message"), std::time(nullptr));
   if (!added) co_return refused(added.error());
-  if (house.changed) house.changed->notify_all();
+  if (needs.changed) needs.changed->notify_all();
   co_return ToolAnswer{
-      fmt::format("Job {} is set; next time {}.", name, when(house.jobs.all().at(name).due))};
+      fmt::format("Job {} is set; next time {}.", name, when(needs.jobs.all().at(name).due))};
 }
 
-Task<ToolAnswer> remove(House& house, json::object arguments) {
-  if (const auto looked = house.jobs.look(std::time(nullptr)); !looked)
+Task<ToolAnswer> remove(Needs& needs, json::object arguments) {
+  if (const auto looked = needs.jobs.look(std::time(nullptr)); !looked)
     co_return refused(looked.error());
   const std::string name(json::find_string(arguments, "name").value_or(""));
-  const auto removed = house.jobs.remove(name);
+  const auto removed = needs.jobs.remove(name);
   if (!removed) co_return refused(removed.error());
   co_return ToolAnswer{fmt::format("Job {} is gone.", name)};
 }
@@ -98,7 +98,7 @@ json::object schema(std::initializer_list<std::pair<std::string_view, std::strin
           {"additionalProperties", false}};
 }
 
-component::Service service(House& house) {
+component::Service service(Needs& needs) {
   component::Service out;
   out.name = "cron";
   out.description = "Reef: messages to agents at given times";
@@ -106,7 +106,7 @@ component::Service service(House& house) {
   out.instructions =
       "Use cron_add when the user wants something to happen later or again and again.";
   out.tools.push_back({"cron_list", "The jobs, with the next time of each.", schema({}, {}), true,
-                       [&house](json::object a) { return list(house, std::move(a)); }});
+                       [&needs](json::object a) { return list(needs, std::move(a)); }});
   out.tools.push_back(
       {"cron_add", "Adds a job, or changes the one of that name: a message an agent gets at times.",
        schema({{"name", "Letters, digits, '-' and '_'"},
@@ -116,18 +116,18 @@ component::Service service(House& house) {
                {"agent", "Who gets it; the default agent when left out"},
                {"message", "What is said to it"}},
               {"name", "schedule", "message"}),
-       false, [&house](json::object a) { return add(house, std::move(a)); }});
+       false, [&needs](json::object a) { return add(needs, std::move(a)); }});
   out.tools.push_back({"cron_remove", "Takes a job away.",
                        schema({{"name", "Of the job"}}, {"name"}), false,
-                       [&house](json::object a) { return remove(house, std::move(a)); }});
+                       [&needs](json::object a) { return remove(needs, std::move(a)); }});
   return out;
 }
 
 // Says one job's message once. The conversation is the job's own.
-Task<void> fire(House& house, std::string name) {
+Task<void> fire(Needs& needs, std::string name) {
   co_await yield_to_loop();
-  const auto found = house.jobs.all().find(name);
-  if (found == house.jobs.all().end()) co_return;
+  const auto found = needs.jobs.all().find(name);
+  if (found == needs.jobs.all().end()) co_return;
   client::Turn turn;
   turn.agent = found->second.agent;
   turn.content = found->second.message;
@@ -136,7 +136,7 @@ Task<void> fire(House& house, std::string name) {
   if (turn.sender.empty()) turn.key = turn.sender = "cron:" + name;
   const auto loop = co_await boost::asio::this_coro::executor;
   client::Endpoint endpoint;
-  endpoint.unix_path = house.home.socket();
+  endpoint.unix_path = needs.home.socket();
   client::Options options;
   options.name = "reef-cron";
   options.answer_timeout = kTurnPatience;
@@ -144,29 +144,29 @@ Task<void> fire(House& house, std::string name) {
   const auto said = co_await client.send(std::move(turn));
   client.close();
   if (!said) log::warn("cron: job {}: {}", name, said.error().what);
-  house.jobs.note(name, said ? std::string() : said.error().what);
+  needs.jobs.note(name, said ? std::string() : said.error().what);
   if (said)
-    if (const auto gone = house.jobs.said(name); !gone)
+    if (const auto gone = needs.jobs.said(name); !gone)
       log::warn("cron: job {}: {}", name, gone.error().what);
 }
 
-Task<void> keep_time(House& house) {
+Task<void> keep_time(Needs& needs) {
   const auto loop = co_await boost::asio::this_coro::executor;
-  house.changed = std::make_unique<Notify>(loop);
+  needs.changed = std::make_unique<Notify>(loop);
   TaskGroup firing(loop, "jobs");
   for (;;) {
     const auto now = std::time(nullptr);
-    if (const auto looked = house.jobs.look(now); !looked)
+    if (const auto looked = needs.jobs.look(now); !looked)
       log::warn("cron: {}; the jobs stay as they were", looked.error().what);
-    for (auto& name : house.jobs.take_due(now)) {
-      if (is_quiet(house.jobs.all().at(name), now)) continue;
-      firing.spawn(fire(house, std::move(name)));
+    for (auto& name : needs.jobs.take_due(now)) {
+      if (is_quiet(needs.jobs.all().at(name), now)) continue;
+      firing.spawn(fire(needs, std::move(name)));
     }
-    const auto next = house.jobs.next();
+    const auto next = needs.jobs.next();
     const auto nap =
         next ? std::min<std::chrono::seconds>(kLongestNap, std::chrono::seconds(*next - now))
              : std::chrono::seconds(kLongestNap);
-    co_await house.changed->wait_until(std::chrono::steady_clock::now() +
+    co_await needs.changed->wait_until(std::chrono::steady_clock::now() +
                                        std::max(nap, std::chrono::seconds(1)));
   }
 }
@@ -205,10 +205,10 @@ int main(int argc, char** argv) {
   const auto folder = home->root + "/components/cron";
   auto jobs = cron::Jobs::load(files, folder + "/jobs.json", std::time(nullptr));
   if (!jobs) return fail(jobs.error());
-  House house{*std::move(jobs), *home, nullptr};
+  Needs needs{*std::move(jobs), *home, nullptr};
   if (unit) {
     const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
-    std::fputs(component::systemd_unit(service(house), {self, "--home", home->root}).c_str(),
+    std::fputs(component::systemd_unit(service(needs), {self, "--home", home->root}).c_str(),
                stdout);
     return 0;
   }
@@ -217,6 +217,6 @@ int main(int argc, char** argv) {
   if (const auto made = make_directories(files, folder); !made) return fail(made.error());
   component::Options options;
   options.home = home->root;
-  options.work = [&house] { return keep_time(house); };
-  return component::run(service(house), std::move(options));
+  options.work = [&needs] { return keep_time(needs); };
+  return component::run(service(needs), std::move(options));
 }

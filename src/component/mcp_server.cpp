@@ -24,17 +24,17 @@ constexpr std::string_view kMetaServer = "io.modelcontextprotocol/serverInfo";
 constexpr std::int64_t kTtlMs = 60'000;
 
 // A message, and the status that goes with it.
-struct Answer {
+struct Reply {
   int status = 200;
   json::object message = {};
 };
 
-Answer refuse(const json::value& id, int status, std::int64_t code, std::string message,
-              json::value data = nullptr) {
+Reply refuse(const json::value& id, int status, std::int64_t code, std::string message,
+             json::value data = nullptr) {
   return {status, rpc::make_error(id, {code, std::move(message), std::move(data)})};
 }
 
-Answer result(const json::value& id, json::object body) {
+Reply result(const json::value& id, json::object body) {
   return {200, rpc::make_result(id, std::move(body))};
 }
 
@@ -80,8 +80,8 @@ Task<ToolAnswer> call_safely(const Tool& tool, json::object arguments) {
   }
 }
 
-Task<Answer> call_tool(const Service& service, const json::value& id, const json::object& params,
-                       bool modern) {
+Task<Reply> call_tool(const Service& service, const json::value& id, const json::object& params,
+                      bool modern) {
   const std::string name(json::find_string(params, "name").value_or(""));
   const auto tool = std::find_if(service.tools.begin(), service.tools.end(),
                                  [&](const Tool& t) { return t.name == name; });
@@ -104,8 +104,8 @@ Task<Answer> call_tool(const Service& service, const json::value& id, const json
 }
 
 // Checks what a request of the stateless era must carry; returns the refusal when it does not.
-std::optional<Answer> check_modern(const HttpRequest& request, const json::value& id,
-                                   std::string_view method, const json::object& params) {
+std::optional<Reply> check_modern(const HttpRequest& request, const json::value& id,
+                                  std::string_view method, const json::object& params) {
   const auto* meta = json::find_object(params, "_meta");
   const auto version = meta ? json::find_string(*meta, kMetaVersion) : std::nullopt;
   if (!version || !json::find_object(*meta, kMetaCapabilities))
@@ -124,9 +124,8 @@ std::optional<Answer> check_modern(const HttpRequest& request, const json::value
   return std::nullopt;
 }
 
-Task<Answer> answer_modern(const Service& service, const HttpRequest& request,
-                           const json::value& id, std::string_view method,
-                           const json::object& params) {
+Task<Reply> answer_modern(const Service& service, const HttpRequest& request, const json::value& id,
+                          std::string_view method, const json::object& params) {
   if (auto wrong = check_modern(request, id, method, params)) co_return *std::move(wrong);
   if (method == "server/discover")
     co_return result(id, {{"resultType", "complete"},
@@ -148,8 +147,8 @@ Task<Answer> answer_modern(const Service& service, const HttpRequest& request,
                    fmt::format("no method '{}'", utf8::excerpt(method)));
 }
 
-Task<Answer> answer_legacy(const Service& service, const json::value& id, std::string_view method,
-                           const json::object& params) {
+Task<Reply> answer_legacy(const Service& service, const json::value& id, std::string_view method,
+                          const json::object& params) {
   if (method == "initialize") {
     const auto asked = json::find_string(params, "protocolVersion").value_or("");
     const bool known = std::find(kLegacy.begin(), kLegacy.end(), asked) != kLegacy.end();
@@ -166,8 +165,8 @@ Task<Answer> answer_legacy(const Service& service, const json::value& id, std::s
 }
 
 // Takes a request; what is none has been sorted out.
-Task<Answer> answer_request(const Service& service, const HttpRequest& request,
-                            const rpc::Message& message) {
+Task<Reply> answer_request(const Service& service, const HttpRequest& request,
+                           const rpc::Message& message) {
   // A client of the older era may send _meta too, for progress, but names no version in it.
   const auto* meta = json::find_object(message.params, "_meta");
   const bool modern = message.method == "server/discover" ||

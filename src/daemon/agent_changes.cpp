@@ -48,7 +48,7 @@ Task<Status> AgentChanges::update(std::string name, std::string config, std::str
 
 Task<Status> AgentChanges::write(std::string name, std::string config, std::string prompt,
                                  bool fresh) {
-  const auto& agents = house_.runtime.setup().agents;
+  const auto& agents = needs_.runtime.setup().agents;
   const bool known = agents.contains(name);
   // An agent made by hand may have a name that is not allowed any more.
   if (!known) REEF_CO_CHECK(check_agent_name(name));
@@ -57,7 +57,7 @@ Task<Status> AgentChanges::write(std::string name, std::string config, std::stri
   if (!known && agents.size() >= kAgentsMax)
     co_return Error(Errc::too_large, fmt::format("there are {} agents already", agents.size()));
   REEF_CO_TRY(auto patch, agent_patch_from(name, config));
-  REEF_CO_CHECK(check_models(house_.runtime.setup(), patch.fields));
+  REEF_CO_CHECK(check_models(needs_.runtime.setup(), patch.fields));
   if (!prompt.empty()) patch.prompt = std::move(prompt);
   if (patch.prompt) REEF_CO_CHECK(check_prompt(*patch.prompt));
   if (!fresh && known && patch.fields.empty() && !patch.prompt)
@@ -67,33 +67,33 @@ Task<Status> AgentChanges::write(std::string name, std::string config, std::stri
     std::optional<std::string> prompt, config;
   } before;
   auto work = [&]() -> Status {
-    REEF_TRY(before.prompt, house_.agents.read_prompt(name));
-    REEF_TRY(before.config, house_.agents.read_config(name));
+    REEF_TRY(before.prompt, needs_.agents.read_prompt(name));
+    REEF_TRY(before.config, needs_.agents.read_config(name));
     // A broken file is not among the agents, but it is there all the same.
     if (fresh && before.config) return taken;
-    auto text = with_agent_patch(name, before.config.value_or(""), house_.agents.config_name(name),
+    auto text = with_agent_patch(name, before.config.value_or(""), needs_.agents.config_name(name),
                                  patch.fields);
     if (!text) return std::move(text).error();
     const bool config_too = !before.config || *text != *before.config;
     // A prompt that was left behind does not belong to this agent.
     if (fresh && !patch.prompt) patch.prompt = "";
-    return house_.agents.write(name, patch.prompt,
+    return needs_.agents.write(name, patch.prompt,
                                config_too ? std::optional<std::string>(*text) : std::nullopt);
   };
-  REEF_CO_CHECK(co_await house_.pool.run(work));
-  auto loaded = co_await house_.reload();
+  REEF_CO_CHECK(co_await needs_.pool.run(work));
+  auto loaded = co_await needs_.reload();
   if (loaded) co_return loaded;
   auto undo = [&]() -> Status {
-    if (!before.config) return house_.agents.erase(name);
-    return house_.agents.write(name, before.prompt.value_or(""), before.config);
+    if (!before.config) return needs_.agents.erase(name);
+    return needs_.agents.write(name, before.prompt.value_or(""), before.config);
   };
-  if (const auto undone = co_await house_.pool.run(undo); !undone)
+  if (const auto undone = co_await needs_.pool.run(undo); !undone)
     log::error("agent {}: {}", name, undone.error().what);
   co_return loaded;
 }
 
 Task<Status> AgentChanges::remove(std::string name) {
-  const auto& setup = house_.runtime.setup();
+  const auto& setup = needs_.runtime.setup();
   const bool built_in = name == "reef";
   if (name == setup.default_agent && !built_in)
     co_return Error(Errc::conflict,
@@ -103,33 +103,33 @@ Task<Status> AgentChanges::remove(std::string name) {
   // A broken file may be removed, too; the check keeps a hostile name from the disk.
   if (!setup.agents.contains(name)) REEF_CO_CHECK(check_agent_name(name));
   auto work = [&]() -> Status {
-    REEF_TRY(const auto config, house_.agents.read_config(name));
+    REEF_TRY(const auto config, needs_.agents.read_config(name));
     if (!config)
       return built_in ? Error(Errc::denied, "the built-in agent cannot be removed")
                       : no_agent(name);
-    return house_.agents.remove(name);
+    return needs_.agents.remove(name);
   };
-  REEF_CO_CHECK(co_await house_.pool.run(work));
-  co_return co_await house_.reload();
+  REEF_CO_CHECK(co_await needs_.pool.run(work));
+  co_return co_await needs_.reload();
 }
 
 Task<Status> AgentChanges::rename(std::string from, std::string to) {
-  const auto& agents = house_.runtime.setup().agents;
+  const auto& agents = needs_.runtime.setup().agents;
   if (!agents.contains(from)) co_return no_agent(from);
   REEF_CO_CHECK(check_agent_name(to));
   if (from == to) co_return Error(Errc::invalid, "the new name is the old one");
   if (to == "reef") co_return Error(Errc::conflict, "agent 'reef' is the built-in one");
-  REEF_CO_CHECK(house_.runtime.hold(from));
+  REEF_CO_CHECK(needs_.runtime.hold(from));
   struct Release {
     runtime::Runtime& runtime;
     const std::string& agent;
     ~Release() { runtime.release(agent); }
-  } const release{house_.runtime, from};
+  } const release{needs_.runtime, from};
   co_return co_await rename_held(from, to);
 }
 
 Task<Status> AgentChanges::rename_held(std::string from, std::string to) {
-  const auto& files = house_.agents;
+  const auto& files = needs_.agents;
   bool copied = false;
   auto copy = [&]() -> Status {
     REEF_TRY(const auto config, files.read_config(from));
@@ -143,33 +143,33 @@ Task<Status> AgentChanges::rename_held(std::string from, std::string to) {
     copied = true;
     return files.write(to, prompt.value_or(""), *config);
   };
-  auto done = co_await house_.pool.run(copy);
+  auto done = co_await needs_.pool.run(copy);
   // Both names are agents until the old one's files go. So every reference finds an agent, and
   // after a crash the same command continues the rename.
-  const bool in_config = is_in_config(house_.runtime.setup(), from);
-  if (done && in_config) done = co_await house_.rename_in_config(from, to);
+  const bool in_config = is_in_config(needs_.runtime.setup(), from);
+  if (done && in_config) done = co_await needs_.rename_in_config(from, to);
   const bool configured = done && in_config;
   if (done) done = co_await move_history(from, to);
   if (!done) {
     // The history did not move, so the rest is put back, too.
     if (configured)
-      if (const auto undone = co_await house_.rename_in_config(to, from); !undone)
+      if (const auto undone = co_await needs_.rename_in_config(to, from); !undone)
         log::error("config.toml: {}", undone.error().what);
     auto undo = [&] { return files.erase(to); };
     if (copied)
-      if (const auto undone = co_await house_.pool.run(undo); !undone)
+      if (const auto undone = co_await needs_.pool.run(undo); !undone)
         log::error("agent {}: {}", to, undone.error().what);
     co_return done;
   }
   co_await note_rename(from, to);
   auto erase = [&] { return files.erase(from); };
-  REEF_CO_CHECK(co_await house_.pool.run(erase));
-  co_return co_await house_.reload();
+  REEF_CO_CHECK(co_await needs_.pool.run(erase));
+  co_return co_await needs_.reload();
 }
 
 Task<void> AgentChanges::load_names() {
-  auto work = [this] { return house_.agents.read(house_.agents.renamed_name()); };
-  const auto text = co_await house_.pool.run(work);
+  auto work = [this] { return needs_.agents.read(needs_.agents.renamed_name()); };
+  const auto text = co_await needs_.pool.run(work);
   if (!text) log::warn("{}", text.error().what);
   if (text && *text) renamed_ = parse_renamed(**text);
 }
@@ -177,24 +177,24 @@ Task<void> AgentChanges::load_names() {
 // The rename is complete already; if this line is lost, only sessions in the trash keep the old
 // name.
 Task<void> AgentChanges::note_rename(std::string from, std::string to) {
-  renamed_.push_back({std::move(from), std::move(to), house_.clock.now()});
+  renamed_.push_back({std::move(from), std::move(to), needs_.clock.now()});
   auto work = [this, text = write_renamed(renamed_)] {
-    return house_.agents.documents.replace(house_.agents.renamed_name(), text, session::Whatever{});
+    return needs_.agents.documents.replace(needs_.agents.renamed_name(), text, session::Whatever{});
   };
-  if (const auto kept = co_await house_.pool.run(work); !kept)
+  if (const auto kept = co_await needs_.pool.run(work); !kept)
     log::warn("the rename is not noted for sessions in the trash: {}", kept.error().what);
 }
 
 Task<Status> AgentChanges::move_history(std::string from, std::string to) {
-  REEF_CO_CHECK(co_await house_.memories.rename(from, to));
-  const auto subscriptions = co_await house_.bus.rename_agent(from, to);
-  auto done = subscriptions ? co_await house_.sessions.rename_agent(from, to)
+  REEF_CO_CHECK(co_await needs_.memories.rename(from, to));
+  const auto subscriptions = co_await needs_.bus.rename_agent(from, to);
+  auto done = subscriptions ? co_await needs_.sessions.rename_agent(from, to)
                             : Status(subscriptions.error());
   if (done) co_return done;
   if (subscriptions)
-    if (const auto undone = co_await house_.bus.put_back(*subscriptions); !undone)
+    if (const auto undone = co_await needs_.bus.put_back(*subscriptions); !undone)
       log::error("subscriptions of agent {}: {}", from, undone.error().what);
-  if (const auto undone = co_await house_.memories.rename(to, from); !undone)
+  if (const auto undone = co_await needs_.memories.rename(to, from); !undone)
     log::error("memory of agent {}: {}", from, undone.error().what);
   co_return done;
 }

@@ -17,7 +17,7 @@
 
 namespace reef::daemon {
 
-struct AgentHouse {
+struct AgentNeeds {
   AgentFiles agents;
   Pool& pool;
   runtime::Runtime& runtime;
@@ -35,7 +35,7 @@ class AgentChanges {
  public:
   static constexpr std::size_t kAgentsMax = 1000;
 
-  explicit AgentChanges(AgentHouse house) : house_(std::move(house)) {}
+  explicit AgentChanges(AgentNeeds needs) : needs_(std::move(needs)) {}
 
   // `config` is a patch (agent_edit.h) of an empty file; an empty prompt means none.
   Task<Status> create(std::string name, std::string config, std::string prompt);
@@ -60,7 +60,7 @@ class AgentChanges {
   Task<Status> move_history(std::string from, std::string to);
   Task<void> note_rename(std::string from, std::string to);
 
-  AgentHouse house_;
+  AgentNeeds needs_;
   std::vector<Renamed> renamed_;
 };
 

@@ -145,11 +145,11 @@ void Components::look() {
   }
 }
 
-std::optional<mcp::Pool::House::Place> Components::place_of(const std::string& name) const {
+std::optional<mcp::Connections::Needs::Place> Components::place_of(const std::string& name) const {
   const auto found = ports_.find(name);
   if (found == ports_.end()) return std::nullopt;
-  return mcp::Pool::House::Place{fmt::format("http://127.0.0.1:{}/mcp", found->second.port),
-                                 found->second.token};
+  return mcp::Connections::Needs::Place{fmt::format("http://127.0.0.1:{}/mcp", found->second.port),
+                                        found->second.token};
 }
 
 }  // namespace reef::daemon

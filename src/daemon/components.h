@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/task_group.h"
-#include "mcp/pool.h"
+#include "mcp/connections.h"
 
 namespace reef::daemon {
 
@@ -35,7 +35,7 @@ class Components {
   Task<void> stop();
 
   // The address of a component and its token; nullopt when it is not there.
-  std::optional<mcp::Pool::House::Place> place_of(const std::string& name) const;
+  std::optional<mcp::Connections::Needs::Place> place_of(const std::string& name) const;
 
  private:
   struct Watch;

@@ -109,10 +109,10 @@ class Daemon {
         definitions_(io.get_executor(), documents_, pool_),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
         accounts_(
-            oauth::House{io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
+            oauth::Needs{io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
                          [this](std::string source) { return fetch_secret(std::move(source)); },
                          files_, pool_, &documents_}),
-        mcps_(mcp::Pool::House{
+        mcps_(mcp::Connections::Needs{
             io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
             [this](std::string source) { return fetch_secret(std::move(source)); },
             [this](const std::string& name) { return components_.place_of(name); },
@@ -125,7 +125,7 @@ class Daemon {
         live_(sessions_, runtime_.broadcast()),
         bus_(io.get_executor(), documents_, pool_, runtime_),
         compactions_(io.get_executor(), sessions_, memories_),
-        importer_(exchange::ImportHouse{
+        importer_(exchange::ImportNeeds{
             .loop = io.get_executor(),
             .files = files_,
             .documents = documents_,
@@ -175,7 +175,7 @@ class Daemon {
                          .pool = pool_,
                          .path = home_.config(),
                          .reload = [this] { return reload_config(); }}),
-        agent_changes_(AgentHouse{.agents = AgentFiles{documents_},
+        agent_changes_(AgentNeeds{.agents = AgentFiles{documents_},
                                   .pool = pool_,
                                   .runtime = runtime_,
                                   .sessions = sessions_,
@@ -189,7 +189,7 @@ class Daemon {
                                   .clock = clock_}),
         instructions_(
             std::make_shared<hooks::InstructionsHook>(files_, documents_, pool_, home_.root)),
-        delegate_(std::make_shared<hooks::DelegateHook>(hooks::DelegateHook::House{
+        delegate_(std::make_shared<hooks::DelegateHook>(hooks::DelegateHook::Needs{
             io.get_executor(), pool_, runtime_, sessions_, bus_, random_})),
         listeners_({.loop = io.get_executor(),
                     .files = files_,
@@ -216,7 +216,7 @@ class Daemon {
     runtime_.hooks().add(delegate_);
     runtime_.hooks().add(std::make_shared<hooks::TasksHook>(running_, runtime_));
     runtime_.hooks().add(std::make_shared<bus::DoneHook>(bus_));
-    runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::House{
+    runtime_.hooks().add(std::make_shared<hooks::OsHook>(hooks::OsHook::Needs{
         io.get_executor(), pool_, documents_, clock_, sessions_, home_.root, user_home(),
         users_umask, [this](const runtime::Caller& caller) { return context_window(caller); }}));
     runtime_.hooks().add(std::make_shared<hooks::McpHook>(
@@ -439,7 +439,7 @@ class Daemon {
     return *http_;
   }
 
-  model::HttpHouse house() { return {http(), pool_, clock_, random_}; }
+  model::HttpNeeds needs() { return {http(), pool_, clock_, random_}; }
 
   // Reads a secret of an MCP server: env:NAME or cmd:COMMAND, else the text itself.
   Task<Result<std::string>> fetch_secret(std::string source) {
@@ -459,7 +459,7 @@ class Daemon {
     out.default_model = [this] { return runtime_.setup().default_model; };
     out.lists = &model_lists_;
     out.make = [this](const model::ProviderSpec& spec) {
-      return model::make_provider(spec, house());
+      return model::make_provider(spec, needs());
     };
     out.set_default = [this](std::string model) {
       return shielded(config_changes_.change(
@@ -507,7 +507,7 @@ class Daemon {
 
   server::Mcps mcps() {
     server::Mcps out;
-    out.pool = &mcps_;
+    out.connections = &mcps_;
     out.accounts = &accounts_;
     out.read = [](const std::string& config) { return mcp_spec_from(config); };
     out.save = [this](std::string agent, std::string config) {
@@ -571,7 +571,7 @@ class Daemon {
     return {.files = files_,
             .agents = AgentFiles{documents_},
             .home = home_,
-            .http = [this] { return house(); },
+            .http = [this] { return needs(); },
             .agent_id = [this](const std::string& name) { return agent_changes_.id_of(name); },
             .no_policy = no_policy_};
   }
@@ -661,7 +661,7 @@ class Daemon {
   organise::Changes changes_;
   std::unique_ptr<http::Client> http_;  // made when somebody needs it
   oauth::Accounts accounts_;
-  mcp::Pool mcps_;
+  mcp::Connections mcps_;
   Components components_;
   skills::Library skills_;
   runtime::Tasks running_;  // declared before its users: entries must not outlive it

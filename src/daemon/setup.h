@@ -25,7 +25,7 @@ struct SetupParts {
   Files& files;  // a script lies where its user put it
   AgentFiles agents;
   const Home& home;
-  std::function<model::HttpHouse()> http;                   // for providers that need a network
+  std::function<model::HttpNeeds()> http;                   // for providers that need a network
   std::function<std::string(const std::string&)> agent_id;  // a rename does not change it
   bool no_policy =
       false;  // nothing happens by itself, except where an agent or a session asks for it

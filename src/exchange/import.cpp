@@ -62,7 +62,7 @@ Task<void> Import::wait(std::chrono::steady_clock::time_point deadline) {
     static_cast<void>(co_await job->changed().wait_until(deadline));
 }
 
-Importer::Importer(ImportHouse house) : house_(std::move(house)), tasks_(house_.loop, "imports") {}
+Importer::Importer(ImportNeeds needs) : needs_(std::move(needs)), tasks_(needs_.loop, "imports") {}
 Importer::~Importer() = default;
 
 Result<Import> Importer::start(ImportRequest request) {
@@ -72,13 +72,13 @@ Result<Import> Importer::start(ImportRequest request) {
     return Error(Errc::invalid, "the path of an import must be absolute");
   if (request.path.find('\0') != std::string::npos)
     return Error(Errc::invalid, "the path of an import must not hold NUL");
-  const auto stat = house_.files.stat_path(request.path);
+  const auto stat = needs_.files.stat_path(request.path);
   if (!stat) return stat.error();
   const auto path = real_path(request.path) + "/";
-  const auto home = real_path(house_.home) + "/";
+  const auto home = real_path(needs_.home) + "/";
   if (path.starts_with(home))
     return Error(Errc::invalid, request.path + " is Reef's own; what is in it is here already");
-  running_ = std::make_shared<ImportJob>(house_, std::move(request));
+  running_ = std::make_shared<ImportJob>(needs_, std::move(request));
   tasks_.spawn(run(running_));
   return Import(running_);
 }

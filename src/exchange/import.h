@@ -41,7 +41,7 @@ struct ImportCounts {
 // Takes a definition that another part of the daemon keeps. False when it was there already.
 using Keeper = std::function<Task<Result<bool>>(Definition)>;
 
-struct ImportHouse {
+struct ImportNeeds {
   Executor loop;
   Files& files;  // of others
   session::Documents& documents;
@@ -99,7 +99,7 @@ class Import {
 
 class Importer {
  public:
-  explicit Importer(ImportHouse house);
+  explicit Importer(ImportNeeds needs);
   ~Importer();
 
   // busy when one is running.
@@ -111,7 +111,7 @@ class Importer {
  private:
   Task<void> run(std::shared_ptr<ImportJob> job);
 
-  ImportHouse house_;
+  ImportNeeds needs_;
   std::shared_ptr<ImportJob> running_;
   bool stopping_ = false;
   TaskGroup tasks_;

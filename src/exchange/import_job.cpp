@@ -42,32 +42,32 @@ Task<void> run_on(Pool& pool, std::function<Status()> work, Status& outcome) {
 
 }  // namespace
 
-ImportJob::ImportJob(ImportHouse& house, ImportRequest what)
+ImportJob::ImportJob(ImportNeeds& needs, ImportRequest what)
     : request(std::move(what)),
-      house_(house),
-      changed_(house.loop),
-      questions_(house.loop, "import") {}
+      needs_(needs),
+      changed_(needs.loop),
+      questions_(needs.loop, "import") {}
 
 std::string ImportJob::staging_folder() {
-  return fmt::format("{}/{}", staging_of(house_.home), ++folders_);
+  return fmt::format("{}/{}", staging_of(needs_.home), ++folders_);
 }
 
 // ---- the loop's half ----
 
 Task<void> ImportJob::run() {
-  const auto quiet = house_.quiet ? house_.quiet() : nullptr;
-  if (const auto page = house_.sessions.list(session::Query{}))
+  const auto quiet = needs_.quiet ? needs_.quiet() : nullptr;
+  if (const auto page = needs_.sessions.list(session::Query{}))
     for (const auto* row : page->rows)
       if (const auto origin = row->text("origin"); !origin.empty())
         ids_.insert_or_assign(std::string(origin), row->id);
-  const auto trashed = co_await house_.store.trashed();
+  const auto trashed = co_await needs_.store.trashed();
   if (trashed)
     for (const auto& session : *trashed) taken_.insert(session.id.text());
 
   Status prepared = Ok{};
   co_await run_on(
-      house_.pool, [this] { return find_trashed(); }, prepared);
-  const auto stat = house_.files.stat_path(request.path);
+      needs_.pool, [this] { return find_trashed(); }, prepared);
+  const auto stat = needs_.files.stat_path(request.path);
   if (!prepared) {
     outcome_ = prepared;
   } else {
@@ -75,17 +75,17 @@ Task<void> ImportJob::run() {
     const int workers = stat && stat->directory ? kWorkers : 1;
     std::vector<Status> outcomes(kWorkers, Status(Ok{}));
     Status measured = Ok{};
-    TaskGroup group(house_.loop, "import");
+    TaskGroup group(needs_.loop, "import");
     group.spawn(run_on(
-        house_.pool,
+        needs_.pool,
         [this]() -> Status {
-          bytes_total = bytes_in(house_.files, request.source, request.path, cancelled_);
+          bytes_total = bytes_in(needs_.files, request.source, request.path, cancelled_);
           return Ok{};
         },
         measured));
     for (int i = 0; i < workers; ++i)
       group.spawn(run_on(
-          house_.pool, [this] { return work(); }, outcomes[static_cast<std::size_t>(i)]));
+          needs_.pool, [this] { return work(); }, outcomes[static_cast<std::size_t>(i)]));
     co_await group.join();
     co_await questions_.join();
     for (const auto& outcome : outcomes)
@@ -94,13 +94,13 @@ Task<void> ImportJob::run() {
   Status named = Ok{};
   if (sessions == 0)
     co_await run_on(
-        house_.pool, [this] { return name_other_program(); }, named);
+        needs_.pool, [this] { return name_other_program(); }, named);
   // Whole sessions are taken in even when an error came after them.
   co_await flush_behind();
   if (outcome_) outcome_ = flushed_;
   Status cleared = Ok{};
   co_await run_on(
-      house_.pool, [this] { return clear_staging(house_.files, house_.home); }, cleared);
+      needs_.pool, [this] { return clear_staging(needs_.files, needs_.home); }, cleared);
   if (!cleared) log::warn("import: {}", cleared.error().what);
   done_ = true;
   changed_.notify_all();
@@ -110,7 +110,7 @@ Status ImportJob::work() {
   Status outcome = Ok{};
   {
     StagedIntake intake(*this);
-    outcome = request.source.read(house_.files, request.path, intake);
+    outcome = request.source.read(needs_.files, request.path, intake);
   }
   // The other worker would go on for nothing.
   if (!outcome) cancelled_ = true;
@@ -120,8 +120,8 @@ Status ImportJob::work() {
 // When no session was found, says whose they seem to be instead.
 Status ImportJob::name_other_program() {
   if (!outcome_ && outcome_.error().code == Errc::cancelled) return Ok{};
-  if (request.source.recognises(house_.files, request.path)) return Ok{};
-  const auto* other = recognise(house_.files, request.path);
+  if (request.source.recognises(needs_.files, request.path)) return Ok{};
+  const auto* other = recognise(needs_.files, request.path);
   if (!other) return Ok{};
   const auto hint =
       fmt::format("it looks like {}'s; reef import {} reads those", other->name, other->name);
@@ -135,7 +135,7 @@ Status ImportJob::name_other_program() {
 
 session::SessionId ImportJob::choose_id(const Head& head) {
   const auto free = [&](const session::SessionId& id) {
-    return !house_.sessions.find(id) && !taken_.contains(id.text());
+    return !needs_.sessions.find(id) && !taken_.contains(id.text());
   };
   if (auto own = session::SessionId::parse(head.id); own && free(*own)) return *std::move(own);
   constexpr std::int64_t kYear9999 = 253'402'300'799'000;
@@ -143,7 +143,7 @@ session::SessionId ImportJob::choose_id(const Head& head) {
                            ? head.created
                            : SystemClock().now();
   for (unsigned attempt = 1;; ++attempt) {
-    const auto choice = house_.random.below(session::session_id_choices());
+    const auto choice = needs_.random.below(session::session_id_choices());
     // Ids are made of words alone first; then of words and numbers, which never run out.
     auto id = session::make_session_id(created, choice, attempt < kIdAttemptsMax / 2 ? 1 : attempt);
     if (free(id)) return id;
@@ -152,7 +152,7 @@ session::SessionId ImportJob::choose_id(const Head& head) {
 
 Decision ImportJob::decide_known(const Head& head, const session::SessionId& id, bool first) {
   Decision decision;
-  const auto* row = house_.sessions.find(id);
+  const auto* row = needs_.sessions.find(id);
   const json::value mark(row->text("originMark"));
   // A session may lie in several files: copies that went different ways.
   json::array others;
@@ -195,7 +195,7 @@ Task<Result<Decision>> ImportJob::decide_on_loop(Head head) {
     }
     const auto found = ids_.find(head.origin);
     if (found == ids_.end()) break;
-    if (house_.sessions.find(found->second)) co_return decide_known(head, found->second, first);
+    if (needs_.sessions.find(found->second)) co_return decide_known(head, found->second, first);
     if (request.dry_run && !first) co_return decision;
     if (flushed) break;  // it was refused, or is gone
     // The session is whole and on its way in.
@@ -209,7 +209,7 @@ Task<Result<Decision>> ImportJob::decide_on_loop(Head head) {
   under_way_.insert(head.origin);
   if (const auto parent = ids_.find(head.parent); !head.parent.empty() && parent != ids_.end()) {
     decision.parent_id = parent->second.text();
-    decision.parent_path = house_.store.path_of(parent->second);
+    decision.parent_path = needs_.store.path_of(parent->second);
   }
   co_return decision;
 }
@@ -222,7 +222,7 @@ Task<Status> ImportJob::flush() {
   flushing_ = true;
   std::vector<session::Sessions::Arrival> arrivals;
   for (auto& waiting : batch) arrivals.push_back(waiting.arrival);
-  const auto outcomes = co_await house_.sessions.take_in(std::move(arrivals));
+  const auto outcomes = co_await needs_.sessions.take_in(std::move(arrivals));
   Status result = Ok{};
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (outcomes[i]) {
@@ -258,7 +258,7 @@ Result<Decision> ImportJob::decide(const Head& head) {
 
 std::int64_t ImportJob::bind(const session::Key& key, TimePoint updated) {
   return ask<std::int64_t>([&]() -> Task<std::int64_t> {
-    if (house_.sessions.current(key) && !bound_.contains(key.text())) co_return 0;
+    if (needs_.sessions.current(key) && !bound_.contains(key.text())) co_return 0;
     bound_.insert(key.text());
     co_return std::max<std::int64_t>(1, unix_millis(std::min(updated, SystemClock().now())));
   });
@@ -288,13 +288,13 @@ void ImportJob::release(const std::string& origin) {
 
 Result<std::string> ImportJob::read(const session::SessionId& id, std::uint64_t from,
                                     std::uint64_t size) {
-  return ask<Result<std::string>>([&] { return house_.store.read(id, from, size); });
+  return ask<Result<std::string>>([&] { return needs_.store.read(id, from, size); });
 }
 
 Result<session::Session::Placed> ImportJob::append(const session::SessionId& id,
                                                    session::Session::Foreign foreign) {
   return ask<Result<session::Session::Placed>>(
-      [&] { return house_.sessions.append_foreign(id, std::move(foreign)); });
+      [&] { return needs_.sessions.append_foreign(id, std::move(foreign)); });
 }
 
 bool ImportJob::claim(const Definition& definition) {
@@ -341,9 +341,9 @@ void ImportJob::works_in(const std::string& directory) {
 
 std::string ImportJob::own_mode(const std::string& agent, const std::string& sender,
                                 const std::string& key) {
-  if (!house_.own_mode) return "safe";
+  if (!needs_.own_mode) return "safe";
   return ask<std::string>(
-      [&]() -> Task<std::string> { co_return house_.own_mode(agent, sender, key); });
+      [&]() -> Task<std::string> { co_return needs_.own_mode(agent, sender, key); });
 }
 
 std::vector<Problem> ImportJob::take_problems() {
@@ -371,8 +371,8 @@ std::uint64_t ImportJob::problems_left_out() const {
 // Finds the origins of the sessions in the trash.
 Status ImportJob::find_trashed() {
   for (const auto& id : taken_) {
-    const auto path = fmt::format("{}/trash/{}/session.jsonl", house_.home, id);
-    if (const auto origin = origin_in(house_.files, path)) trashed_.insert(*origin);
+    const auto path = fmt::format("{}/trash/{}/session.jsonl", needs_.home, id);
+    if (const auto origin = origin_in(needs_.files, path)) trashed_.insert(*origin);
   }
   return Ok{};
 }

@@ -32,7 +32,7 @@ struct Decision {
 
 class ImportJob {
  public:
-  ImportJob(ImportHouse& house, ImportRequest request);
+  ImportJob(ImportNeeds& needs, ImportRequest request);
 
   const ImportRequest request;
 
@@ -62,7 +62,7 @@ class ImportJob {
   // The mode of a session that sets none.
   std::string own_mode(const std::string& agent, const std::string& sender, const std::string& key);
 
-  ImportHouse& house() { return house_; }
+  ImportNeeds& needs() { return needs_; }
   std::string staging_folder();
   std::mutex& definitions_mutex() { return definitions_mutex_; }
 
@@ -87,7 +87,7 @@ class ImportJob {
   T ask(std::function<Task<T>()> task) {
     std::promise<T> answer;
     auto future = answer.get_future();
-    boost::asio::post(house_.loop, [&] { questions_.spawn(answer_one(std::move(task), answer)); });
+    boost::asio::post(needs_.loop, [&] { questions_.spawn(answer_one(std::move(task), answer)); });
     return future.get();
   }
   template <class T>
@@ -110,7 +110,7 @@ class ImportJob {
   Status name_other_program();
   void note(Problem problem, std::vector<Problem>& where);
 
-  ImportHouse& house_;
+  ImportNeeds& needs_;
   std::atomic<bool> cancelled_ = false;
   std::atomic<std::uint64_t> folders_ = 0;
   std::mutex definitions_mutex_;  // one definition file is written at a time

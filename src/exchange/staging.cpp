@@ -149,7 +149,7 @@ struct StagedIntake::Open {
   std::size_t added_bytes = 0;
 };
 
-StagedIntake::StagedIntake(ImportJob& job) : job_(job), files_(job.house().files) {}
+StagedIntake::StagedIntake(ImportJob& job) : job_(job), files_(job.needs().files) {}
 
 StagedIntake::~StagedIntake() {
   abandon();
@@ -209,7 +209,7 @@ Status StagedIntake::begin_fresh(Open& open, const Decision& decision) {
   lines_.clear();
   lines_ += session::header_line(header);
   if (job_.request.dry_run) return Ok{};
-  REEF_CHECK(make_folder(files_, staging_of(job_.house().home)));
+  REEF_CHECK(make_folder(files_, staging_of(job_.needs().home)));
   open.folder = job_.staging_folder();
   REEF_CHECK(files_.make_directory(open.folder));
   REEF_TRY(open.file, files_.open(open.folder + "/session.jsonl", Files::Open::create));
@@ -588,7 +588,7 @@ Status StagedIntake::end() {
 // ---- files ----
 
 std::string StagedIntake::scratch() const {
-  return staging_of(job_.house().home);
+  return staging_of(job_.needs().home);
 }
 
 // A file of a session that is here already is a document of it; one that comes with a new session
@@ -601,7 +601,7 @@ std::string StagedIntake::place_of(const std::string& path) const {
 Result<StagedIntake::There> StagedIntake::look(const std::string& path) {
   const auto place = place_of(path);
   if (open_->known) {
-    auto document = job_.house().documents.open(place);
+    auto document = job_.needs().documents.open(place);
     if (!document && document.error().code == Errc::not_found) return There{};
     if (!document && document.error().code == Errc::invalid) return There{true, false, 0, {}};
     if (!document) return std::move(document).error();
@@ -659,7 +659,7 @@ Result<std::string> StagedIntake::put(std::string_view folder, std::string_view 
   if (spot.there || job_.request.dry_run) return spot.path;
   const auto place = place_of(spot.path);
   if (open_->known) {
-    const auto kept = job_.house().documents.replace(place, clean, session::Nothing{});
+    const auto kept = job_.needs().documents.replace(place, clean, session::Nothing{});
     if (!kept) return kept.error();
   } else {
     REEF_TRY(const Fd fd, files_.open(place, Files::Open::create));
@@ -707,7 +707,7 @@ Status StagedIntake::copy_pieces(int source, std::uint64_t size, const std::stri
     return Ok{};
   };
   if (open_->known) {
-    REEF_TRY(const auto target, job_.house().documents.receive());
+    REEF_TRY(const auto target, job_.needs().documents.receive());
     REEF_CHECK(each([&](std::string_view piece) { return target->write(piece); }));
     const auto kept = target->keep(place, session::Nothing{});
     if (!kept) return kept.error();
@@ -733,11 +733,11 @@ Status StagedIntake::keep_archive(Definition archive) {
   archive.text = redacted(archive.text);
   const auto& facts = open_->known ? open_->before : open_->meta;
   const std::string agent(json::find_string(facts, "agent").value_or(""));
-  if (job_.house().remember && !agent.empty()) {
+  if (job_.needs().remember && !agent.empty()) {
     archive.body["agent"] = agent;
     archive.body["agent_comes"] = job_.brings_agent(agent);
     const auto kept =
-        job_.request.dry_run ? Result<bool>(true) : job_.give(job_.house().remember, archive);
+        job_.request.dry_run ? Result<bool>(true) : job_.give(job_.needs().remember, archive);
     if (kept) {
       if (*kept) ++job_.definitions;
       return Ok{};
@@ -758,16 +758,16 @@ Status StagedIntake::keep_archive(Definition archive) {
 
 // The part of the daemon that keeps such definitions; nullptr when they are files of the home.
 const Keeper* StagedIntake::keeper_of(Definition::Kind kind) const {
-  const auto& house = job_.house();
+  const auto& needs = job_.needs();
   switch (kind) {
     case Definition::Kind::status:
     case Definition::Kind::label:
-      return &house.organise;
+      return &needs.organise;
     case Definition::Kind::note:
     case Definition::Kind::archive:
-      return &house.remember;
+      return &needs.remember;
     case Definition::Kind::subscription:
-      return &house.subscribe;
+      return &needs.subscribe;
     default:
       return nullptr;
   }
@@ -802,7 +802,7 @@ Status StagedIntake::define(Definition definition) {
   } else {
     const std::lock_guard lock(job_.definitions_mutex());
     const bool agent = definition.kind == Kind::agent || definition.kind == Kind::skill;
-    taken = keep_definition(files_, job_.house().documents, definition, job_.request.dry_run);
+    taken = keep_definition(files_, job_.needs().documents, definition, job_.request.dry_run);
     if (agent && taken && *taken && !job_.request.dry_run) job_.agents_came = true;
   }
   if (!taken) {

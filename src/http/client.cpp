@@ -17,20 +17,20 @@ Error too_slow(std::string_view what, std::chrono::milliseconds limit) {
 
 }  // namespace
 
-Answer::Answer(std::unique_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
-Answer::Answer(Answer&&) noexcept = default;
-Answer& Answer::operator=(Answer&&) noexcept = default;
-Answer::~Answer() = default;
+Response::Response(std::unique_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+Response::Response(Response&&) noexcept = default;
+Response& Response::operator=(Response&&) noexcept = default;
+Response::~Response() = default;
 
-int Answer::status() const {
+int Response::status() const {
   return exchange_->status;
 }
 
-const Headers& Answer::headers() const {
+const Headers& Response::headers() const {
   return exchange_->headers;
 }
 
-Task<Result<std::string>> Answer::read() {
+Task<Result<std::string>> Response::read() {
   auto& it = *exchange_;
   const auto deadline = steady_clock::now() + it.timeouts.idle;
   while (it.body.empty() && !it.ended) {
@@ -56,7 +56,7 @@ const std::string* find_header(const Headers& headers, std::string_view name) {
   return nullptr;
 }
 
-Task<Result<std::string>> read_body(Answer& answer, std::size_t bytes_max) {
+Task<Result<std::string>> read_body(Response& answer, std::size_t bytes_max) {
   std::string body;
   for (;;) {
     REEF_CO_TRY(const auto bytes, co_await answer.read());
@@ -70,7 +70,7 @@ Client::Client(Executor loop) : loop_(loop), drains_(loop, "http drains") {}
 
 Client::~Client() = default;
 
-Task<Result<Answer>> Client::send(Request request, Timeouts timeouts, std::string ca_file) {
+Task<Result<Response>> Client::send(Request request, Timeouts timeouts, std::string ca_file) {
   if (stopping_) co_return Error(Errc::unavailable, "the daemon is shutting down");
   if (!multi_) {
     REEF_CO_CHECK(load_library());
@@ -88,16 +88,16 @@ Task<Result<Answer>> Client::send(Request request, Timeouts timeouts, std::strin
       co_return too_slow("no answer", timeouts.first_byte);
   }
   if (!it.head_done && it.failure) co_return *it.failure;
-  co_return Answer(std::move(exchange));
+  co_return Response(std::move(exchange));
 }
 
-void Client::drain(Answer answer) {
+void Client::drain(Response answer) {
   if (answer.exchange_->ended || drains_.size() >= kDrainsMax) return;
   answer.exchange_->timeouts.idle = kDrainPatience;
   drains_.spawn(drain_soon(std::move(answer)));
 }
 
-Task<void> Client::drain_soon(Answer answer) {
+Task<void> Client::drain_soon(Response answer) {
   co_await yield_to_loop();
   static_cast<void>(co_await read_body(answer, kDrainBytesMax));
 }

@@ -1,6 +1,6 @@
 // Table of contents of http/, and its face.
 //
-//   http.h      Client, Answer   this file
+//   http.h      Client, Response   this file
 //   sse.h       Parser           server-sent events
 //   url.h                        text in URLs
 //   host.h                       whose machine a host is
@@ -48,12 +48,12 @@ struct Multi;
 
 // An answer whose head has arrived. Destroying it before the end closes the socket over HTTP/1.1
 // and the stream over HTTP/2.
-class Answer {
+class Response {
  public:
-  explicit Answer(std::unique_ptr<Exchange> exchange);
-  Answer(Answer&&) noexcept;
-  Answer& operator=(Answer&&) noexcept;
-  ~Answer();
+  explicit Response(std::unique_ptr<Exchange> exchange);
+  Response(Response&&) noexcept;
+  Response& operator=(Response&&) noexcept;
+  ~Response();
 
   int status() const;
   const Headers& headers() const;  // names in lower case
@@ -71,7 +71,7 @@ inline constexpr std::size_t kBufferBytesMax = 256U << 10;
 // Returns nullptr when there is no such header. `name` must be in lower case.
 const std::string* find_header(const Headers& headers, std::string_view name);
 // Reads the rest of the body, at most `bytes_max` of it.
-Task<Result<std::string>> read_body(Answer& answer, std::size_t bytes_max);
+Task<Result<std::string>> read_body(Response& answer, std::size_t bytes_max);
 
 class Client {
  public:
@@ -84,11 +84,11 @@ class Client {
   // `unavailable` (no connection, or lost), `invalid` (a request that cannot be sent). Cancelling
   // the task closes the connection and unwinds with operation_aborted. `ca_file` is trusted instead
   // of the system's store.
-  Task<Result<Answer>> send(Request request, Timeouts timeouts, std::string ca_file = {});
+  Task<Result<Response>> send(Request request, Timeouts timeouts, std::string ca_file = {});
 
   // Reads the rest of an unwanted answer for a moment, so that its connection can serve the next
   // request.
-  void drain(Answer answer);
+  void drain(Response answer);
 
   // Fails the requests under way, accepts no new ones, and returns when every connection is closed.
   Task<void> stop();
@@ -96,7 +96,7 @@ class Client {
   std::size_t in_flight() const;
 
  private:
-  static Task<void> drain_soon(Answer answer);
+  static Task<void> drain_soon(Response answer);
 
   Executor loop_;
   std::shared_ptr<Multi> multi_;  // from the first request on

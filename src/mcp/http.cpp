@@ -31,10 +31,10 @@ bool tells_of_a_lost_session(int status, const std::string& body) {
 
 class Http final : public Transport {
  public:
-  Http(Executor loop, http::Client& client, Resolved server, Ears ears)
+  Http(Executor loop, http::Client& client, Resolved server, Receiver receiver)
       : client_(client),
         server_(std::move(server)),
-        ears_(std::move(ears)),
+        receiver_(std::move(receiver)),
         tasks_(std::move(loop), "mcp http") {}
 
   std::string_view kind() const override { return "http"; }
@@ -54,14 +54,15 @@ class Http final : public Transport {
   http::Headers headers(const http::Headers& more) const;
   void hear(rpc::Message message, std::optional<std::int64_t> during);
   // Reads a stream to its end or to the answer of `id`; returns true when the answer came.
-  Task<Result<bool>> read_stream(http::Answer answer, std::optional<std::int64_t> id, Place& place);
+  Task<Result<bool>> read_stream(http::Response answer, std::optional<std::int64_t> id,
+                                 Place& place);
   Task<Status> take_up(std::int64_t id, Place place);
-  Task<Result<http::Answer>> get(const std::string& last_id);
+  Task<Result<http::Response>> get(const std::string& last_id);
   Task<void> listen_on();
 
   http::Client& client_;
   Resolved server_;
-  Ears ears_;
+  Receiver receiver_;
   std::string version_;
   std::string session_;
   bool closing_ = false;
@@ -81,7 +82,7 @@ http::Headers Http::headers(const http::Headers& more) const {
 }
 
 void Http::hear(rpc::Message message, std::optional<std::int64_t> during) {
-  if (!closing_) ears_.on_message({std::move(message), during});
+  if (!closing_) receiver_.on_message({std::move(message), during});
 }
 
 Task<Status> Http::send(Outgoing out) {
@@ -142,7 +143,7 @@ Task<Status> Http::send(Outgoing out) {
   co_return Ok{};
 }
 
-Task<Result<bool>> Http::read_stream(http::Answer answer, std::optional<std::int64_t> id,
+Task<Result<bool>> Http::read_stream(http::Response answer, std::optional<std::int64_t> id,
                                      Place& place) {
   http::sse::Parser parser(rpc::kMessageBytesMax);
   const auto note = [&] {
@@ -189,7 +190,7 @@ Task<Result<bool>> Http::read_stream(http::Answer answer, std::optional<std::int
   co_return false;
 }
 
-Task<Result<http::Answer>> Http::get(const std::string& last_id) {
+Task<Result<http::Response>> Http::get(const std::string& last_id) {
   http::Request request;
   request.method = "GET";
   request.url = server_.spec.url;
@@ -261,8 +262,8 @@ Task<void> Http::close() {
 }  // namespace
 
 std::unique_ptr<Transport> make_http(Executor loop, http::Client& client, Resolved server,
-                                     Ears ears) {
-  return std::make_unique<Http>(std::move(loop), client, std::move(server), std::move(ears));
+                                     Receiver receiver) {
+  return std::make_unique<Http>(std::move(loop), client, std::move(server), std::move(receiver));
 }
 
 }  // namespace reef::mcp

@@ -37,8 +37,9 @@ std::string Resolved::scrub(std::string text) const {
   return account ? account->scrub(std::move(text)) : text;
 }
 
-Task<Result<http::Answer>> send_to(http::Client& client, const Resolved& server,
-                                   http::Request request, http::Timeouts timeouts, Weight weight) {
+Task<Result<http::Response>> send_to(http::Client& client, const Resolved& server,
+                                     http::Request request, http::Timeouts timeouts,
+                                     Weight weight) {
   for (auto& header : standing_headers(server)) request.headers.push_back(std::move(header));
   request.own_user_only = server.spec.component;
   const auto account = server.account;
@@ -64,7 +65,7 @@ Task<Result<http::Answer>> send_to(http::Client& client, const Resolved& server,
   }
 }
 
-bool is_event_stream(const http::Answer& answer) {
+bool is_event_stream(const http::Response& answer) {
   const auto* type = http::find_header(answer.headers(), "content-type");
   return type && utf8::lower_ascii(*type).starts_with("text/event-stream");
 }

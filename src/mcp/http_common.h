@@ -25,11 +25,11 @@ enum class Weight : std::uint8_t {
 // Sends a request with the server's headers and credential. If the token is refused it is renewed,
 // if possible, and the request is repeated. Additional errors: unauthorized when somebody has to
 // log in, denied when that would not help.
-Task<Result<http::Answer>> send_to(http::Client& client, const Resolved& server,
-                                   http::Request request, http::Timeouts timeouts,
-                                   Weight weight = Weight::counts);
+Task<Result<http::Response>> send_to(http::Client& client, const Resolved& server,
+                                     http::Request request, http::Timeouts timeouts,
+                                     Weight weight = Weight::counts);
 
-bool is_event_stream(const http::Answer& answer);
+bool is_event_stream(const http::Response& answer);
 
 // Makes an error of an unsuccessful status. `had_session`: the request named a session.
 Error status_error(int status, bool had_session, const Resolved& server, std::string_view body);

@@ -7,9 +7,9 @@
 //     sse_legacy.cpp                            HTTP+SSE of 2024-11-05
 //   content.h    Tool, CallResult             the tools and results of servers
 //   peer.h       Peer                         one connected server, with or without handshake
-//   pool.h       Pool                         all servers, shared by the agents that declare them
+//   connections.h Connections           all servers, shared by the agents that declare them
 #pragma once
 
+#include "mcp/connections.h"
 #include "mcp/peer.h"
-#include "mcp/pool.h"
 #include "mcp/spec.h"

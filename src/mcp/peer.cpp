@@ -101,12 +101,12 @@ struct Peer::Pending : rpc::Call {
   const std::shared_ptr<Owner> owner;
 };
 
-Peer::Peer(House house, Resolved server, Watch watch)
-    : house_(house),
+Peer::Peer(Needs needs, Resolved server, Watch watch)
+    : needs_(needs),
       server_(std::move(server)),
       watch_(std::move(watch)),
-      pending_(house_.loop),
-      background_(house_.loop, "mcp peer") {}
+      pending_(needs_.loop),
+      background_(needs_.loop, "mcp peer") {}
 
 Peer::~Peer() = default;
 
@@ -114,8 +114,8 @@ std::size_t Peer::calls() const {
   return pending_.size();
 }
 
-Task<Result<std::shared_ptr<Peer>>> Peer::connect(House house, Resolved server, Watch watch) {
-  auto peer = std::make_shared<Peer>(house, std::move(server), std::move(watch));
+Task<Result<std::shared_ptr<Peer>>> Peer::connect(Needs needs, Resolved server, Watch watch) {
+  auto peer = std::make_shared<Peer>(needs, std::move(server), std::move(watch));
   auto opened = co_await peer->open();
   if (opened) co_return peer;
   peer->watch_ = {};
@@ -125,7 +125,7 @@ Task<Result<std::shared_ptr<Peer>>> Peer::connect(House house, Resolved server, 
   co_return error;
 }
 
-Ears Peer::ears() {
+Receiver Peer::receiver() {
   // `this` is safe: we own the transport, and it calls nothing once it is gone.
   return {[this](Incoming incoming) { hear(std::move(incoming)); },
           [this](Error why) { end(std::move(why)); }};
@@ -137,10 +137,10 @@ Task<Status> Peer::open() {
   const bool program = !server_.spec.command.empty();
   const auto start = [this, program]() -> Task<Status> {
     if (!program) {
-      transport_ = make_http(house_.loop, house_.http, server_, ears());
+      transport_ = make_http(needs_.loop, needs_.http, server_, receiver());
       co_return Ok{};
     }
-    REEF_CO_TRY(transport_, co_await start_stdio(house_.loop, server_, ears()));
+    REEF_CO_TRY(transport_, co_await start_stdio(needs_.loop, server_, receiver()));
     co_return Ok{};
   };
   REEF_CO_CHECK(co_await start());
@@ -209,7 +209,7 @@ Task<Status> Peer::shake_hands() {
   const bool by_http = !server_.spec.url.empty();
   if (done || !by_http || done.error().code != Errc::unsupported) co_return done;
   // It speaks neither; it may be as old as HTTP+SSE.
-  auto sse = co_await open_sse(house_.loop, house_.http, server_, ears());
+  auto sse = co_await open_sse(needs_.loop, needs_.http, server_, receiver());
   if (!sse) co_return done;
   co_await transport_->close();
   before_.push_back(std::exchange(transport_, *std::move(sse)));
@@ -277,7 +277,7 @@ void Peer::begin_listening() {
 // In 2026-07-28 changes are announced on a request that stays open.
 Task<void> Peer::keep_subscribed(std::shared_ptr<Peer> self) {
   co_await yield_to_loop();
-  Backoff backoff{self->house_.listen_again, kListenAgainMax};
+  Backoff backoff{self->needs_.listen_again, kListenAgainMax};
   while (!self->closed_) {
     const auto began = steady_clock::now();
     json::object params{{"notifications", json::object{{"toolsListChanged", true}}}};
@@ -338,14 +338,14 @@ Task<Status> Peer::send_within(Outgoing out, milliseconds patience) {
     std::optional<Status> how;
     Notify changed;
   };
-  const auto sent = std::make_shared<Sent>(house_.loop);
+  const auto sent = std::make_shared<Sent>(needs_.loop);
   const auto send = [](std::shared_ptr<Peer> self, std::shared_ptr<Sent> into,
                        Outgoing what) -> Task<void> {
     co_await yield_to_loop();
     into->how = co_await self->transport_->send(std::move(what));
     into->changed.notify_all();
   };
-  TaskGroup sending(house_.loop, "mcp notification");
+  TaskGroup sending(needs_.loop, "mcp notification");
   sending.spawn(send(shared_from_this(), sent, std::move(out)));
   const auto deadline = steady_clock::now() + patience;
   while (!sent->how && steady_clock::now() < deadline)
@@ -369,9 +369,9 @@ void Peer::give_up(std::int64_t id) {
   notify("notifications/cancelled", {{"requestId", id}, {"reason", "no longer wanted"}});
 }
 
-Task<rpc::Answer> Peer::exchange(std::string method, json::object params, CallOptions options,
-                                 milliseconds timeout, http::Headers headers) {
-  if (closed_) co_return rpc::Answer{.failure = *closed_};
+Task<rpc::Outcome> Peer::exchange(std::string method, json::object params, CallOptions options,
+                                  milliseconds timeout, http::Headers headers) {
+  if (closed_) co_return rpc::Outcome{.failure = *closed_};
   const auto self = shared_from_this();
   auto owner = owner_of(options);
   const rpc::Patience patience{timeout, kCallMax};
@@ -397,7 +397,7 @@ Task<rpc::Answer> Peer::exchange(std::string method, json::object params, CallOp
   for (auto& header : headers) out.headers.push_back(std::move(header));
   out.message = rpc::make_request(id, method, std::move(params));
 
-  TaskGroup sending(house_.loop, "mcp request");
+  TaskGroup sending(needs_.loop, "mcp request");
   sending.spawn(send_soon(self, pending, std::move(out)));
   // The time that a user takes to answer does not count as the server's.
   const std::function<bool()> waits_for_user = [pending] {
@@ -405,12 +405,12 @@ Task<rpc::Answer> Peer::exchange(std::string method, json::object params, CallOp
   };
   auto answer = co_await pending->wait(waits_for_user);
   if (answer) co_return *std::move(answer);
-  co_return rpc::Answer{
+  co_return rpc::Outcome{
       .failure = Error(Errc::timeout,
                        fmt::format("no answer to {} in {} s", method, timeout.count() / 1000))};
 }
 
-Result<json::object> Peer::result_of(rpc::Answer answer) const {
+Result<json::object> Peer::result_of(rpc::Outcome answer) const {
   if (answer.failure) return *std::move(answer.failure);
   if (answer.refusal)
     return Error(code_of(*answer.refusal),
@@ -605,7 +605,7 @@ std::shared_ptr<Peer::Owner> Peer::owner_of(const CallOptions& options) {
   std::erase_if(owners_, [](const auto& owner) { return owner.second.expired(); });
   auto& known = owners_[options.owner];
   auto owner = known.lock();
-  if (!owner) known = owner = std::make_shared<Owner>(house_.loop);
+  if (!owner) known = owner = std::make_shared<Owner>(needs_.loop);
   return owner;
 }
 

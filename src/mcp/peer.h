@@ -57,7 +57,7 @@ struct PeerInfo {
 
 class Peer : public std::enable_shared_from_this<Peer> {
  public:
-  struct House {
+  struct Needs {
     Executor loop;
     http::Client& http;
     // The first pause before a broken subscription is made again.
@@ -70,9 +70,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
   };
 
   // Cancelling it leaves nothing behind.
-  static Task<Result<std::shared_ptr<Peer>>> connect(House house, Resolved server, Watch watch);
+  static Task<Result<std::shared_ptr<Peer>>> connect(Needs needs, Resolved server, Watch watch);
 
-  Peer(House house, Resolved server, Watch watch);
+  Peer(Needs needs, Resolved server, Watch watch);
   ~Peer();
 
   const PeerInfo& info() const { return info_; }
@@ -99,7 +99,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   struct Pending;
   struct Owner;
 
-  Ears ears();
+  Receiver receiver();
   Task<Status> open();
   enum class Probe : std::uint8_t { modern, legacy, silent };
   Task<Result<Probe>> discover(std::chrono::milliseconds patience);
@@ -108,14 +108,14 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void learn(const json::object& result);
   void begin_listening();
 
-  Task<rpc::Answer> exchange(std::string method, json::object params, CallOptions options,
-                             std::chrono::milliseconds timeout, http::Headers headers = {});
+  Task<rpc::Outcome> exchange(std::string method, json::object params, CallOptions options,
+                              std::chrono::milliseconds timeout, http::Headers headers = {});
   // Goes through the rounds of questions that a server may ask before it answers.
   Task<Result<json::object>> request(std::string method, json::object params, CallOptions options,
                                      http::Headers headers = {});
   Task<Result<json::object>> supply(const json::object& wanted, const CallOptions& options);
   Task<Result<json::array>> list(std::string method, std::string key);
-  Result<json::object> result_of(rpc::Answer answer) const;
+  Result<json::object> result_of(rpc::Outcome answer) const;
   http::Headers headers_for(std::string_view method, const json::object& params) const;
   json::object meta() const;
   static Task<void> send_soon(std::shared_ptr<Peer> self, std::shared_ptr<Pending> pending,
@@ -138,7 +138,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void end(Error why);
   void give_up(std::int64_t id);
 
-  House house_;
+  Needs needs_;
   Resolved server_;
   Watch watch_;
   PeerInfo info_;

@@ -17,10 +17,10 @@ constexpr std::chrono::milliseconds kEndpointPatience{10'000};
 
 class Sse final : public Transport {
  public:
-  Sse(Executor loop, http::Client& client, Resolved server, Ears ears)
+  Sse(Executor loop, http::Client& client, Resolved server, Receiver receiver)
       : client_(client),
         server_(std::move(server)),
-        ears_(std::move(ears)),
+        receiver_(std::move(receiver)),
         changed_(loop),
         tasks_(loop, "mcp sse") {}
 
@@ -71,7 +71,7 @@ class Sse final : public Transport {
   }
 
  private:
-  Task<void> read(http::Answer answer) {
+  Task<void> read(http::Response answer) {
     co_await yield_to_loop();
     http::sse::Parser parser(rpc::kMessageBytesMax);
     for (;;) {
@@ -100,19 +100,19 @@ class Sse final : public Transport {
     }
     if (event.data.empty() || (!event.type.empty() && event.type != "message")) return;
     auto message = rpc::message_from(event.data);
-    if (message && !closing_) ears_.on_message({*std::move(message)});
+    if (message && !closing_) receiver_.on_message({*std::move(message)});
   }
 
   void fail(Error why) {
     if (failed_) return;
     failed_ = why;
     changed_.notify_all();
-    if (opened_ && !closing_) ears_.on_closed(std::move(why));
+    if (opened_ && !closing_) receiver_.on_closed(std::move(why));
   }
 
   http::Client& client_;
   Resolved server_;
-  Ears ears_;
+  Receiver receiver_;
   std::string endpoint_;
   std::optional<Error> failed_;
   bool opened_ = false;
@@ -124,8 +124,8 @@ class Sse final : public Transport {
 }  // namespace
 
 Task<Result<std::unique_ptr<Transport>>> open_sse(Executor loop, http::Client& client,
-                                                  Resolved server, Ears ears) {
-  auto sse = std::make_unique<Sse>(std::move(loop), client, std::move(server), std::move(ears));
+                                                  Resolved server, Receiver receiver) {
+  auto sse = std::make_unique<Sse>(std::move(loop), client, std::move(server), std::move(receiver));
   auto opened = co_await sse->open();
   if (!opened) {
     co_await sse->close();

@@ -47,11 +47,11 @@ std::string folder_of(const Spec& spec) {
 }
 
 struct State {
-  State(const Executor& loop, Resolved resolved, Ears heard)
-      : server(std::move(resolved)), ears(std::move(heard)), changed(loop) {}
+  State(const Executor& loop, Resolved resolved, Receiver heard)
+      : server(std::move(resolved)), receiver(std::move(heard)), changed(loop) {}
 
   Resolved server;
-  Ears ears;
+  Receiver receiver;
   std::unique_ptr<process::Child> child;
   std::deque<std::string> queue;
   std::size_t queue_bytes = 0;
@@ -68,7 +68,7 @@ struct State {
       log::debug("mcp {}: a line that is no message: {}", server.spec.name, message.error().what);
       return;
     }
-    if (ears.on_message && !closing) ears.on_message({*std::move(message)});
+    if (receiver.on_message && !closing) receiver.on_message({*std::move(message)});
   }
 
   void note_errors(std::string_view bytes, rpc::Lines& lines) {
@@ -87,7 +87,7 @@ struct State {
     queue.clear();
     queue_bytes = 0;
     changed.notify_all();
-    if (ears.on_closed && !closing) ears.on_closed(std::move(why));
+    if (receiver.on_closed && !closing) receiver.on_closed(std::move(why));
   }
 };
 
@@ -207,7 +207,8 @@ class Stdio final : public Transport {
 
 }  // namespace
 
-Task<Result<std::unique_ptr<Transport>>> start_stdio(Executor loop, Resolved server, Ears ears) {
+Task<Result<std::unique_ptr<Transport>>> start_stdio(Executor loop, Resolved server,
+                                                     Receiver receiver) {
   process::Command command;
   command.argv.push_back(server.spec.command);
   for (const auto& arg : server.spec.args) command.argv.push_back(arg);
@@ -220,7 +221,7 @@ Task<Result<std::unique_ptr<Transport>>> start_stdio(Executor loop, Resolved ser
     error.what = server.secrets.scrub(std::move(error.what));
     co_return error;
   }
-  auto state = std::make_shared<State>(loop, std::move(server), std::move(ears));
+  auto state = std::make_shared<State>(loop, std::move(server), std::move(receiver));
   state->child = *std::move(child);
   std::unique_ptr<Transport> out = std::make_unique<Stdio>(loop, std::move(state));
   co_return out;

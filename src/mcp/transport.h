@@ -33,7 +33,7 @@ struct Incoming {
 };
 
 // Receives what comes in. Neither function may be called once close() has begun.
-struct Ears {
+struct Receiver {
   std::function<void(Incoming)> on_message;
   // Says that nothing will come any more, and why.
   std::function<void(Error)> on_closed;
@@ -72,12 +72,13 @@ struct Resolved {
 };
 
 // Starts the program in its own process group.
-Task<Result<std::unique_ptr<Transport>>> start_stdio(Executor loop, Resolved server, Ears ears);
+Task<Result<std::unique_ptr<Transport>>> start_stdio(Executor loop, Resolved server,
+                                                     Receiver receiver);
 // Streamable HTTP; sends nothing yet.
 std::unique_ptr<Transport> make_http(Executor loop, http::Client& client, Resolved server,
-                                     Ears ears);
+                                     Receiver receiver);
 // HTTP+SSE of 2024-11-05: opens the stream and waits for the address for messages.
 Task<Result<std::unique_ptr<Transport>>> open_sse(Executor loop, http::Client& client,
-                                                  Resolved server, Ears ears);
+                                                  Resolved server, Receiver receiver);
 
 }  // namespace reef::mcp

@@ -3,7 +3,7 @@
 //
 //   crmem.h       Entry, Contents, parse, serialize      the file format
 //   operations.h  Add, Write, Rename, ...; apply         the changes to a memory
-//   recall.h      Index, Hit                             ranking entries for a question
+//   ranking.h     Index, Hit                             ranking entries for a question
 //   dump.h        to_tree, from_tree                      Markdown for people, and back
 //   card.h        Card                                   one file of a dump
 //   uploads.h     Uploads                                memories that come in parts
@@ -23,7 +23,7 @@
 #include "base/notify.h"
 #include "base/pool.h"
 #include "memory/operations.h"
-#include "memory/recall.h"
+#include "memory/ranking.h"
 #include "memory/uploads.h"
 #include "session/documents.h"
 

@@ -86,9 +86,9 @@ void price(session::Usage& usage, const session::Cost& price_of_million) {
   cost.total = named > 0 ? named : cost.input + cost.output + cost.cache_read + cost.cache_write;
 }
 
-HttpProvider::HttpProvider(HttpHouse house, CodecFor codec_for, KeySource key, FactsFor facts_for,
+HttpProvider::HttpProvider(HttpNeeds needs, CodecFor codec_for, KeySource key, FactsFor facts_for,
                            HttpOptions options)
-    : house_(house),
+    : needs_(needs),
       codec_for_(std::move(codec_for)),
       key_source_(std::move(key)),
       facts_for_(std::move(facts_for)),
@@ -101,7 +101,7 @@ Task<Result<std::shared_ptr<const Codec>>> HttpProvider::codec() {
     return read_key(source, patience, std::move(stop));
   };
   // Only a command is slow enough for the pool.
-  auto key = key_source_.kind == KeySource::Kind::command ? co_await house_.pool.run_leavable(work)
+  auto key = key_source_.kind == KeySource::Kind::command ? co_await needs_.pool.run_leavable(work)
                                                           : work({});
   if (!key) co_return std::move(key).error().with("key");
   key_ = *std::move(key);
@@ -109,11 +109,11 @@ Task<Result<std::shared_ptr<const Codec>>> HttpProvider::codec() {
   co_return codec_;
 }
 
-Task<std::variant<http::Answer, Failure>> HttpProvider::send(const Codec& codec,
-                                                             HttpRequest request) {
+Task<std::variant<http::Response, Failure>> HttpProvider::send(const Codec& codec,
+                                                               HttpRequest request) {
   for (const auto& [name, value] : options_.headers) set_header(request.headers, name, value);
   auto answer =
-      co_await house_.client.send(std::move(request), options_.timeouts, options_.ca_file);
+      co_await needs_.client.send(std::move(request), options_.timeouts, options_.ca_file);
   if (!answer) co_return failure_of(answer.error());
   const int status = answer->status();
   if (status >= 200 && status < 300) co_return *std::move(answer);
@@ -123,18 +123,18 @@ Task<std::variant<http::Answer, Failure>> HttpProvider::send(const Codec& codec,
   const auto body = co_await http::read_body(*answer, kErrorBytesMax);
   auto failure = codec.failure(status, headers, body ? *body : std::string());
   failure.http_status = status;
-  if (!failure.retry_after) failure.retry_after = retry_after_of(headers, house_.clock.now());
+  if (!failure.retry_after) failure.retry_after = retry_after_of(headers, needs_.clock.now());
   if (const auto* should = http::find_header(headers, "x-should-retry"))
     failure.final = failure.final || *should == "false";
-  house_.client.drain(*std::move(answer));
+  needs_.client.drain(*std::move(answer));
   co_return failure;
 }
 
 Task<Outcome> HttpProvider::attempt(const Codec& codec, const Request& request,
                                     const ModelFacts& facts, const DeltaSink& sink) {
-  auto sent = co_await send(codec, codec.encode(request, facts, house_.clock.now()));
+  auto sent = co_await send(codec, codec.encode(request, facts, needs_.clock.now()));
   if (auto* failure = std::get_if<Failure>(&sent)) co_return std::move(*failure);
-  auto& answer = std::get<http::Answer>(sent);
+  auto& answer = std::get<http::Response>(sent);
   const auto decoder = codec.decoder(request, facts);
   while (!decoder->done()) {
     const auto bytes = co_await answer.read();
@@ -143,7 +143,7 @@ Task<Outcome> HttpProvider::attempt(const Codec& codec, const Request& request,
     if (auto failure = decoder->take(*bytes, sink)) co_return std::move(*failure);
   }
   auto outcome = decoder->finish();
-  house_.client.drain(std::move(answer));
+  needs_.client.drain(std::move(answer));
   co_return outcome;
 }
 
@@ -151,7 +151,7 @@ milliseconds HttpProvider::pause_before(int retry) {
   const auto doubled = options_.backoff * (std::int64_t{1} << std::min(retry, 16));
   const auto whole = std::max<std::int64_t>(1, std::min(doubled, kPauseMax).count());
   const auto half = whole / 2;
-  return milliseconds(half + static_cast<std::int64_t>(house_.random.below(
+  return milliseconds(half + static_cast<std::int64_t>(needs_.random.below(
                                  static_cast<std::uint64_t>(whole - half + 1))));
 }
 
@@ -207,11 +207,11 @@ Task<ModelsOutcome> HttpProvider::list_models() {
     failure.message = codec.error().what;
     co_return failure;
   }
-  auto request = (*codec)->encode_list(house_.clock.now());
+  auto request = (*codec)->encode_list(needs_.clock.now());
   if (!request) co_return std::vector<ModelFacts>();
   auto sent = co_await send(**codec, std::move(*request));
   if (auto* failure = std::get_if<Failure>(&sent)) co_return std::move(*failure);
-  const auto body = co_await http::read_body(std::get<http::Answer>(sent), kListBytesMax);
+  const auto body = co_await http::read_body(std::get<http::Response>(sent), kListBytesMax);
   if (!body) co_return failure_of(body.error());
   co_return (*codec)->decode_list(*body);
 }

@@ -19,7 +19,7 @@
 namespace reef::model {
 
 // What all providers of a node share; it must outlive them.
-struct HttpHouse {
+struct HttpNeeds {
   http::Client& client;
   Pool& pool;
   Clock& clock;
@@ -43,7 +43,7 @@ using FactsFor = std::function<ModelFacts(std::string_view model)>;
 class HttpProvider final : public Provider {
  public:
   // The key is read at the first call; a key from a command is read again when it is refused.
-  HttpProvider(HttpHouse house, CodecFor codec_for, KeySource key, FactsFor facts_for,
+  HttpProvider(HttpNeeds needs, CodecFor codec_for, KeySource key, FactsFor facts_for,
                HttpOptions options);
 
   std::string_view api() const override { return api_; }
@@ -55,10 +55,10 @@ class HttpProvider final : public Provider {
   Task<Result<std::shared_ptr<const Codec>>> codec();
   Task<Outcome> attempt(const Codec& codec, const Request& request, const ModelFacts& facts,
                         const DeltaSink& sink);
-  Task<std::variant<http::Answer, Failure>> send(const Codec& codec, HttpRequest request);
+  Task<std::variant<http::Response, Failure>> send(const Codec& codec, HttpRequest request);
   std::chrono::milliseconds pause_before(int retry);
 
-  HttpHouse house_;
+  HttpNeeds needs_;
   CodecFor codec_for_;
   KeySource key_source_;
   FactsFor facts_for_;

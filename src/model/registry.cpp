@@ -138,7 +138,7 @@ ModelFacts facts_for(const ProviderSpec& spec, std::string_view model) {
   return facts;
 }
 
-Result<Providers::Entry> make_provider(const ProviderSpec& spec, const HttpHouse& house) {
+Result<Providers::Entry> make_provider(const ProviderSpec& spec, const HttpNeeds& needs) {
   const auto* kind = find_kind(spec.kind);
   if (!kind) return Error(Errc::invalid, fmt::format("kind '{}' is not known", spec.kind));
   const std::string base_url = spec.base_url.empty() ? std::string(kind->base_url) : spec.base_url;
@@ -158,7 +158,7 @@ Result<Providers::Entry> make_provider(const ProviderSpec& spec, const HttpHouse
   options.headers = spec.headers;
   options.ca_file = spec.ca_file;
   const auto facts = [spec](std::string_view model) { return facts_for(spec, model); };
-  const auto provider = std::make_shared<HttpProvider>(house, codec_for(spec, base_url), source,
+  const auto provider = std::make_shared<HttpProvider>(needs, codec_for(spec, base_url), source,
                                                        facts, std::move(options));
   Providers::Entry entry;
   entry.name = spec.name;

@@ -58,6 +58,6 @@ const ProviderKind* find_kind(std::string_view name);
 ModelFacts facts_for(const ProviderSpec& spec, std::string_view model);
 
 // Fails when the description is incomplete; connects to nothing yet.
-Result<Providers::Entry> make_provider(const ProviderSpec& spec, const HttpHouse& house);
+Result<Providers::Entry> make_provider(const ProviderSpec& spec, const HttpNeeds& needs);
 
 }  // namespace reef::model

@@ -32,8 +32,8 @@ bool same_place(std::string_view a, std::string_view b) {
 // Asks the company's identity provider for an assertion about its user ("ID-JAG").
 Task<Result<std::string>> exchange_id_token(Fetcher& fetcher, Settings settings,
                                             const Discovered& discovered) {
-  const auto& house = fetcher.house();
-  auto id_token = co_await house.fetch(settings.id_token);
+  const auto& needs = fetcher.needs();
+  auto id_token = co_await needs.fetch(settings.id_token);
   if (!id_token) co_return std::move(id_token).error().with("oauth.id_token");
   auto idp = co_await find_server(fetcher, settings.idp_issuer);
   if (!idp) co_return std::move(idp).error().with("oauth.idp_issuer");
@@ -42,7 +42,7 @@ Task<Result<std::string>> exchange_id_token(Fetcher& fetcher, Settings settings,
   request.issuer = idp->issuer;
   request.client.id = settings.idp_client_id;
   if (!settings.idp_client_secret.empty()) {
-    auto secret = co_await house.fetch(settings.idp_client_secret);
+    auto secret = co_await needs.fetch(settings.idp_client_secret);
     if (!secret) co_return std::move(secret).error().with("oauth.idp_client_secret");
     request.client.secret = *std::move(secret);
     request.client.method = contains(idp->auth_methods, "client_secret_post") &&
@@ -66,14 +66,14 @@ Task<Result<std::string>> exchange_id_token(Fetcher& fetcher, Settings settings,
 
 }  // namespace
 
-Account::Account(Office& office, std::string server, Settings settings)
-    : office_(office),
+Account::Account(Shared& shared, std::string server, Settings settings)
+    : shared_(shared),
       server_(std::move(server)),
       identity_(identity_of(settings)),
       settings_(std::move(settings)),
-      changed_(office.house.loop),
-      tasks_(office.house.loop, "oauth") {
-  if (const auto* kept = office_.store.find(server_, identity_)) grant_ = *kept;
+      changed_(shared.needs.loop),
+      tasks_(shared.needs.loop, "oauth") {
+  if (const auto* kept = shared_.store.find(server_, identity_)) grant_ = *kept;
 }
 
 std::string Account::scrub(std::string text) const {
@@ -86,13 +86,13 @@ std::string Account::scrub(std::string text) const {
 }
 
 Fetcher Account::fetcher() const {
-  return {office_.house, Trust(server_, {settings_.issuer, settings_.idp_issuer})};
+  return {shared_.needs, Trust(server_, {settings_.issuer, settings_.idp_issuer})};
 }
 
 Task<Account::Credentials> Account::credentials(std::string method, std::string url) {
   Credentials out;
   if (!same_place(server_, url)) co_return out;
-  const auto now = office_.house.clock.now();
+  const auto now = shared_.needs.clock.now();
   const bool due = grant_ && grant_->renew_at != TimePoint() && now >= grant_->renew_at;
   const bool can = grant_ && (!grant_->refresh_token.empty() || is_unattended(settings_));
   // If this fails now, the server tells us whether the old token is still good.
@@ -108,13 +108,13 @@ Task<Account::Credentials> Account::credentials(std::string method, std::string 
   if (!key) co_return Credentials{};
   out.headers.emplace_back("Authorization", "DPoP " + out.token);
   out.headers.emplace_back(
-      "DPoP", dpop_proof(*key, method, url, out.token, nonce_, seconds_now(office_.house.clock)));
+      "DPoP", dpop_proof(*key, method, url, out.token, nonce_, seconds_now(shared_.needs.clock)));
   co_return out;
 }
 
 Error Account::want_login(std::string_view why) {
   needs_login_ = true;
-  if (office_.changed) office_.changed(*this);
+  if (shared_.changed) shared_.changed(*this);
   return Error(Errc::unauthorized, std::string(why));
 }
 
@@ -206,7 +206,7 @@ Task<void> Account::renew_now(std::shared_ptr<Account> self, Way way) {
 Task<Result<Client>> Account::client_for(const Grant& grant) {
   if (is_registered(grant.client)) co_return client_of(grant.client);
   // The method that worked the last time.
-  co_return co_await configured_client(office_.house, settings_, {grant.client.method});
+  co_return co_await configured_client(shared_.needs, settings_, {grant.client.method});
 }
 
 Task<Status> Account::refresh() {
@@ -229,13 +229,13 @@ Task<Status> Account::refresh() {
     if (answer.error().code == Errc::unauthorized) {
       // This refresh token will never work again.
       grant_->refresh_token.clear();
-      static_cast<void>(co_await office_.store.put(*grant_));
+      static_cast<void>(co_await shared_.store.put(*grant_));
     }
     co_return std::move(answer).error();
   }
-  REEF_CO_CHECK(take_tokens(*answer, office_.house.clock.now(), grant));
+  REEF_CO_CHECK(take_tokens(*answer, shared_.needs.clock.now(), grant));
   grant_ = grant;
-  static_cast<void>(co_await office_.store.put(std::move(grant)));
+  static_cast<void>(co_await shared_.store.put(std::move(grant)));
   log::info("oauth {}: the login was renewed", server_name(server_));
   co_return Ok{};
 }
@@ -251,10 +251,10 @@ Task<Result<Discovered>> Account::look_up() {
                        {"Accept", "application/json, text/event-stream"}};
     request.body = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
     http::Timeouts timeouts;
-    timeouts.connect = timeouts.first_byte = timeouts.idle = office_.house.patience;
-    REEF_CO_TRY(auto answer, co_await office_.house.http().send(std::move(request), timeouts));
+    timeouts.connect = timeouts.first_byte = timeouts.idle = shared_.needs.patience;
+    REEF_CO_TRY(auto answer, co_await shared_.needs.http().send(std::move(request), timeouts));
     challenge_ = answer.status() == 401 ? challenge_from(answer.headers()) : Challenge();
-    office_.house.http().drain(std::move(answer));
+    shared_.needs.http().drain(std::move(answer));
   }
   auto ask = fetcher();
   auto found = co_await discover(ask, server_, *challenge_, settings_);
@@ -300,7 +300,7 @@ Result<Grant> Account::begin_grant(const Discovered& discovered) const {
 Task<Result<Grant>> Account::obtain() {
   REEF_CO_TRY(const auto discovered, co_await look_up());
   auto ask = fetcher();
-  const auto& house = office_.house;
+  const auto& needs = shared_.needs;
   REEF_CO_TRY(auto grant, begin_grant(discovered));
   grant.requested = scopes_for(discovered);
   TokenRequest request;
@@ -308,7 +308,7 @@ Task<Result<Grant>> Account::obtain() {
   request.issuer = grant.issuer;
   request.dpop_key = grant.dpop_key;
   REEF_CO_TRY(request.client,
-              co_await configured_client(house, settings_, discovered.server.auth_methods));
+              co_await configured_client(needs, settings_, discovered.server.auth_methods));
   grant.client.issuer = grant.issuer;
   grant.client.id = request.client.id;
   grant.client.method = request.client.method;
@@ -319,14 +319,14 @@ Task<Result<Grant>> Account::obtain() {
     parameters.emplace_back("grant_type", std::string(kJwtBearer));
     auto assertion = settings_.grant == GrantKind::enterprise
                          ? co_await exchange_id_token(ask, settings_, discovered)
-                         : co_await house.fetch(settings_.assertion);
+                         : co_await needs.fetch(settings_.assertion);
     if (!assertion) co_return std::move(assertion).error();
     parameters.emplace_back("assertion", *std::move(assertion));
   }
   parameters.emplace_back("resource", grant.resource);
   if (!grant.requested.empty()) parameters.emplace_back("scope", joined(grant.requested));
   REEF_CO_TRY(const auto answer, co_await request_tokens(ask, std::move(request)));
-  REEF_CO_CHECK(take_tokens(answer, house.clock.now(), grant));
+  REEF_CO_CHECK(take_tokens(answer, needs.clock.now(), grant));
   co_return grant;
 }
 
@@ -337,8 +337,8 @@ Task<Status> Account::adopt(Grant grant) {
   renew_again_ = {};
   log::info("oauth {}: logged in with {}", server_name(server_),
             utf8::excerpt(utf8::printable(grant.issuer)));
-  auto kept = co_await office_.store.put(std::move(grant));
-  if (office_.changed) office_.changed(*this);
+  auto kept = co_await shared_.store.put(std::move(grant));
+  if (shared_.changed) shared_.changed(*this);
   co_return kept;
 }
 
@@ -349,12 +349,12 @@ Task<Result<Account::Farewell>> Account::forget() {
   challenge_.reset();
   nonce_.clear();
   out.was_there = grant.has_value();
-  auto dropped = co_await office_.store.drop(server_, identity_);
+  auto dropped = co_await shared_.store.drop(server_, identity_);
   if (grant) {
     // Drops the client too, because a user who has trouble with one should get another.
-    if (is_registered(grant->client)) static_cast<void>(co_await office_.store.drop(grant->client));
+    if (is_registered(grant->client)) static_cast<void>(co_await shared_.store.drop(grant->client));
     needs_login_ = !is_unattended(settings_);
-    if (office_.changed) office_.changed(*this);
+    if (shared_.changed) shared_.changed(*this);
     log::info("oauth {}: logged out", server_name(server_));
     auto ask = fetcher();
     if (auto client = co_await client_for(*grant))

@@ -12,9 +12,9 @@ namespace reef::oauth {
 class Account;
 
 // The state that all accounts share.
-struct Office {
-  explicit Office(House house) : house(std::move(house)), store(this->house) {}
-  House house;
+struct Shared {
+  explicit Shared(Needs needs) : needs(std::move(needs)), store(this->needs) {}
+  Needs needs;
   Store store;
   // Called when a login is needed or was done; must return at once.
   std::function<void(const Account&)> changed = {};
@@ -22,7 +22,7 @@ struct Office {
 
 class Account : public std::enable_shared_from_this<Account> {
  public:
-  Account(Office& office, std::string server, Settings settings);
+  Account(Shared& shared, std::string server, Settings settings);
 
   const std::string& server() const { return server_; }
   const Settings& settings() const { return settings_; }
@@ -57,7 +57,7 @@ class Account : public std::enable_shared_from_this<Account> {
 
   // ---- for logins ----
   Fetcher fetcher() const;
-  Office& office() const { return office_; }
+  Shared& shared() const { return shared_; }
   // Uses the server's last challenge; when there was none, asks the server first.
   Task<Result<Discovered>> look_up();
   // The scopes to ask for: those of the settings, else those the server demanded, else those it
@@ -84,7 +84,7 @@ class Account : public std::enable_shared_from_this<Account> {
   Task<Result<Client>> client_for(const Grant& grant);
   Error want_login(std::string_view why);
 
-  Office& office_;
+  Shared& shared_;
   const std::string server_;
   const std::string identity_;
   Settings settings_;

@@ -6,7 +6,7 @@ std::shared_ptr<Account> Accounts::account(const std::string& server, const Sett
   std::erase_if(accounts_, [](const auto& one) { return one.second.expired(); });
   auto& known = accounts_[server + "\n" + identity_of(settings)];
   auto out = known.lock();
-  if (!out) known = out = std::make_shared<Account>(office_, server, settings);
+  if (!out) known = out = std::make_shared<Account>(shared_, server, settings);
   out->use(settings);
   return out;
 }
@@ -26,7 +26,7 @@ std::shared_ptr<Login> Accounts::find_login(const std::string& id) const {
 Task<void> Accounts::stop() {
   for (const auto& [key, weak] : accounts_)
     if (const auto account = weak.lock()) co_await account->stop();
-  co_await office_.store.settle();
+  co_await shared_.store.settle();
 }
 
 }  // namespace reef::oauth

@@ -9,10 +9,10 @@ namespace reef::oauth {
 
 class Accounts {
  public:
-  explicit Accounts(House house) : office_(std::move(house)) {}
+  explicit Accounts(Needs needs) : shared_(std::move(needs)) {}
 
-  Task<Status> load() { return office_.store.load(); }
-  void on_change(std::function<void(const Account&)> told) { office_.changed = std::move(told); }
+  Task<Status> load() { return shared_.store.load(); }
+  void on_change(std::function<void(const Account&)> told) { shared_.changed = std::move(told); }
 
   // Returns the account for this server and these settings; all callers share it.
   std::shared_ptr<Account> account(const std::string& server, const Settings& settings);
@@ -25,7 +25,7 @@ class Accounts {
   Task<void> stop();
 
  private:
-  Office office_;
+  Shared shared_;
   std::map<std::string, std::weak_ptr<Account>> accounts_;
   std::map<std::string, std::weak_ptr<Login>> logins_;
 };

@@ -31,20 +31,20 @@ Client client_of(const Registration& registration) {
   return out;
 }
 
-Task<Result<Client>> configured_client(const House& house, Settings settings,
+Task<Result<Client>> configured_client(const Needs& needs, Settings settings,
                                        std::vector<std::string> said) {
   Client out;
   out.id = settings.client_id.empty() ? settings.client_metadata_url : settings.client_id;
   out.key_id = settings.key_id;
   if (!settings.client_secret.empty()) {
-    auto secret = co_await house.fetch(settings.client_secret);
+    auto secret = co_await needs.fetch(settings.client_secret);
     if (!secret) co_return std::move(secret).error().with("oauth.client_secret");
     out.secret = *std::move(secret);
     out.method = method_with_secret(said);
   }
   if (!settings.private_key_file.empty()) {
-    auto read = [&house, path = settings.private_key_file] { return read_all(house.files, path); };
-    const auto pem = co_await house.pool.run(read);
+    auto read = [&needs, path = settings.private_key_file] { return read_all(needs.files, path); };
+    const auto pem = co_await needs.pool.run(read);
     auto key = pem ? SigningKey::from_pem(*pem) : pem.error();
     if (!key) co_return std::move(key).error().with("oauth.private_key_file");
     out.key = *std::move(key);

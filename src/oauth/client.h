@@ -31,7 +31,7 @@ Client client_of(const Registration& registration);
 
 // Returns the client of the settings, with its secret fetched. `said` lists the methods that the
 // server supports.
-Task<Result<Client>> configured_client(const House& house, Settings settings,
+Task<Result<Client>> configured_client(const Needs& needs, Settings settings,
                                        std::vector<std::string> said);
 
 // Registers a client (RFC 7591).

@@ -30,9 +30,9 @@ Task<Result<Fetched>> Fetcher::ask(http::Request request) {
   request.headers.emplace_back("Accept", "application/json");
   const auto begin = steady_clock::now();
   http::Timeouts timeouts;
-  timeouts.connect = std::min(kConnectPatience, house_.patience);
-  timeouts.first_byte = timeouts.idle = house_.patience;
-  REEF_CO_TRY(auto answer, co_await house_.http().send(std::move(request), timeouts));
+  timeouts.connect = std::min(kConnectPatience, needs_.patience);
+  timeouts.first_byte = timeouts.idle = needs_.patience;
+  REEF_CO_TRY(auto answer, co_await needs_.http().send(std::move(request), timeouts));
   Fetched out;
   out.status = answer.status();
   if (const auto* nonce = http::find_header(answer.headers(), "dpop-nonce")) out.nonce = *nonce;
@@ -45,7 +45,7 @@ Task<Result<Fetched>> Fetcher::ask(http::Request request) {
       co_return Error(Errc::too_large, fmt::format("the answer of {} has more than {} bytes", place,
                                                    kDocumentBytesMax));
     // An answer that only trickles counts as stalled.
-    if (steady_clock::now() - begin > 2 * house_.patience)
+    if (steady_clock::now() - begin > 2 * needs_.patience)
       co_return Error(Errc::timeout, fmt::format("the answer of {} does not end", place));
   }
   if (auto value = json::parse(body); value && value->is_object())

@@ -17,7 +17,7 @@
 namespace reef::oauth {
 
 // The parts of the daemon that logins need; all must outlive them.
-struct House {
+struct Needs {
   Executor loop;
   Clock& clock;
   std::function<http::Client&()> http;
@@ -40,9 +40,9 @@ struct Fetched {
 
 class Fetcher {
  public:
-  Fetcher(const House& house, Trust trust) : house_(house), trust_(std::move(trust)) {}
+  Fetcher(const Needs& needs, Trust trust) : needs_(needs), trust_(std::move(trust)) {}
 
-  const House& house() const { return house_; }
+  const Needs& needs() const { return needs_; }
   const Trust& trust() const { return trust_; }
   Task<Result<Fetched>> get(std::string url);
   Task<Result<Fetched>> post(std::string url, std::string type, std::string body,
@@ -51,7 +51,7 @@ class Fetcher {
  private:
   Task<Result<Fetched>> ask(http::Request request);
 
-  const House& house_;
+  const Needs& needs_;
   Trust trust_;
 };
 

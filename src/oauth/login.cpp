@@ -37,13 +37,13 @@ Login::Login(std::shared_ptr<Account> account)
       id_(random_word(16)),
       state_(random_word(kSecretBytes)),
       verifier_(random_word(kSecretBytes)),
-      changed_(account_->office().house.loop) {}
+      changed_(account_->shared().needs.loop) {}
 
 Login::~Login() {
   // Nobody came back, perhaps because the server forgot the client. The next login registers
   // another.
   if (registered_before_ && !came_)
-    static_cast<void>(account_->office().store.drop(*registration_));
+    static_cast<void>(account_->shared().store.drop(*registration_));
 }
 
 std::string Login::redirect_uri() const {
@@ -59,7 +59,7 @@ Status Login::listen(std::uint16_t port) {
             "Reef has heard of it. You can close this page; how it ended is said where the "
             "login was begun."};
   };
-  REEF_TRY(listener_, RedirectListener::open(account_->office().house.loop, port, on_request));
+  REEF_TRY(listener_, RedirectListener::open(account_->shared().needs.loop, port, on_request));
   return Ok{};
 }
 
@@ -67,11 +67,11 @@ Status Login::listen(std::uint16_t port) {
 Task<Status> Login::choose_client() {
   const auto& settings = account_->settings();
   const auto& server = discovered_.server;
-  auto& store = account_->office().store;
+  auto& store = account_->shared().store;
   const bool by_document = settings.client_id.empty() && !settings.client_metadata_url.empty();
   if (!settings.client_id.empty() || (by_document && server.client_documents)) {
     REEF_CO_CHECK(listen(settings.redirect_port));
-    REEF_CO_TRY(client_, co_await configured_client(account_->office().house, settings,
+    REEF_CO_TRY(client_, co_await configured_client(account_->shared().needs, settings,
                                                     server.auth_methods));
     co_return Ok{};
   }
@@ -80,7 +80,7 @@ Task<Status> Login::choose_client() {
                     fmt::format("{} does not register clients by themselves; get a client there "
                                 "and put its id into oauth.client_id",
                                 shown(server.issuer)));
-  const auto now = seconds_now(account_->office().house.clock);
+  const auto now = seconds_now(account_->shared().needs.clock);
   // A registered client has a fixed redirect address, so its port must be free again.
   for (const auto& known : store.registrations(server.issuer)) {
     if (known.expires != 0 && known.expires <= now + 60) continue;
@@ -196,10 +196,10 @@ Task<Result<Grant>> Login::finish() {
   if (!answer) {
     // A client that the server has forgotten must not be used again.
     if (registration_ && answer.error().code == Errc::unauthorized)
-      static_cast<void>(co_await account_->office().store.drop(*registration_));
+      static_cast<void>(co_await account_->shared().store.drop(*registration_));
     co_return std::move(answer).error();
   }
-  REEF_CO_CHECK(take_tokens(*answer, account_->office().house.clock.now(), grant));
+  REEF_CO_CHECK(take_tokens(*answer, account_->shared().needs.clock.now(), grant));
   co_return co_await adopted(std::move(grant));
 }
 

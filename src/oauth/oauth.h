@@ -5,7 +5,7 @@
 //   challenge.h   Challenge             the refusal of a server
 //   metadata.h    ServerMetadata        the metadata of servers, and where it is
 //   jwt.h         SigningKey            ES256, PKCE, randomness
-//   fetch.h       Fetcher, House        small documents from servers that are not trusted
+//   fetch.h       Fetcher, Needs        small documents from servers that are not trusted
 //   discovery.h   discover              from the server to its authorization server
 //   client.h      Client, Registration  our identity there
 //   tokens.h      Grant                 token endpoints, and the grants they return

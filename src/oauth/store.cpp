@@ -17,10 +17,10 @@ const std::string kName = "logins.json";
 }  // namespace
 
 Task<Status> Store::load() {
-  auto* const documents = house_.documents;
+  auto* const documents = needs_.documents;
   if (!documents) co_return Ok{};
   auto read = [documents] { return documents->read(kName, kBytesMax); };
-  const auto document = co_await house_.pool.run(read);
+  const auto document = co_await needs_.pool.run(read);
   if (!document) co_return document.error();
   if (!*document) co_return Ok{};
   const auto value = json::parse((*document)->bytes);
@@ -30,7 +30,7 @@ Task<Status> Store::load() {
   }
   const auto name = kName + ".broken";
   auto aside = [&] { return documents->rename(kName, name, session::Whatever{}); };
-  const auto moved = co_await house_.pool.run(aside);
+  const auto moved = co_await needs_.pool.run(aside);
   co_return Error(Errc::corrupt,
                   kName + ": it cannot be read" + (moved ? "; it is kept as " + name : ""));
 }
@@ -60,7 +60,7 @@ std::string Store::text() const {
 
 Task<Status> Store::save() {
   ++version_;
-  if (house_.documents && !std::exchange(writing_, true)) tasks_.spawn(write_on());
+  if (needs_.documents && !std::exchange(writing_, true)) tasks_.spawn(write_on());
   return written(version_);
 }
 
@@ -69,11 +69,11 @@ Task<void> Store::write_on() {
   while (written_ < version_) {
     const auto version = version_;
     auto write = [this, bytes = text()]() -> Status {
-      REEF_TRY(const auto kept, house_.documents->replace(kName, bytes, session::Whatever{}));
+      REEF_TRY(const auto kept, needs_.documents->replace(kName, bytes, session::Whatever{}));
       static_cast<void>(kept);
       return Ok{};
     };
-    last_ = co_await house_.pool.run(write);
+    last_ = co_await needs_.pool.run(write);
     written_ = version;
     if (!last_) log::error("logins could not be kept: {}", last_.error().what);
     changed_.notify_all();
@@ -82,7 +82,7 @@ Task<void> Store::write_on() {
 }
 
 Task<Status> Store::written(std::uint64_t version) {
-  if (!house_.documents) co_return Ok{};
+  if (!needs_.documents) co_return Ok{};
   while (written_ < version) co_await changed_.wait();
   co_return last_;
 }

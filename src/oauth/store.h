@@ -10,8 +10,8 @@ namespace reef::oauth {
 
 class Store {
  public:
-  explicit Store(const House& house)
-      : house_(house), changed_(house.loop), tasks_(house.loop, "oauth store") {}
+  explicit Store(const Needs& needs)
+      : needs_(needs), changed_(needs.loop), tasks_(needs.loop, "oauth store") {}
 
   // Moves an unreadable file aside; then nobody is logged in.
   Task<Status> load();
@@ -37,7 +37,7 @@ class Store {
   Task<void> write_on();
   Task<Status> written(std::uint64_t version);
 
-  const House& house_;
+  const Needs& needs_;
   std::vector<Grant> grants_;
   std::vector<Registration> registrations_;
   std::uint64_t version_ = 0, written_ = 0;

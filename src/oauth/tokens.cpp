@@ -171,7 +171,7 @@ Status take_tokens(const json::object& answer, TimePoint now, Grant& into) {
 }
 
 Task<Result<json::object>> request_tokens(Fetcher& fetcher, TokenRequest request) {
-  const auto& house = fetcher.house();
+  const auto& needs = fetcher.needs();
   std::optional<SigningKey> key;
   if (!request.dpop_key.empty()) {
     REEF_CO_TRY(key, SigningKey::from_pem(request.dpop_key));
@@ -180,7 +180,7 @@ Task<Result<json::object>> request_tokens(Fetcher& fetcher, TokenRequest request
   for (int attempt = 0;; ++attempt) {
     auto parameters = request.parameters;
     http::Headers headers;
-    const auto now = seconds_now(house.clock);
+    const auto now = seconds_now(needs.clock);
     prove(request.client, request.issuer, now, parameters, headers);
     if (key)
       headers.emplace_back("DPoP", dpop_proof(*key, "POST", request.endpoint, {}, nonce, now));
@@ -204,7 +204,7 @@ Task<bool> revoke(Fetcher& fetcher, Grant grant, Client client) {
   Parameters parameters{{"token", whole ? grant.refresh_token : grant.access_token},
                         {"token_type_hint", whole ? "refresh_token" : "access_token"}};
   http::Headers headers;
-  prove(client, grant.issuer, seconds_now(fetcher.house().clock), parameters, headers);
+  prove(client, grant.issuer, seconds_now(fetcher.needs().clock), parameters, headers);
   const auto fetched =
       co_await fetcher.post(grant.revocation_endpoint, "application/x-www-form-urlencoded",
                             to_form(parameters), std::move(headers));

@@ -6,7 +6,7 @@
 //   rules.h    Rules     what it is told to do
 //   decide.h   decide    what the rules decide for a session, and why
 //   survey.h   survey    what the daemon knows about a session
-//   recall.h   recall_for  what is remembered that fits a person's words
+//   reminder.h reminder_for  what is remembered that fits a person's words
 //   policy.h   Policy    this file
 //
 // It keeps no state: everything it must know is in the transcripts, so a restart is harmless.

@@ -36,7 +36,7 @@ inline constexpr std::size_t kHitsMax = 20;
 inline constexpr std::size_t kWindowMax = 16;  // items, including the hit
 inline constexpr std::size_t kSnippetBytesMax = 1024;
 
-struct Answer;
+struct SearchResult;
 
 using RowTest = std::function<bool(const session::Row&)>;
 
@@ -61,7 +61,7 @@ struct Ask {
   std::function<Result<RowTest>(const std::string&)> filter;
   // Called with the answer while its items are still being read, for work that can be done
   // meanwhile.
-  std::function<void(const Answer&)> while_reading;
+  std::function<void(const SearchResult&)> while_reading;
   // If set, the answer keeps no items; each is handed over here once, as it is read, with all
   // places where it is shown. Runs on any thread and several at once, but the items of one stretch
   // come one after the other. There are no more stretches than items.
@@ -77,7 +77,7 @@ struct Found {
   std::vector<Item> items{};
 };
 
-struct Answer {
+struct SearchResult {
   std::vector<Found> hits;
   bool more = false;  // there are more after these
 };
@@ -107,7 +107,7 @@ class Recall {
   std::shared_ptr<void> hold();
 
   // Finds everything that was acknowledged before the call.
-  Task<Result<Answer>> search(Ask ask);
+  Task<Result<SearchResult>> search(Ask ask);
   // Returns `limit` messages of a session from number `offset` on, each cut at `bytes_max`.
   Task<Result<Messages>> list_messages(session::SessionId id, std::uint64_t offset,
                                        std::size_t limit, std::size_t bytes_max);

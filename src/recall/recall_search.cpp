@@ -178,7 +178,7 @@ class Page {
 
 }  // namespace
 
-Task<Result<Answer>> Recall::search(Ask ask) {
+Task<Result<SearchResult>> Recall::search(Ask ask) {
   REEF_CO_CHECK(co_await wait_until_caught_up());
   helper_.call();
   struct Dismissing {
@@ -239,7 +239,7 @@ Task<Result<Answer>> Recall::search(Ask ask) {
   }
 
   // Builds the page: the hits with their neighbours, read from the transcripts.
-  Answer answer;
+  SearchResult answer;
   answer.more = ranking.more;
   answer.hits.reserve(limit);  // so that lines can keep pointers into it
   Page page;

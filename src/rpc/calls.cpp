@@ -11,7 +11,7 @@ Call::Call(const Executor& loop, std::int64_t id, Patience patience)
   last_deadline_ = now + std::max(patience.max, timeout_);
 }
 
-void Call::settle(Answer how) {
+void Call::settle(Outcome how) {
   if (answer_) return;
   answer_ = std::move(how);
   changed_.notify_all();
@@ -26,7 +26,7 @@ void Call::resume() {
   changed_.notify_all();
 }
 
-Task<std::optional<Answer>> Call::wait(std::function<bool()> paused) {
+Task<std::optional<Outcome>> Call::wait(std::function<bool()> paused) {
   while (!answer_) {
     const bool stands = paused && paused();
     if (!stands && Clock::now() >= deadline_) co_return std::nullopt;

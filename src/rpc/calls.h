@@ -16,7 +16,7 @@
 namespace reef::rpc {
 
 // The end of a call; exactly one of the three is set.
-struct Answer {
+struct Outcome {
   std::optional<json::object> result = {};
   std::optional<Refusal> refusal = {};
   std::optional<Error> failure = {};  // no answer will come
@@ -35,14 +35,14 @@ class Call {
   bool answered() const { return answer_.has_value(); }
 
   // Only the first answer counts.
-  void settle(Answer how);
+  void settle(Outcome how);
   // The other side reported progress: its time begins anew, within the limit for the whole call.
   void renew();
   // Whatever made the clock stand still is over: it has at least its time-out from now on.
   void resume();
   // Returns the answer; nullopt when the time is over. While `paused` says so, no time passes;
   // call resume() when that changes.
-  Task<std::optional<Answer>> wait(std::function<bool()> paused = {});
+  Task<std::optional<Outcome>> wait(std::function<bool()> paused = {});
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -51,7 +51,7 @@ class Call {
   std::chrono::milliseconds timeout_;
   Clock::time_point deadline_;
   Clock::time_point last_deadline_;
-  std::optional<Answer> answer_;
+  std::optional<Outcome> answer_;
   Notify changed_;
 };
 

@@ -145,12 +145,12 @@ std::string why_over(const session::Transcript& transcript, const Decision& deci
 }
 
 Decisions::Decisions(Executor loop, session::Sessions& sessions, Clock& clock, Questions& questions,
-                     House house)
+                     Needs needs)
     : loop_(loop),
       sessions_(sessions),
       clock_(clock),
       questions_(questions),
-      house_(std::move(house)),
+      needs_(std::move(needs)),
       changed_(loop),
       tasks_(loop, "decisions") {}
 
@@ -367,7 +367,7 @@ Task<Result<Decisions::Page>> Decisions::list(Query query) {
     page.cursor.clear();
   for (auto& [session, reasons] : over)
     for (auto& [reason, ids] : reasons)
-      if (!house_.busy(session)) tasks_.spawn(close(session, std::move(ids), reason));
+      if (!needs_.busy(session)) tasks_.spawn(close(session, std::move(ids), reason));
   co_return page;
 }
 
@@ -390,7 +390,7 @@ Task<Result<std::optional<Decision>>> Decisions::wait_until_live(const Decision&
     REEF_CO_TRY(auto now, co_await find(decision.id));
     if (now.state != Decision::State::pending) co_return std::optional(std::move(now));
     if (questions_.find(decision.id)) break;
-    if (!house_.busy(session))
+    if (!needs_.busy(session))
       co_return Error(Errc::unavailable, "the turn that asks ended before it asked again");
     if (std::chrono::steady_clock::now() >= deadline)
       co_return Error(Errc::busy, "the turn that asks is not there yet; try again");
@@ -432,7 +432,7 @@ Task<Result<Decision>> Decisions::answer_unshielded(Reply reply) {
   const bool waited_for = kind == Ask::Kind::question || kind == Ask::Kind::permission;
   REEF_CO_TRY(const auto session, SessionId::parse(decision.session));
   if (!questions_.find(decision.id)) {
-    if (!house_.busy(session)) {
+    if (!needs_.busy(session)) {
       REEF_CO_TRY(const auto* known, co_await look(session));
       if (const auto why = known->over.find(decision.id); why != known->over.end()) {
         auto reason = why->second;
@@ -441,11 +441,11 @@ Task<Result<Decision>> Decisions::answer_unshielded(Reply reply) {
         co_return Error(Errc::conflict, fmt::format("decision {} cannot be answered any more: {}",
                                                     reply.id, reason));
       }
-      if (waited_for) REEF_CO_CHECK(house_.resume(decision));
+      if (waited_for) REEF_CO_CHECK(needs_.resume(decision));
     } else if (kind == Ask::Kind::failed) {
       co_return Error(Errc::busy, "something runs in the conversation; wait, or reef kill");
     }
-    if (tries_again(decision, reply.content)) REEF_CO_CHECK(house_.may_resume(decision));
+    if (tries_again(decision, reply.content)) REEF_CO_CHECK(needs_.may_resume(decision));
     if (waited_for) {
       REEF_CO_TRY(auto over, co_await wait_until_live(decision));
       if (over) co_return ended(*std::move(over));
@@ -472,7 +472,7 @@ Task<Result<Decision>> Decisions::settle(Decision decision, Reply reply) {
     static_cast<void>(questions_.answer(decision.id, reply.content));
   told(decision);
   if (tries_again(decision, reply.content))
-    if (const auto resumed = house_.resume(decision); !resumed)
+    if (const auto resumed = needs_.resume(decision); !resumed)
       log::warn("decision {}: {}", decision.id, resumed.error().what);
   co_return decision;
 }

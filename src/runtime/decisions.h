@@ -56,7 +56,7 @@ class Decisions {
   static constexpr std::size_t kPageMax = 100;
 
   // What the decisions need of the runtime.
-  struct House {
+  struct Needs {
     // Whether a turn of this session runs or waits.
     std::function<bool(const session::SessionId&)> busy;
     // Why its turn cannot go on.
@@ -65,7 +65,7 @@ class Decisions {
     std::function<Status(const Decision&)> resume;
   };
   Decisions(Executor loop, session::Sessions& sessions, Clock& clock, Questions& questions,
-            House house);
+            Needs needs);
 
   // A new id in this session.
   std::string new_id(const session::SessionId& session);
@@ -135,7 +135,7 @@ class Decisions {
   session::Sessions& sessions_;
   Clock& clock_;
   Questions& questions_;
-  House house_;
+  Needs needs_;
   std::vector<OnChange> on_change_;
   std::set<std::string> answering_;
   Notify changed_;

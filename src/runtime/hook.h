@@ -33,7 +33,7 @@ struct Caller {
   std::function<void(std::string)> progress = {};
   // Puts questions to the user and waits: one answer each, or why there is none (timeout,
   // cancelled, unsupported when nobody can answer). Set in every turn.
-  std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
+  std::function<Task<Result<std::vector<UserAnswer>>>(Ask)> ask = {};
   PermissionMode mode = PermissionMode::ask;  // of the session when the call was let through
   bool local = true;                          // not behind a gateway
   std::string key = {};                       // of the conversation

@@ -106,7 +106,7 @@ ToolAnswer not_answered(const Error& error) {
                              error.what));
 }
 
-ToolAnswer denied(const Answer& answer) {
+ToolAnswer denied(const UserAnswer& answer) {
   std::string words;
   for (const auto& word : answer)
     if (word != kDeny) words += (words.empty() ? "" : ", ") + word;
@@ -219,7 +219,7 @@ Task<std::optional<ToolAnswer>> Permissions::ask(const std::string& tool, const 
   if (intent.shown.size() > kShownBytesMax) co_return too_long_to_ask(intent);
   const auto answers = co_await caller.ask(question_about(tool, intent, caller));
   if (!answers) co_return not_answered(answers.error());
-  const auto answer = answers->empty() ? Answer() : answers->front();
+  const auto answer = answers->empty() ? UserAnswer() : answers->front();
   if (answer.size() != 1 || (answer[0] != kOnce && answer[0] != kAlways)) {
     log::info("session {}: {} denied by the user", caller.session.text(), tool);
     co_return denied(answer);

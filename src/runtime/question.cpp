@@ -56,13 +56,13 @@ std::optional<std::string> label_for(const Question& question, Ask::Kind kind,
   return std::nullopt;
 }
 
-Answer answer_in_words(const Question& question, Ask::Kind kind, std::string_view text) {
+UserAnswer answer_in_words(const Question& question, Ask::Kind kind, std::string_view text) {
   const auto words = trim(text);
   if (words.empty()) return {};
   if (auto label = label_for(question, kind, words)) return {*std::move(label)};
   if (question.multi_select) {
     // "1, 3": a list only when all of it names options; a sentence has commas too.
-    Answer chosen;
+    UserAnswer chosen;
     const auto parts = split(words, ',');
     for (const auto part : parts)
       if (auto label = label_for(question, kind, part)) chosen.push_back(*std::move(label));
@@ -77,8 +77,8 @@ bool is_answer(const json::value& value) {
                                                    [](const auto& v) { return v.is_string(); }));
 }
 
-Answer answer_in_json(const Question& question, Ask::Kind kind, const json::value& value) {
-  Answer out;
+UserAnswer answer_in_json(const Question& question, Ask::Kind kind, const json::value& value) {
+  UserAnswer out;
   const auto add = [&](std::string_view text) {
     for (auto& words : answer_in_words(question, kind, text)) out.push_back(std::move(words));
   };
@@ -89,8 +89,8 @@ Answer answer_in_json(const Question& question, Ask::Kind kind, const json::valu
 }
 
 // nullopt when it does not have this form: then it is plain words that begin with a brace.
-std::optional<std::vector<Answer>> from_object(const Ask& ask, const json::object& in) {
-  std::vector<Answer> out(ask.questions.size());
+std::optional<std::vector<UserAnswer>> from_object(const Ask& ask, const json::object& in) {
+  std::vector<UserAnswer> out(ask.questions.size());
   for (const auto& member : in) {
     const auto found =
         std::find_if(ask.questions.begin(), ask.questions.end(), [&](const Question& question) {
@@ -103,21 +103,21 @@ std::optional<std::vector<Answer>> from_object(const Ask& ask, const json::objec
   return out;
 }
 
-std::optional<std::vector<Answer>> from_array(const Ask& ask, const json::array& in) {
+std::optional<std::vector<UserAnswer>> from_array(const Ask& ask, const json::array& in) {
   if (!std::all_of(in.begin(), in.end(), is_answer)) return std::nullopt;
   // For a single question, a flat list holds the chosen options.
   if (ask.questions.size() == 1 &&
       std::all_of(in.begin(), in.end(), [](const auto& item) { return item.is_string(); }))
-    return std::vector<Answer>{answer_in_json(ask.questions[0], ask.kind, in)};
+    return std::vector<UserAnswer>{answer_in_json(ask.questions[0], ask.kind, in)};
   if (in.size() != ask.questions.size()) return std::nullopt;
-  std::vector<Answer> out;
+  std::vector<UserAnswer> out;
   for (std::size_t i = 0; i < in.size(); ++i)
     out.push_back(answer_in_json(ask.questions[i], ask.kind, in[i]));
   return out;
 }
 
-std::vector<Answer> from_words(const Ask& ask, std::string_view content) {
-  std::vector<Answer> out(ask.questions.size());
+std::vector<UserAnswer> from_words(const Ask& ask, std::string_view content) {
+  std::vector<UserAnswer> out(ask.questions.size());
   const auto lines = split(content, '\n');
   if (ask.questions.size() > 1 && lines.size() == ask.questions.size()) {
     for (std::size_t i = 0; i < lines.size(); ++i)
@@ -192,11 +192,11 @@ std::vector<Question> questions_from(const json::array& in) {
   return out;
 }
 
-std::vector<Answer> answers_from(const Ask& ask, std::string_view content) {
+std::vector<UserAnswer> answers_from(const Ask& ask, std::string_view content) {
   const auto text = trim(content);
   if (text.starts_with('{') || text.starts_with('[')) {
     if (const auto parsed = json::parse(text)) {
-      std::optional<std::vector<Answer>> out;
+      std::optional<std::vector<UserAnswer>> out;
       if (const auto* object = parsed->if_object()) out = from_object(ask, *object);
       if (const auto* array = parsed->if_array()) out = from_array(ask, *array);
       if (out) return *std::move(out);

@@ -47,7 +47,7 @@ json::array to_json(const std::vector<Question>& questions);
 std::vector<Question> questions_from(const json::array& in);
 
 // The answer to one question: the labels chosen, or words of the user's own.
-using Answer = std::vector<std::string>;
+using UserAnswer = std::vector<std::string>;
 
 // Reads one answer for each question from what a client wrote:
 //   {"question or header": "answer", "another": ["several", "answers"]}
@@ -55,6 +55,6 @@ using Answer = std::vector<std::string>;
 //   plain words: the answer to one question; to several, a line each, else all to the first
 // Words that name an option (its label, its number, for a permission also yes, no and always)
 // become its label; all others stay as they are. A question without an answer gets an empty one.
-std::vector<Answer> answers_from(const Ask& ask, std::string_view content);
+std::vector<UserAnswer> answers_from(const Ask& ask, std::string_view content);
 
 }  // namespace reef::runtime

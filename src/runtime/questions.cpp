@@ -14,7 +14,7 @@ constexpr std::size_t kPendingMax = 4096;
 
 struct Questions::Entry {
   Pending pending;
-  std::optional<Result<std::vector<Answer>>> answers;
+  std::optional<Result<std::vector<UserAnswer>>> answers;
   Notify changed;
   bool held = false;
 };
@@ -27,9 +27,9 @@ Questions::Questions(Executor loop, Clock& clock)
 
 Questions::~Questions() = default;
 
-Task<Result<std::vector<Answer>>> Questions::put(Origin origin, Ask ask,
-                                                 std::chrono::milliseconds patience, Show show,
-                                                 std::string id) {
+Task<Result<std::vector<UserAnswer>>> Questions::put(Origin origin, Ask ask,
+                                                     std::chrono::milliseconds patience, Show show,
+                                                     std::string id) {
   using Steady = std::chrono::steady_clock;
   if (ask.questions.empty()) co_return Error(Errc::invalid, "there is no question");
   if (entries_.size() >= kPendingMax)

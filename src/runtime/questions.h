@@ -43,8 +43,9 @@ class Questions {
   // cancelled, and no longer.
   // `id`: what it is known by already; empty: it gets a new one.
   using Show = std::function<void(const Pending&)>;
-  Task<Result<std::vector<Answer>>> put(Origin origin, Ask ask, std::chrono::milliseconds patience,
-                                        Show show, std::string id = {});
+  Task<Result<std::vector<UserAnswer>>> put(Origin origin, Ask ask,
+                                            std::chrono::milliseconds patience, Show show,
+                                            std::string id = {});
   // nullptr when it does not wait; valid until the next suspension.
   const Pending* find(std::string_view id) const;
   // While its answer is on the way to the disk its time does not run out.

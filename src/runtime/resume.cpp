@@ -236,9 +236,9 @@ Task<void> Runtime::close_open(Turn& turn) {
         run.cancelled_ ? "the turn was cancelled" : "the call did without an answer");
 }
 
-Task<Result<std::vector<Answer>>> Runtime::ask_user(std::shared_ptr<Run> run,
-                                                    std::weak_ptr<session::Session> session,
-                                                    Questions::Origin origin, Ask ask) {
+Task<Result<std::vector<UserAnswer>>> Runtime::ask_user(std::shared_ptr<Run> run,
+                                                        std::weak_ptr<session::Session> session,
+                                                        Questions::Origin origin, Ask ask) {
   struct Withdrawal {
     EventLog& events;
     std::string id = {};

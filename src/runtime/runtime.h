@@ -7,7 +7,7 @@
 //   scope.h       find_violation     what an agent may reach; bounds.h: kept with a session
 //   guest.h                          turns of an agent in another's conversation
 //   permission.h  Permissions        whether a tool may be called
-//   question.h    Ask, Answer        what is asked of the user, and how answers are read
+//   question.h    Ask, UserAnswer        what is asked of the user, and how answers are read
 //   questions.h   Questions          those that wait for an answer
 //   decisions.h   Decisions          all that a person decides, durable
 //   sent.h        Sent               messages that clients named, so that each is there once
@@ -74,7 +74,7 @@ struct Message {
   // The agent that answers in the conversation `key`; it is in no configuration.
   std::optional<Agent> as = {};
   // Is asked instead of the user.
-  std::function<Task<Result<std::vector<Answer>>>(Ask)> ask = {};
+  std::function<Task<Result<std::vector<UserAnswer>>>(Ask)> ask = {};
   std::string context = {};  // told to the model in this turn only, never kept
   // Tools that the sender's client runs (forwards.h).
   std::vector<model::Tool> client_tools = {};
@@ -342,9 +342,9 @@ class Runtime {
   Task<void> keep_result(Turn& turn, session::Message result, std::string plan);
   Caller caller_for(Turn& turn, const session::ToolCallBlock& call);
   // `session`: none of an ephemeral turn.
-  Task<Result<std::vector<Answer>>> ask_user(std::shared_ptr<Run> run,
-                                             std::weak_ptr<session::Session> session,
-                                             Questions::Origin origin, Ask ask);
+  Task<Result<std::vector<UserAnswer>>> ask_user(std::shared_ptr<Run> run,
+                                                 std::weak_ptr<session::Session> session,
+                                                 Questions::Origin origin, Ask ask);
   // True when all drafts are durable; else none is, and the turn's end says why.
   Task<bool> save(Turn& turn, const session::Message& message, std::string_view what);
   Task<bool> save_all(Turn& turn, std::vector<session::Draft> drafts, std::string_view what);

@@ -14,14 +14,14 @@ using protocol::ServerMessage;
 
 Result<std::shared_ptr<oauth::Account>> find_account(Node& node, const std::string& agent,
                                                      const std::string& name) {
-  if (!node.mcps.pool || !node.mcps.accounts)
+  if (!node.mcps.connections || !node.mcps.accounts)
     return Error(Errc::unavailable, "nobody can log in to MCP servers in this daemon");
   REEF_TRY(const auto spec, find_mcp(node, agent, name));
   if (spec.url.empty())
     return Error(Errc::invalid, fmt::format("server '{}' is a program of this machine or a "
                                             "component: there is no login",
                                             spec.name));
-  auto account = node.mcps.pool->account_of(spec);
+  auto account = node.mcps.connections->account_of(spec);
   if (!account)
     return Error(
         Errc::invalid,

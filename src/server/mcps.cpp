@@ -81,8 +81,9 @@ void fill(protocol::McpInfo& out, const mcp::Listing& listing) {
     (*out.mutable_oauth())[key] = utf8::sanitize(value);
 }
 
-ServerMessage info_of(const mcp::Pool& pool, const std::string& agent, const std::string& name) {
-  for (const auto& listing : pool.list(agent))
+ServerMessage info_of(const mcp::Connections& connections, const std::string& agent,
+                      const std::string& name) {
+  for (const auto& listing : connections.list(agent))
     if (listing.spec.name == name) {
       ServerMessage message;
       fill(*message.mutable_mcp_info(), listing);
@@ -92,11 +93,11 @@ ServerMessage info_of(const mcp::Pool& pool, const std::string& agent, const std
       Error(Errc::not_found, fmt::format("mcp '{}' missing from listing after upsert", name)));
 }
 
-Task<ServerMessage> info_when_done(mcp::Pool& pool, Task<Status> work, std::string agent,
-                                   std::string name) {
+Task<ServerMessage> info_when_done(mcp::Connections& connections, Task<Status> work,
+                                   std::string agent, std::string name) {
   const auto done = co_await std::move(work);
   if (!done) co_return protocol::make_error(done.error());
-  co_return info_of(pool, agent, name);
+  co_return info_of(connections, agent, name);
 }
 
 std::string shown(std::string_view text) {
@@ -128,13 +129,13 @@ Task<void> look_at(mcp::Peer& peer, protocol::McpVerdict& verdict) {
 }
 
 // `agent` is the owner of the server; empty when nobody has it yet.
-Task<ServerMessage> test(mcp::Pool& pool, mcp::Spec spec, std::string agent) {
+Task<ServerMessage> test(mcp::Connections& connections, mcp::Spec spec, std::string agent) {
   ServerMessage message;
   auto& verdict = *message.mutable_mcp_verdict();
-  const auto account = pool.account_of(spec);
+  const auto account = connections.account_of(spec);
   const auto name = spec.name;
   const auto begin = steady_clock::now();
-  const auto peer = co_await pool.connect_alone(std::move(spec));
+  const auto peer = co_await connections.connect_alone(std::move(spec));
   const auto took = steady_clock::now() - begin;
   verdict.set_connect_ms(static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
@@ -179,30 +180,31 @@ class McpEvents final : public protocol::MessageStream {
 };
 
 protocol::Answer answer_list_mcps(Node& node, const protocol::ListMcps& request) {
-  if (!node.mcps.pool) return protocol::answer_with(not_here());
+  if (!node.mcps.connections) return protocol::answer_with(not_here());
   if (!request.agent().empty() && !node.runtime.setup().agents.contains(request.agent()))
     return protocol::answer_with(no_agent(request.agent()));
   ServerMessage message;
   auto& list = *message.mutable_mcp_list();
-  for (const auto& listing : node.mcps.pool->list(request.agent())) fill(*list.add_mcps(), listing);
+  for (const auto& listing : node.mcps.connections->list(request.agent()))
+    fill(*list.add_mcps(), listing);
   return protocol::answer_with(std::move(message));
 }
 
 protocol::Answer answer_upsert_mcp(Node& node, const protocol::UpsertMcp& request) {
-  if (!node.mcps.pool) return protocol::answer_with(not_here());
+  if (!node.mcps.connections) return protocol::answer_with(not_here());
   if (request.agent().empty())
     return protocol::answer_with(Error(Errc::invalid, "agent name is required for upsert_mcp"));
   if (!node.runtime.setup().agents.contains(request.agent()))
     return protocol::answer_with(no_agent(request.agent()));
   const auto spec = node.mcps.read(request.config());
   if (!spec) return protocol::answer_with(spec.error());
-  return protocol::answer_with(info_when_done(*node.mcps.pool,
+  return protocol::answer_with(info_when_done(*node.mcps.connections,
                                               node.mcps.save(request.agent(), request.config()),
                                               request.agent(), spec->name));
 }
 
 protocol::Answer answer_delete_mcp(Node& node, const protocol::DeleteMcp& request) {
-  if (!node.mcps.pool) return protocol::answer_with(not_here());
+  if (!node.mcps.connections) return protocol::answer_with(not_here());
   if (request.agent().empty())
     return protocol::answer_with(Error(Errc::invalid, "agent name is required for delete_mcp"));
   if (!node.runtime.setup().agents.contains(request.agent()))
@@ -211,26 +213,26 @@ protocol::Answer answer_delete_mcp(Node& node, const protocol::DeleteMcp& reques
 }
 
 protocol::Answer answer_reconnect_mcp(Node& node, const protocol::ReconnectMcp& request) {
-  if (!node.mcps.pool) return protocol::answer_with(not_here());
+  if (!node.mcps.connections) return protocol::answer_with(not_here());
   const auto spec = find_mcp(node, request.agent(), request.name());
   if (!spec) return protocol::answer_with(spec.error());
   const auto agent = node.runtime.setup().find(request.agent());
-  return protocol::answer_with(info_when_done(*node.mcps.pool,
-                                              node.mcps.pool->reconnect(agent->name, spec->name),
-                                              agent->name, spec->name));
+  return protocol::answer_with(info_when_done(
+      *node.mcps.connections, node.mcps.connections->reconnect(agent->name, spec->name),
+      agent->name, spec->name));
 }
 
 protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request) {
-  if (!node.mcps.pool) return protocol::answer_with(not_here());
+  if (!node.mcps.connections) return protocol::answer_with(not_here());
   if (!request.config().empty()) {
     auto spec = node.mcps.read(request.config());
     if (!spec) return protocol::answer_with(spec.error());
-    return protocol::answer_with(test(*node.mcps.pool, *std::move(spec), {}));
+    return protocol::answer_with(test(*node.mcps.connections, *std::move(spec), {}));
   }
   auto spec = find_mcp(node, request.agent(), request.name());
   if (!spec) return protocol::answer_with(spec.error());
   const auto agent = node.runtime.setup().find(request.agent());
-  return protocol::answer_with(test(*node.mcps.pool, *std::move(spec), agent->name));
+  return protocol::answer_with(test(*node.mcps.connections, *std::move(spec), agent->name));
 }
 
 }  // namespace
@@ -246,8 +248,8 @@ Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std
 namespace {
 
 protocol::Answer answer_subscribe_mcp_events(Node& node) {
-  if (!node.mcps.pool) return protocol::answer_with(not_here());
-  return std::make_unique<McpEvents>(node.mcps.pool->subscribe());
+  if (!node.mcps.connections) return protocol::answer_with(not_here());
+  return std::make_unique<McpEvents>(node.mcps.connections->subscribe());
 }
 
 }  // namespace

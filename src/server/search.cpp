@@ -104,7 +104,7 @@ struct Parts {
 };
 
 // Encodes SearchResults, except what is known only at the end.
-std::string encode(const Node& node, const recall::Answer& answer, const Parts& parts) {
+std::string encode(const Node& node, const recall::SearchResult& answer, const Parts& parts) {
   using protocol::Encoder;
   using Out = protocol::FoundHit;
   constexpr auto kHits = protocol::SearchResults::kHitsFieldNumber;
@@ -152,7 +152,7 @@ Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
   };
   Parts parts;
   // Fills the rows while the messages are read; hits of one session share its row.
-  ask.while_reading = [&](const recall::Answer& answer) {
+  ask.while_reading = [&](const recall::SearchResult& answer) {
     std::unordered_map<std::string_view, std::size_t> first_of;
     protocol::SessionRow filled;
     for (std::size_t i = 0; i < answer.hits.size(); ++i) {

@@ -42,7 +42,7 @@
 #include "base/result.h"
 #include "bus/bus.h"
 #include "exchange/import.h"
-#include "mcp/pool.h"
+#include "mcp/connections.h"
 #include "memory/memory.h"
 #include "model/model_lists.h"
 #include "model/registry.h"
@@ -95,7 +95,7 @@ struct Agents {
 // The operations on MCP servers call these functions of the daemon. A change that returns Ok is
 // durable and in force.
 struct Mcps {
-  mcp::Pool* pool = nullptr;
+  mcp::Connections* connections = nullptr;
   oauth::Accounts* accounts = nullptr;
   std::function<Result<mcp::Spec>(const std::string& config)> read;
   std::function<Task<Status>(std::string agent, std::string config)> save;

@@ -108,7 +108,7 @@ class AgentChangesTest : public testing::Test {
   bus::Bus bus{io.get_executor(), documents, pool, runtime};
   std::string default_agent = "reef";
   Status reload_outcome = Ok{};
-  AgentChanges changes{AgentHouse{AgentFiles{documents}, pool, runtime, sessions, memories,
+  AgentChanges changes{AgentNeeds{AgentFiles{documents}, pool, runtime, sessions, memories,
                                   [this] { return load(); }, bus,
                                   [this](std::string from, std::string to) {
                                     return rename_in_config(std::move(from), std::move(to));
@@ -344,7 +344,7 @@ TEST_F(AgentChangesTest, C10_SessionsInTheTrashFollowWhenTheyComeBack) {
   ASSERT_TRUE(test::run(io, sessions.trash(others)));
 
   // A new AgentChanges knows no more than one after a restart.
-  AgentChanges again{AgentHouse{AgentFiles{documents},
+  AgentChanges again{AgentNeeds{AgentFiles{documents},
                                 pool,
                                 runtime,
                                 sessions,

@@ -15,7 +15,7 @@ class AskUserHookTest : public testing::Test {
     const auto parsed = test::value_of(json::parse(arguments));
     return test::run(io, hook.call("ask_user", parsed.as_object(), caller));
   }
-  Task<Result<std::vector<runtime::Answer>>> reply(runtime::Ask ask) {
+  Task<Result<std::vector<runtime::UserAnswer>>> reply(runtime::Ask ask) {
     asked = ask;
     if (failure) co_return *failure;
     co_return runtime::answers_from(ask, content);

@@ -125,7 +125,7 @@ class DelegateHookTest : public runtime::Stage {
   store::FsDocuments documents{files, dir.path()};
   bus::Bus bus{io.get_executor(), documents, pool, runtime};
   std::shared_ptr<DelegateHook> delegate = std::make_shared<DelegateHook>(
-      DelegateHook::House{io.get_executor(), pool, runtime, sessions, bus, random});
+      DelegateHook::Needs{io.get_executor(), pool, runtime, sessions, bus, random});
   bool last_failed = false;
 };
 

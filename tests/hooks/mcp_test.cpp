@@ -53,10 +53,10 @@ mcp::Elicitation form() {
 }
 
 TEST(McpElicitation, AFormBecomesQuestions) {
-  const auto questions = questions_from("desk", form());
+  const auto questions = questions_from("needs", form());
   ASSERT_EQ(questions.size(), 5U);
   EXPECT_NE(questions[0].text.find("Who are you?"), std::string::npos);
-  EXPECT_NE(questions[0].text.find("desk"), std::string::npos);
+  EXPECT_NE(questions[0].text.find("needs"), std::string::npos);
   EXPECT_EQ(questions[0].header, "Your name");
   EXPECT_EQ(questions[2].options.size(), 2U);
   EXPECT_EQ(questions[3].options[0].label, "Red");
@@ -81,7 +81,7 @@ TEST(McpElicitation, InvalidAnswersAreRefusedAndDecliningDeclines) {
   EXPECT_EQ(declined->action, mcp::Elicited::Action::decline);
   mcp::Elicitation page;
   page.url = "https://example.org/consent";
-  ASSERT_EQ(questions_from("desk", page).size(), 1U);
+  ASSERT_EQ(questions_from("needs", page).size(), 1U);
   EXPECT_EQ(elicited_from(page, {{"Done"}})->action, mcp::Elicited::Action::accept);
   EXPECT_EQ(elicited_from(page, {{"Decline"}})->action, mcp::Elicited::Action::decline);
   EXPECT_EQ(elicited_from(page, {})->action, mcp::Elicited::Action::decline);

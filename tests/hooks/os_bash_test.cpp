@@ -6,7 +6,7 @@
 
 #include "base/task_group.h"
 #include "base/utf8.h"
-#include "hooks/os_desk.h"
+#include "hooks/os_call_needs.h"
 
 namespace reef::hooks::os {
 namespace {
@@ -19,7 +19,7 @@ class OsBash : public DeskTest {
   runtime::ToolAnswer run(const std::string& command, std::int64_t seconds = 20,
                           bool sandboxed = false) {
     const json::object arguments{{"command", command}, {"timeout", seconds}};
-    return test::run(io, bash(desk, arguments, environment(sandboxed),
+    return test::run(io, bash(needs, arguments, environment(sandboxed),
                               [this](std::string text) { progress += text; }));
   }
   std::string progress;
@@ -40,10 +40,10 @@ TEST_F(OsBash, GivesOutputAndHowItEnded) {
 }
 
 TEST_F(OsBash, RunsInTheWorkingDirectoryWithClosedInputAndTheUsersUmask) {
-  EXPECT_EQ(run("pwd").text, desk.ground.cwd + "\n");
+  EXPECT_EQ(run("pwd").text, needs.paths.cwd + "\n");
   EXPECT_EQ(run("cat; echo done").text, "done\n");
   EXPECT_EQ(run("umask").text, "0022\n");
-  desk.ground.cwd = folder / "nowhere";
+  needs.paths.cwd = folder / "nowhere";
   const auto answer = run("pwd");
   EXPECT_TRUE(answer.is_error);
   EXPECT_NE(answer.text.find("nowhere"), std::string::npos);
@@ -79,7 +79,7 @@ TEST_F(OsBash, BackgroundProcessesEndWithTheCommand) {
   EXPECT_FALSE(answer.is_error);
 }
 
-Task<void> run_cancellable(const Desk& desk, Environment environment, bool& ended,
+Task<void> run_cancellable(const CallNeeds& needs, Environment environment, bool& ended,
                            std::function<void(std::string)> tell) {
   co_await yield_to_loop();
   struct End {
@@ -87,7 +87,7 @@ Task<void> run_cancellable(const Desk& desk, Environment environment, bool& ende
     ~End() { ended = true; }
   } end{ended};
   const json::object arguments{{"command", "echo $$; sleep 1000"}};
-  co_await bash(desk, arguments, std::move(environment), std::move(tell));
+  co_await bash(needs, arguments, std::move(environment), std::move(tell));
 }
 
 Task<void> until(const bool& flag) {
@@ -98,7 +98,7 @@ TEST_F(OsBash, CancellingEndsItAtOnce) {
   bool ended = false;
   bool begun = false;
   TaskGroup tasks(io.get_executor(), "cancelled");
-  tasks.spawn(run_cancellable(desk, environment(), ended, [&](std::string text) {
+  tasks.spawn(run_cancellable(needs, environment(), ended, [&](std::string text) {
     progress += text;
     begun = true;
   }));
@@ -116,20 +116,20 @@ TEST_F(OsBash, CancellingEndsItAtOnce) {
 }
 
 TEST_F(OsBash, LongOutputIsKeptAsideAndBoundedForTheModel) {
-  desk.shown_bytes = 8000;
+  needs.shown_bytes = 8000;
   const auto answer = run("seq 1 100000");
   EXPECT_LT(answer.text.size(), 8400U);
   EXPECT_TRUE(answer.text.starts_with("1\n2\n"));
   EXPECT_TRUE(answer.text.ends_with("99999\n100000\n"));
   const auto path = std::string(answer.details.at("fullOutputPath").as_string());
   EXPECT_NE(answer.text.find(path), std::string::npos);
-  EXPECT_TRUE(path.starts_with(desk.ground.session + "/long_responses/20231114-221320-bash"))
+  EXPECT_TRUE(path.starts_with(needs.paths.session + "/long_responses/20231114-221320-bash"))
       << path;
   EXPECT_TRUE(test::read_file(path).ends_with("\n99999\n100000\n"));
 }
 
 TEST_F(OsBash, AHundredMegabytesOfJunkDoNotHurt) {
-  desk.shown_bytes = 8000;
+  needs.shown_bytes = 8000;
   const auto answer = run("head -c 100000000 /dev/urandom", 60);
   EXPECT_FALSE(answer.is_error) << answer.text.substr(answer.text.size() - 200);
   EXPECT_TRUE(utf8::valid(answer.text));
@@ -140,7 +140,7 @@ TEST_F(OsBash, AHundredMegabytesOfJunkDoNotHurt) {
 
 TEST_F(OsBash, BadArgumentsAreNamed) {
   const auto told = [&](const json::object& arguments) {
-    return test::run(io, bash(desk, arguments, environment(), {})).text;
+    return test::run(io, bash(needs, arguments, environment(), {})).text;
   };
   EXPECT_EQ(told({}), "invalid arguments: 'command' must be a text");
   EXPECT_EQ(told({{"command", "x"}, {"timeout", 0}}),

@@ -7,7 +7,7 @@
 #include "base/base64.h"
 #include "base/task_group.h"
 #include "base/utf8.h"
-#include "hooks/os_desk.h"
+#include "hooks/os_call_needs.h"
 
 namespace reef::hooks::os {
 namespace {
@@ -54,7 +54,7 @@ TEST_F(OsFiles, ReadIsBoundedAndSaysSo) {
   for (int i = 0; i < 5000; ++i) many += std::string(100, 'y') + "\n";
   write_file(work("many"), many);
   const auto part = told(read, {{"path", "many"}});
-  EXPECT_LT(part.size(), desk.shown_bytes + 200);
+  EXPECT_LT(part.size(), needs.shown_bytes + 200);
   EXPECT_NE(part.find("5000 total lines (showing lines 1-"), std::string::npos);
   EXPECT_NE(part.find("there was no room for more"), std::string::npos);
 }
@@ -114,7 +114,7 @@ TEST_F(OsFiles, HostilePathsAreRefusedInWords) {
 TEST_F(OsFiles, ReefsOwnHomeIsClosedButForTheSession) {
   write_file(folder / "reef/config.toml", "key");
   write_file(folder / "reef/sessions/260202-c-d/session.jsonl", "theirs");
-  write_file(desk.ground.session + "/long_responses/a.txt", "mine");
+  write_file(needs.paths.session + "/long_responses/a.txt", "mine");
   fs::create_symlink(folder / "reef", work("way"));
   for (const auto& path :
        {folder / "reef/config.toml", std::string("way/config.toml"),
@@ -127,17 +127,17 @@ TEST_F(OsFiles, ReefsOwnHomeIsClosedButForTheSession) {
   }
   EXPECT_NE(told(ls, {{"path", "way"}}).find("closed to tools"), std::string::npos);
   EXPECT_EQ(told(grep, {{"path", folder.path()}, {"pattern", "key|theirs|mine"}}), "no matches");
-  EXPECT_EQ(told(grep, {{"path", desk.ground.session}, {"pattern", "key|theirs|mine"}}),
-            desk.ground.session + "/long_responses/a.txt:1: mine\n");
-  EXPECT_FALSE(call(read, {{"path", desk.ground.session + "/long_responses/a.txt"}}).is_error);
+  EXPECT_EQ(told(grep, {{"path", needs.paths.session}, {"pattern", "key|theirs|mine"}}),
+            needs.paths.session + "/long_responses/a.txt:1: mine\n");
+  EXPECT_FALSE(call(read, {{"path", needs.paths.session + "/long_responses/a.txt"}}).is_error);
   for (const auto* name : {"/session.jsonl", "/plans/a.txt", "/plans/.a.md", "/plans/a/b.md"})
-    EXPECT_NE(told(write, {{"path", desk.ground.session + name}, {"content", "x"}})
+    EXPECT_NE(told(write, {{"path", needs.paths.session + name}, {"content", "x"}})
                   .find("nothing but plans"),
               std::string::npos)
         << name;
   EXPECT_FALSE(
-      call(write, {{"path", desk.ground.session + "/plans/a.md"}, {"content", "x"}}).is_error);
-  EXPECT_NE(told(write, {{"path", desk.ground.session + "/plans/../x.md"}, {"content", "x"}})
+      call(write, {{"path", needs.paths.session + "/plans/a.md"}, {"content", "x"}}).is_error);
+  EXPECT_NE(told(write, {{"path", needs.paths.session + "/plans/../x.md"}, {"content", "x"}})
                 .find("nothing but plans"),
             std::string::npos);
 }
@@ -146,7 +146,7 @@ TEST_F(OsFiles, SendersFromOutsideStayInTheirFolder) {
   write_file(work("a.txt"), "a");
   write_file(folder / "home/secret", "s");
   fs::create_symlink(folder / "home/secret", work("link"));
-  desk.ground.confined = desk.ground.cwd;
+  needs.paths.confined = needs.paths.cwd;
   EXPECT_FALSE(call(read, {{"path", "a.txt"}}).is_error);
   for (const auto* path : {"~/secret", "link", "../home/secret", "/etc/passwd"})
     EXPECT_NE(told(read, {{"path", path}}).find("senders from outside"), std::string::npos) << path;
@@ -272,11 +272,11 @@ TEST_F(OsFiles, EditKeepsTheOwnerAndRefusesHardLinks) {
       << "nothing is left behind";
 }
 
-Task<void> add_line(const Desk& desk, int number, int& failures) {
+Task<void> add_line(const CallNeeds& needs, int number, int& failures) {
   co_await yield_to_loop();
   const json::object arguments{
       {"path", "a.txt"}, {"old_string", "end"}, {"new_string", std::to_string(number) + "\nend"}};
-  const auto answer = co_await edit(desk, arguments);
+  const auto answer = co_await edit(needs, arguments);
   failures += answer.is_error ? 1 : 0;
 }
 
@@ -284,7 +284,7 @@ TEST_F(OsFiles, EditsOfOneStepDoNotLoseEachOther) {
   have("end\n");
   int failures = 0;
   TaskGroup tasks(io.get_executor(), "edits");
-  for (int i = 0; i < 20; ++i) tasks.spawn(add_line(desk, i, failures));
+  for (int i = 0; i < 20; ++i) tasks.spawn(add_line(needs, i, failures));
   test::run(io, tasks.join());
   EXPECT_EQ(failures, 0);
   const auto text = bytes();
@@ -295,14 +295,14 @@ TEST_F(OsFiles, APlanIsHandedInAndHandedInAgain) {
   EXPECT_EQ(told(submit_plan, {{"name", "move.md"}, {"content", "1. pack"}}),
             "plan 'move' is handed in; the user accepts it with: reef plan accept 260101-a-b move");
   EXPECT_FALSE(call(submit_plan, {{"name", "move"}, {"content", "2. go"}}).is_error);
-  EXPECT_EQ(read_file(desk.ground.session + "/plans/move.md"), "2. go");
+  EXPECT_EQ(read_file(needs.paths.session + "/plans/move.md"), "2. go");
   for (const auto* name : {"", "..", "a/b", ".hidden", "a b", "\xc3\xa9"})
     EXPECT_TRUE(call(submit_plan, {{"name", name}, {"content", "x"}}).is_error) << name;
 }
 
 TEST_F(OsFiles, FilesReadInOneSessionAreUnreadInAnother) {
   have("x");
-  desk.session = test::value_of(session::SessionId::parse("260202-c-d"));
+  needs.session = test::value_of(session::SessionId::parse("260202-c-d"));
   EXPECT_EQ(edited("x", "y"), "ERROR: you must read a.txt before changing it");
 }
 

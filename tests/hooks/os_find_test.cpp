@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "hooks/os/ignore.h"
 #include "hooks/os/pattern.h"
-#include "hooks/os_desk.h"
+#include "hooks/os_call_needs.h"
 
 namespace reef::hooks::os {
 namespace {
@@ -141,7 +141,7 @@ TEST_F(OsFind, AnswersHaveABound) {
   for (int i = 0; i < 500; ++i) lines += std::string(300, 'z') + "\n";
   for (int i = 0; i < 4; ++i) write_file(work("f" + std::to_string(i)), lines);
   const auto text = told(grep, {{"pattern", "z"}, {"limit", 1000}});
-  EXPECT_LT(text.size(), desk.shown_bytes + 200);
+  EXPECT_LT(text.size(), needs.shown_bytes + 200);
   EXPECT_NE(text.find("no room for more"), std::string::npos);
 }
 

@@ -32,7 +32,7 @@ class OsHookTest : public testing::Test {
     id = test::value_of(test::run(io, sessions.create(std::move(request))))->id();
     ::mkdir((folder / ("reef/sessions/" + id->text())).c_str(), 0700);
     hook = std::make_unique<OsHook>(
-        OsHook::House{io.get_executor(), pool, documents, clock, sessions, folder / "reef",
+        OsHook::Needs{io.get_executor(), pool, documents, clock, sessions, folder / "reef",
                       folder / "home", 022, [this](const runtime::Caller&) { return window; }});
   }
   ~OsHookTest() override { test::run(io, sessions.stop()); }

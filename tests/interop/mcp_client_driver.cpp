@@ -207,16 +207,16 @@ Task<void> drive(Executor loop, std::string url, int& exit_code) {
   SystemClock clock;
   reef::Pool threads(1);
   const auto as_it_is = [](std::string words) -> Task<Result<std::string>> { co_return words; };
-  oauth::Accounts accounts(oauth::House{loop, clock, [&]() -> http::Client& { return client; },
+  oauth::Accounts accounts(oauth::Needs{loop, clock, [&]() -> http::Client& { return client; },
                                         as_it_is, files, threads});
   const auto key_file = "/tmp/mcp_client_driver." + std::to_string(::getpid()) + ".pem";
   server.spec.oauth = settings_from(context, key_file);
   server.account = accounts.account(server.spec.url, server.spec.oauth);
   Visitor visitor{client, accounts, server.account};
-  const Peer::House house{loop, client};
-  auto peer = co_await Peer::connect(house, server, {});
+  const Peer::Needs needs{loop, client};
+  auto peer = co_await Peer::connect(needs, server, {});
   while (!peer && co_await visitor.log_in_after(peer.error()))
-    peer = co_await Peer::connect(house, server, {});
+    peer = co_await Peer::connect(needs, server, {});
   ::unlink(key_file.c_str());
   if (!peer) {
     std::printf("connect: %s\n", peer.error().what.c_str());

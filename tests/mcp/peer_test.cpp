@@ -34,8 +34,8 @@ class PeerTest : public testing::Test {
       closed = why.what;
       noted.notify_all();
     };
-    const Peer::House house{io.get_executor(), http, std::chrono::milliseconds(1)};
-    return run(io, Peer::connect(house, std::move(server), watch));
+    const Peer::Needs needs{io.get_executor(), http, std::chrono::milliseconds(1)};
+    return run(io, Peer::connect(needs, std::move(server), watch));
   }
   void connect(Spec spec) { peer = reef::test::value_of(try_connect(std::move(spec))); }
 
@@ -307,7 +307,7 @@ TEST_F(PeerTest, ACrashFailsWhatRunsAndSaysWhy) {
   Peer::Watch watch;
   watch.on_closed = [this](Error why) { closed = why.what; };
   peer = reef::test::value_of(
-      run(io, Peer::connect(Peer::House{io.get_executor(), http}, server, watch)));
+      run(io, Peer::connect(Peer::Needs{io.get_executor(), http}, server, watch)));
   const auto crashed = call("crash");
   ASSERT_FALSE(crashed);
   EXPECT_NE(crashed.error().what.find("exit code 3"), std::string::npos) << crashed.error().what;
@@ -676,7 +676,7 @@ TEST_F(PeerOverHttp, ARefusedTokenIsSaidAndNeverShown) {
   Resolved resolved;
   resolved.spec = spec();
   resolved.secrets.add("tok-123456");
-  const auto refused = run(io, Peer::connect(Peer::House{io.get_executor(), http}, resolved, {}));
+  const auto refused = run(io, Peer::connect(Peer::Needs{io.get_executor(), http}, resolved, {}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::unauthorized);
   EXPECT_EQ(refused.error().what.find("tok-123456"), std::string::npos) << refused.error().what;

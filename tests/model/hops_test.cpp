@@ -104,7 +104,7 @@ TEST(Hops, AConversationGoesFromProviderToProvider) {
        {test::anthropic_messages(), test::openai_responses(), test::google_gemini(),
         test::bedrock_converse(), test::openai_chat(), test::anthropic_messages()}) {
     SCOPED_TRACE(backend.name);
-    HttpProvider provider(HttpHouse{client, pool, clock, random},
+    HttpProvider provider(HttpNeeds{client, pool, clock, random},
                           [&](const std::string& key) { return backend.codec(server.url(), key); },
                           key_source_from("sk-test"), facts_of, {});
     one_part(request, ++hop, provider.api(), [&](const Script& script) {

@@ -98,7 +98,7 @@ class OverTheWire : public testing::TestWithParam<test::Backend> {
   HttpProvider& provider(HttpOptions options = {}) {
     options.backoff = 2ms;
     provider_ = std::make_unique<HttpProvider>(
-        HttpHouse{client_, pool_, clock_, random_},
+        HttpNeeds{client_, pool_, clock_, random_},
         [this](const std::string& key) { return backend().codec(server_.url(), key); },
         key_source_from("sk-test"),
         [](std::string_view model) {

@@ -29,8 +29,8 @@ class AccountTest : public testing::Test {
     run(io, server.stop());
   }
 
-  House house() {
-    House out{io.get_executor(),
+  Needs needs() {
+    Needs out{io.get_executor(),
               clock,
               [this]() -> http::Client& { return http; },
               [](std::string words) -> Task<Result<std::string>> { co_return words; },
@@ -97,7 +97,7 @@ class AccountTest : public testing::Test {
 };
 
 TEST_F(AccountTest, PlacesAreAskedInOrderAndOldServersAreGuessed) {
-  Accounts accounts(house());
+  Accounts accounts(needs());
   const auto account = accounts.account(url(), {});
   EXPECT_EQ(refused(*account, 401, "", "Bearer resource_metadata=\"" + server.url() + "/said\"")
                 .error()
@@ -115,7 +115,7 @@ TEST_F(AccountTest, PlacesAreAskedInOrderAndOldServersAreGuessed) {
 TEST_F(AccountTest, OneThatNamesAnAuthorizationServerIsNotGuessed) {
   says("/.well-known/oauth-protected-resource/mcp",
        {{"resource", url()}, {"authorization_servers", json::array{server.url() + "/t"}}});
-  Accounts accounts(house());
+  Accounts accounts(needs());
   EXPECT_EQ(run(io, accounts.account(url(), {})->look_up()).error().code, Errc::not_found);
   Settings settings;
   settings.issuer = "https://other.example.org";
@@ -128,7 +128,7 @@ TEST_F(AccountTest, ASecretIsNotShownToAnotherIssuer) {
   Settings settings;
   settings.client_id = "me";
   settings.client_secret = "hunter2-hunter2";
-  Accounts accounts(house());
+  Accounts accounts(needs());
   const auto account = accounts.account(url(), settings);
   log_in(accounts, account);
   const auto other = server.url() + "/other";
@@ -142,7 +142,7 @@ TEST_F(AccountTest, ASecretIsNotShownToAnotherIssuer) {
 }
 
 TEST_F(AccountTest, SlowAndHugeAnswersEnd) {
-  Accounts accounts(house());
+  Accounts accounts(needs());
   const auto account = accounts.account(url(), {});
   FakeReply silent;
   silent.silent = true;
@@ -162,7 +162,7 @@ TEST_F(AccountTest, SlowAndHugeAnswersEnd) {
 
 TEST_F(AccountTest, TokensAreShownToTheServerOnly) {
   says_everything();
-  Accounts accounts(house());
+  Accounts accounts(needs());
   const auto account = accounts.account(url(), {});
   log_in(accounts, account);
   EXPECT_EQ(run(io, account->credentials("POST", url())).headers.at(0).second, "Bearer first");
@@ -175,7 +175,7 @@ TEST_F(AccountTest, TokensAreShownToTheServerOnly) {
 
 TEST_F(AccountTest, ATokenIsKeptWhenItCannotBeRenewedNow) {
   says_everything();
-  Accounts accounts(house());
+  Accounts accounts(needs());
   const auto account = accounts.account(url(), {});
   log_in(accounts, account);
   replies["/token"] = test::json_reply(503, "{}");
@@ -196,7 +196,7 @@ TEST_F(AccountTest, ATokenIsKeptWhenItCannotBeRenewedNow) {
 
 TEST_F(AccountTest, ARenewalOutlivesTheCallThatAskedForIt) {
   says_everything();
-  Accounts accounts(house());
+  Accounts accounts(needs());
   const auto account = accounts.account(url(), {});
   log_in(accounts, account);
   says("/token",
@@ -220,13 +220,13 @@ TEST_F(AccountTest, ARenewalOutlivesTheCallThatAskedForIt) {
   };
   run(io, until_asked());
   EXPECT_EQ(asked.size(), before + 1) << "one for all";
-  Accounts later(house());
+  Accounts later(needs());
   ASSERT_TRUE(run(io, later.load()).ok());
   EXPECT_EQ(later.account(url(), {})->grant()->refresh_token, "rotated");
 }
 
 TEST_F(AccountTest, NobodyHasToLogInForUnimportantRequests) {
-  Accounts accounts(house());
+  Accounts accounts(needs());
   const auto account = accounts.account(url(), {});
   Account::Refusal refusal;
   refusal.aside = true;
@@ -236,7 +236,7 @@ TEST_F(AccountTest, NobodyHasToLogInForUnimportantRequests) {
 
 TEST_F(AccountTest, MoreRightsAreAskedForOnceOnly) {
   says_everything();
-  Accounts accounts(house());
+  Accounts accounts(needs());
   const auto account = accounts.account(url(), {});
   static_cast<void>(refused(*account, 401, "", "Bearer scope=\"a\""));
   log_in(accounts, account);
@@ -258,14 +258,14 @@ TEST_F(AccountTest, MoreRightsAreAskedForOnceOnly) {
 TEST_F(AccountTest, TokensAreKeptForTheirOwnerOnlyAndReadAgain) {
   says_everything();
   {
-    Accounts accounts(house());
+    Accounts accounts(needs());
     log_in(accounts, accounts.account(url(), {}));
     run(io, accounts.stop());
   }
   struct stat about = {};
   ASSERT_EQ(::stat((folder / "logins.json").c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 0777U, 0600U);
-  Accounts accounts(house());
+  Accounts accounts(needs());
   ASSERT_TRUE(run(io, accounts.load()).ok());
   const auto account = accounts.account(url(), {});
   ASSERT_TRUE(account->grant());
@@ -290,7 +290,7 @@ TEST_F(AccountTest, AFailedCallLeavesTheOldFileOrTheNewOne) {
   for (int nth = 1;; ++nth) {
     files.heal();
     {
-      const auto place = house();
+      const auto place = needs();
       Store store(place);
       ASSERT_TRUE(run(io, store.put(with("old"))).ok());
       files.fail_at(nth, EIO);

@@ -44,7 +44,7 @@ class RecallTest : public testing::Test {
     }
     return test::value_of(test::run(io, sessions.create(std::move(request))))->id();
   }
-  Answer ask(const std::string& query) {
+  SearchResult ask(const std::string& query) {
     Ask asked;
     asked.query = query;
     return test::value_of(test::run(io, recall->search(std::move(asked))));

@@ -54,7 +54,7 @@ TEST_F(CallsTest, ACallEndsAtItsDeadlineButNotWhileItsClockStands) {
 
   const auto asking = calls_.open({milliseconds(1), milliseconds(1)});
   bool paused = true;
-  std::optional<std::optional<Answer>> ended;
+  std::optional<std::optional<Outcome>> ended;
   TaskGroup tasks(io_.get_executor(), "test");
   tasks.spawn(test::store_result(asking->wait([&] { return paused; }), ended));
   test::run_ready(io_);

@@ -46,11 +46,11 @@ class PermissionTest : public testing::Test {
     caller->agent.name = "reef";
     caller->ask = [this](Ask ask) { return answer_next(std::move(ask)); };
   }
-  Task<Result<std::vector<Answer>>> answer_next(Ask ask) {
+  Task<Result<std::vector<UserAnswer>>> answer_next(Ask ask) {
     asked.push_back(ask);
     while (hold) co_await yield_to_loop();
     if (!reply) co_return reply.error();
-    co_return std::vector<Answer>{*reply};
+    co_return std::vector<UserAnswer>{*reply};
   }
   void set_mode(const char* mode) {
     EXPECT_TRUE(test::run(io, sessions.patch(*id, {{"permissionMode", mode}})));
@@ -86,7 +86,7 @@ class PermissionTest : public testing::Test {
   Toolbox toolbox;
   std::optional<session::SessionId> id;
   std::unique_ptr<Caller> caller;
-  Result<Answer> reply = Answer{"Allow once"};
+  Result<UserAnswer> reply = UserAnswer{"Allow once"};
   bool hold = false;
   std::vector<Ask> asked;
 };
@@ -121,7 +121,7 @@ TEST_F(PermissionTest, AskModeAsksAndOnceIsOnce) {
 }
 
 TEST_F(PermissionTest, AlwaysIsRememberedInTheTranscriptForThatRuleAlone) {
-  reply = Answer{"Always allow"};
+  reply = UserAnswer{"Always allow"};
   EXPECT_EQ(refusal(), "");
   EXPECT_EQ(grants(), "bash:git push;");
   EXPECT_EQ(refusal(), "");
@@ -138,7 +138,7 @@ TEST_F(PermissionTest, AlwaysIsRememberedInTheTranscriptForThatRuleAlone) {
 }
 
 TEST_F(PermissionTest, AnAlwaysCanBeTakenBack) {
-  reply = Answer{"Always allow"};
+  reply = UserAnswer{"Always allow"};
   refusal();
   hook->said.rule = "make";
   refusal();
@@ -155,14 +155,14 @@ TEST_F(PermissionTest, AnAlwaysCanBeTakenBack) {
 }
 
 TEST_F(PermissionTest, DangerIsAskedAboutInEveryModeAndNeverForGood) {
-  reply = Answer{"Always allow"};
+  reply = UserAnswer{"Always allow"};
   refusal();
   hook->said.effect = Effect::dangerous;
   hook->said.reason = "'rm -rf' removes folders";
   for (const auto* mode : {"ask", "allow-all"}) {
     set_mode(mode);
     asked.clear();
-    reply = Answer{"Allow once"};
+    reply = UserAnswer{"Allow once"};
     EXPECT_EQ(refusal(), "");
     ASSERT_EQ(asked.size(), 1U) << mode << ": a grant does not cover it";
     EXPECT_EQ(labels(asked[0]), "Allow once;Deny;");
@@ -186,13 +186,13 @@ TEST_F(PermissionTest, AToolNobodyKnowsIsAskedAbout) {
 }
 
 TEST_F(PermissionTest, ADenialMayHaveWords) {
-  reply = Answer{"Deny"};
+  reply = UserAnswer{"Deny"};
   EXPECT_EQ(refusal(), "The user denied this call. Do not try it another way.");
-  reply = Answer{"push to the fork instead"};
+  reply = UserAnswer{"push to the fork instead"};
   EXPECT_EQ(refusal(), "The user denied this call and says: push to the fork instead");
-  reply = Answer{};
+  reply = UserAnswer{};
   EXPECT_EQ(refusal(), "The user denied this call. Do not try it another way.");
-  reply = Answer{"Allow once", "Always allow"};
+  reply = UserAnswer{"Allow once", "Always allow"};
   EXPECT_NE(refusal(), "") << "an answer must be clear";
   reply = Error(Errc::timeout, "nobody answered within 5 minutes");
   EXPECT_NE(refusal().find("nobody answered within 5 minutes"), std::string::npos);
@@ -203,7 +203,7 @@ TEST_F(PermissionTest, ADenialMayHaveWords) {
 
 TEST_F(PermissionTest, WithoutARuleNothingIsForGood) {
   hook->said.rule = "";
-  reply = Answer{"Always allow"};
+  reply = UserAnswer{"Always allow"};
   EXPECT_EQ(refusal(), "");
   EXPECT_EQ(labels(asked[0]), "Allow once;Deny;");
   EXPECT_EQ(grants(), "");
@@ -252,7 +252,7 @@ Task<void> ask_for(Permissions& permissions, const Toolbox& toolbox, Caller call
 
 TEST_F(PermissionTest, TheSameIsNotAskedTwiceAtOnce) {
   hold = true;
-  reply = Answer{"Always allow"};
+  reply = UserAnswer{"Always allow"};
   int allowed = 0;
   TaskGroup tasks(io.get_executor(), "calls");
   for (int i = 0; i < 10; ++i) tasks.spawn(ask_for(permissions, toolbox, *caller, allowed));

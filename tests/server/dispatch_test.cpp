@@ -96,7 +96,7 @@ class DispatchTest : public testing::Test {
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
   runtime::Live live{sessions, runtime.broadcast()};
   bus::Bus bus{io.get_executor(), documents, pool, runtime};
-  exchange::Importer imports{exchange::ImportHouse{io.get_executor(), files, documents, pool,
+  exchange::Importer imports{exchange::ImportNeeds{io.get_executor(), files, documents, pool,
                                                    sessions, store, random, folder.path()}};
   organise::Definitions definitions{io.get_executor(), documents, pool};
   organise::Changes changes{io.get_executor(), sessions, definitions, pool};

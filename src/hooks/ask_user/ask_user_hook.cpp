@@ -8,9 +8,9 @@
 namespace reef::hooks {
 namespace {
 
-using runtime::Answer;
 using runtime::Question;
 using runtime::ToolAnswer;
+using runtime::UserAnswer;
 using Type = Parameter::Type;
 
 constexpr std::size_t kQuestionsMax = 10;
@@ -71,14 +71,14 @@ Result<std::vector<Question>> questions_from(const json::object& arguments) {
   return out;
 }
 
-std::string joined(const Answer& answer) {
+std::string joined(const UserAnswer& answer) {
   std::string out;
   for (const auto& words : answer) out += (out.empty() ? "" : ", ") + words;
   return out;
 }
 
 // A single answer is given as it is; several are given with their questions.
-std::string told(const std::vector<Question>& questions, const std::vector<Answer>& answers) {
+std::string told(const std::vector<Question>& questions, const std::vector<UserAnswer>& answers) {
   if (questions.size() == 1) return joined(answers.at(0));
   std::string out;
   for (std::size_t i = 0; i < questions.size(); ++i) {

@@ -31,8 +31,8 @@ std::string told(const runtime::Event& event, const std::string& said) {
 
 }  // namespace
 
-Task<Result<std::vector<runtime::Answer>>> pass_on(std::shared_ptr<Link> link, std::string agent,
-                                                   runtime::Ask ask) {
+Task<Result<std::vector<runtime::UserAnswer>>> pass_on(std::shared_ptr<Link> link,
+                                                       std::string agent, runtime::Ask ask) {
   if (!link->ask)
     co_return Error(Errc::unsupported, "this work runs in the background: nobody can be asked");
   if (!link->open) co_return Error(Errc::cancelled, "whoever delegated this no longer waits");

@@ -13,12 +13,12 @@ namespace reef::hooks {
 // Leads from children to the call that started them; closed when that call no longer waits.
 struct Link {
   bool open = true;
-  std::function<Task<Result<std::vector<runtime::Answer>>>(runtime::Ask)> ask = {};
+  std::function<Task<Result<std::vector<runtime::UserAnswer>>>(runtime::Ask)> ask = {};
 };
 
 // Puts a child's question to the parent's user. Without a user it is refused.
-Task<Result<std::vector<runtime::Answer>>> pass_on(std::shared_ptr<Link> link, std::string agent,
-                                                   runtime::Ask ask);
+Task<Result<std::vector<runtime::UserAnswer>>> pass_on(std::shared_ptr<Link> link,
+                                                       std::string agent, runtime::Ask ask);
 
 struct Child {
   std::string id;  // d3fa21b0c

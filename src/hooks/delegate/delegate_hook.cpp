@@ -96,8 +96,8 @@ ToolAnswer answer_of(const std::vector<std::shared_ptr<Child>>& children) {
 
 }  // namespace
 
-DelegateHook::DelegateHook(House house)
-    : house_(std::move(house)), background_(house_.loop, "delegated") {}
+DelegateHook::DelegateHook(Needs needs)
+    : needs_(std::move(needs)), background_(needs_.loop, "delegated") {}
 
 Task<void> DelegateHook::stop() {
   background_.cancel();
@@ -110,7 +110,7 @@ std::vector<model::Tool> DelegateHook::tools(const Agent&) const {
 
 std::string DelegateHook::prompt(const Agent& agent) const {
   std::string list;
-  for (const auto& [name, other] : house_.runtime.setup().agents)
+  for (const auto& [name, other] : needs_.runtime.setup().agents)
     if (name != agent.name && !other.description.empty())
       list += fmt::format("- {}: {}\n", name, utf8::excerpt(other.description, 400));
   if (list.empty()) return {};
@@ -140,7 +140,7 @@ Status DelegateHook::check_limits(const std::vector<Order>& orders, bool backgro
 }
 
 Result<Agent> DelegateHook::agent_for(const Order& order, const Caller& caller) const {
-  const auto& setup = house_.runtime.setup();
+  const auto& setup = needs_.runtime.setup();
   const auto name = order.agent.empty() ? std::string(kWorker) : order.agent;
   auto agent = worker_like(caller.agent);
   if (name != kWorker || setup.agents.contains(name)) {
@@ -157,9 +157,9 @@ Result<Agent> DelegateHook::agent_for(const Order& order, const Caller& caller) 
 Task<Result<runtime::Message>> DelegateHook::prepare(Order order, Caller caller, Child& child) {
   REEF_CO_TRY(const auto agent, agent_for(order, caller));
   child.agent = agent.name;
-  auto resolve = [base = base_folder(house_.sessions, caller), wanted = order.cwd,
+  auto resolve = [base = base_folder(needs_.sessions, caller), wanted = order.cwd,
                   anywhere = caller.local] { return where_to_work(base, wanted, anywhere); };
-  REEF_CO_TRY(const auto cwd, co_await house_.pool.run(resolve));
+  REEF_CO_TRY(const auto cwd, co_await needs_.pool.run(resolve));
   // The sender is random and not counted up, so that a new task never lands in an old conversation.
   // Tasks of a sender behind a gateway stay remote.
   const auto sender = (caller.local ? "delegate-" : "delegate:") + child.id;
@@ -171,7 +171,7 @@ Task<Result<runtime::Message>> DelegateHook::prepare(Order order, Caller caller,
                      {runtime::kBoundsField, runtime::bounds_of(agent)}};
   session::Sessions::New fresh{key, agent.name, sender, cwd, {}, cwd};
   fresh.drafts.push_back(session::draft_meta(std::move(facts)));
-  REEF_CO_TRY(const auto session, co_await house_.sessions.create(std::move(fresh)));
+  REEF_CO_TRY(const auto session, co_await needs_.sessions.create(std::move(fresh)));
   child.session = session->id().text();
 
   runtime::Message message{agent.name, sender, std::move(order.message), cwd};
@@ -186,7 +186,7 @@ Task<Result<runtime::Message>> DelegateHook::prepare(Order order, Caller caller,
 Task<std::shared_ptr<Child>> DelegateHook::start(Order order, Caller caller,
                                                  std::shared_ptr<Link> link) {
   auto child = std::make_shared<Child>();
-  child->id = "d" + house_.random.hex(8);
+  child->id = "d" + needs_.random.hex(8);
   child->agent = order.agent.empty() ? std::string(kWorker) : utf8::excerpt(order.agent);
   auto message = co_await prepare(std::move(order), std::move(caller), *child);
   if (!message) {
@@ -196,7 +196,7 @@ Task<std::shared_ptr<Child>> DelegateHook::start(Order order, Caller caller,
   message->ask = [link, agent = child->agent](runtime::Ask ask) {
     return pass_on(link, agent, std::move(ask));
   };
-  auto run = house_.runtime.submit(*std::move(message));
+  auto run = needs_.runtime.submit(*std::move(message));
   if (run) {
     child->run = *std::move(run);
   } else {
@@ -251,7 +251,7 @@ Task<ToolAnswer> DelegateHook::call(std::string, json::object arguments, Caller 
     leash.children.clear();
     co_return answer;
   }
-  TaskGroup following(house_.loop, "delegate");
+  TaskGroup following(needs_.loop, "delegate");
   for (const auto& child : leash.children)
     if (child->run) following.spawn(show(child, caller.progress));
   co_await following.join();
@@ -270,10 +270,10 @@ Task<void> DelegateHook::announce(std::shared_ptr<Child> child, Caller caller) {
   const bool good = child->error.empty();
   const auto depth = caller.lineage.events + 1;
   auto text = good ? child->result : child->error;
-  const auto max = house_.bus.limits().payload_bytes_max;
+  const auto max = needs_.bus.limits().payload_bytes_max;
   if (text.size() > max) text = utf8::prefix(text, max);
   const auto source = fmt::format("delegate:{}:{}", child->id, good ? "done" : "failed");
-  if (const auto sent = house_.bus.publish(bus::Event{source, text, depth}); !sent)
+  if (const auto sent = needs_.bus.publish(bus::Event{source, text, depth}); !sent)
     log::warn("event {}: {}", source, sent.error().what);
   // Whoever cancelled the task does not want its result.
   if (child->cancelled) co_return;
@@ -287,7 +287,7 @@ Task<void> DelegateHook::announce(std::shared_ptr<Child> child, Caller caller) {
   message.lineage = caller.lineage;
   // A delegated agent keeps its bounds; a worker could not even be found by its name.
   if (caller.lineage.delegations > 0) message.as = caller.agent;
-  static_cast<void>(house_.bus.deliver(std::move(message), depth).ok());
+  static_cast<void>(needs_.bus.deliver(std::move(message), depth).ok());
 }
 
 }  // namespace reef::hooks

@@ -34,7 +34,7 @@ struct DelegateLimits {
 class DelegateHook final : public runtime::Hook {
  public:
   // Everything outlives it.
-  struct House {
+  struct Needs {
     Executor loop;
     Pool& pool;
     runtime::Runtime& runtime;
@@ -42,7 +42,7 @@ class DelegateHook final : public runtime::Hook {
     bus::Bus& bus;
     Random& random;
   };
-  explicit DelegateHook(House house);
+  explicit DelegateHook(Needs needs);
 
   void configure(DelegateLimits limits) { limits_ = limits; }
   // Stops waiting for the tasks in the background.
@@ -68,7 +68,7 @@ class DelegateHook final : public runtime::Hook {
   Result<runtime::Agent> agent_for(const Order& order, const runtime::Caller& caller) const;
   Task<void> announce(std::shared_ptr<Child> child, runtime::Caller caller);
 
-  House house_;
+  Needs needs_;
   DelegateLimits limits_;
   std::size_t in_background_ = 0;
   TaskGroup background_;

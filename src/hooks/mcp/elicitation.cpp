@@ -11,8 +11,8 @@ namespace reef::hooks {
 namespace {
 
 using mcp::Elicited;
-using runtime::Answer;
 using runtime::Question;
+using runtime::UserAnswer;
 
 constexpr std::size_t kFieldsMax = 20;
 constexpr std::size_t kFormOptionsMax = 50;
@@ -106,7 +106,7 @@ Error wrong(const Field& field, std::string_view why) {
   return Error(Errc::invalid, fmt::format("{}: {}", utf8::excerpt(field.name), why));
 }
 
-Result<json::value> value_from(const Field& field, const Answer& answer) {
+Result<json::value> value_from(const Field& field, const UserAnswer& answer) {
   const auto& schema = *field.schema;
   const auto type = type_of(schema);
   const auto choices = choices_for(schema);
@@ -145,7 +145,7 @@ Result<json::value> value_from(const Field& field, const Answer& answer) {
   return json::value(*value);
 }
 
-bool is_open(const Answer& answer) {
+bool is_open(const UserAnswer& answer) {
   return std::all_of(answer.begin(), answer.end(), [](const auto& said) { return said.empty(); });
 }
 
@@ -193,7 +193,7 @@ std::vector<Question> questions_from(const std::string& server,
 }
 
 Result<Elicited> elicited_from(const mcp::Elicitation& elicitation,
-                               const std::vector<Answer>& answers) {
+                               const std::vector<UserAnswer>& answers) {
   Elicited out;
   const auto fields = fields_of(elicitation.schema);
   const auto first = answers.empty() || answers[0].empty() ? std::string() : answers[0][0];

@@ -17,6 +17,6 @@ std::vector<runtime::Question> questions_from(const std::string& server,
 // Returns the answers in the types the form wants; open fields get the form's default. Fails with
 // words for the user when an answer does not fit.
 Result<mcp::Elicited> elicited_from(const mcp::Elicitation& elicitation,
-                                    const std::vector<runtime::Answer>& answers);
+                                    const std::vector<runtime::UserAnswer>& answers);
 
 }  // namespace reef::hooks

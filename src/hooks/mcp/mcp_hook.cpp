@@ -88,26 +88,26 @@ Task<mcp::Elicited> ask_user(Caller caller, std::string server, mcp::Elicitation
 
 }  // namespace
 
-McpHook::McpHook(mcp::Pool& pool, std::function<void(const std::string&)> changed)
-    : pool_(pool), changed_(std::move(changed)) {
-  pool_.on_tools_changed([this](const std::string& agent) {
+McpHook::McpHook(mcp::Connections& connections, std::function<void(const std::string&)> changed)
+    : connections_(connections), changed_(std::move(changed)) {
+  connections_.on_tools_changed([this](const std::string& agent) {
     spaces_.erase(agent);
     if (changed_) changed_(agent);
   });
 }
 
 void McpHook::on_register_agent(const runtime::Agent& agent) {
-  pool_.declare(agent.name, agent.servers.all());
+  connections_.declare(agent.name, agent.servers.all());
   spaces_.erase(agent.name);
 }
 
 void McpHook::on_unregister_agent(const std::string& name) {
-  pool_.withdraw(name);
+  connections_.withdraw(name);
   spaces_.erase(name);
 }
 
 Task<void> McpHook::ready(const runtime::Agent& agent) const {
-  if (!agent.servers.all().empty()) co_await pool_.warm(agent.name, kFirstTurnPatience);
+  if (!agent.servers.all().empty()) co_await connections_.warm(agent.name, kFirstTurnPatience);
 }
 
 const McpHook::Space& McpHook::space_of(const std::string& agent) const {
@@ -115,7 +115,7 @@ const McpHook::Space& McpHook::space_of(const std::string& agent) const {
   if (known != spaces_.end()) return known->second;
   Space space;
   std::vector<std::string> clashes;
-  const auto servers = pool_.list(agent);
+  const auto servers = connections_.list(agent);
   space.tools = named_tools(servers, clashes);
   space.readable = std::any_of(servers.begin(), servers.end(), [](const auto& server) {
     return server.info.resources || server.info.prompts;
@@ -145,7 +145,7 @@ std::vector<model::Tool> McpHook::tools(const runtime::Agent& agent) const {
 std::string McpHook::prompt(const runtime::Agent& agent) const {
   std::string out;
   if (agent.servers.all().empty()) return out;
-  for (const auto& server : pool_.list(agent.name)) {
+  for (const auto& server : connections_.list(agent.name)) {
     std::string words(
         utf8::prefix(utf8::printable(server.info.instructions), kInstructionsBytesMax));
     // Only the user can log in, and may not know that it is needed.
@@ -197,8 +197,8 @@ Task<ToolAnswer> McpHook::call(std::string tool, json::object arguments, Caller 
   const auto server = found->server;
   const auto name = found->tool.name;
   auto options = options_for(server, caller);
-  auto result = co_await pool_.call(caller.agent.name, server, name, std::move(arguments),
-                                    std::move(options));
+  auto result = co_await connections_.call(caller.agent.name, server, name, std::move(arguments),
+                                           std::move(options));
   if (!result) co_return failed(fmt::format("mcp call failed: {}", result.error().what));
   co_return answer_from(*std::move(result));
 }
@@ -211,11 +211,11 @@ Task<ToolAnswer> McpHook::list(json::object arguments, Caller caller) {
     out += fmt::format("{} {}{}{}\n", what, utf8::excerpt(name, kShownBytesMax),
                        words.empty() ? "" : ": ", utf8::excerpt(words, kShownBytesMax));
   };
-  for (const auto& server : pool_.list(caller.agent.name)) {
+  for (const auto& server : connections_.list(caller.agent.name)) {
     if (!only.empty() && server.spec.name != only) continue;
     if (!server.info.resources && !server.info.prompts) continue;
     out += fmt::format("server {}\n", server.spec.name);
-    const auto lease = co_await pool_.use(caller.agent.name, server.spec.name);
+    const auto lease = co_await connections_.use(caller.agent.name, server.spec.name);
     if (!lease) {
       out += lease.error().what + "\n";
       continue;
@@ -248,7 +248,7 @@ Task<ToolAnswer> McpHook::list(json::object arguments, Caller caller) {
 Task<ToolAnswer> McpHook::read(json::object arguments, Caller caller) {
   if (const auto good = check(kRead, arguments); !good) co_return failed(good.error().what);
   const auto server = text_of(arguments, "server");
-  const auto lease = co_await pool_.use(caller.agent.name, server);
+  const auto lease = co_await connections_.use(caller.agent.name, server);
   if (!lease) co_return failed(lease.error().what);
   auto options = options_for(server, caller);
   const auto result =
@@ -267,7 +267,7 @@ Task<ToolAnswer> McpHook::fetch_prompt(json::object arguments, Caller caller) {
       co_return failed("invalid arguments: 'arguments' must be a JSON object");
     given = std::move(value->get_object());
   }
-  const auto lease = co_await pool_.use(caller.agent.name, server);
+  const auto lease = co_await connections_.use(caller.agent.name, server);
   if (!lease) co_return failed(lease.error().what);
   auto options = options_for(server, caller);
   const auto result = co_await (*lease)->get_prompt(text_of(arguments, "name"), std::move(given),

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hooks/mcp/names.h"
-#include "mcp/pool.h"
+#include "mcp/connections.h"
 #include "runtime/hook.h"
 
 namespace reef::hooks {
@@ -15,7 +15,7 @@ namespace reef::hooks {
 class McpHook final : public runtime::Hook {
  public:
   // `changed` is called for an agent whose tools changed.
-  McpHook(mcp::Pool& pool, std::function<void(const std::string& agent)> changed);
+  McpHook(mcp::Connections& connections, std::function<void(const std::string& agent)> changed);
 
   Task<void> ready(const runtime::Agent& agent) const override;
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
@@ -41,7 +41,7 @@ class McpHook final : public runtime::Hook {
   Task<runtime::ToolAnswer> read(json::object arguments, runtime::Caller caller);
   Task<runtime::ToolAnswer> fetch_prompt(json::object arguments, runtime::Caller caller);
 
-  mcp::Pool& pool_;
+  mcp::Connections& connections_;
   std::function<void(const std::string&)> changed_;
   mutable std::map<std::string, Space, std::less<>> spaces_;
 };

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mcp/pool.h"
+#include "mcp/connections.h"
 
 namespace reef::hooks {
 

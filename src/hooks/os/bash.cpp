@@ -120,8 +120,8 @@ const Description kBash{
     "Long output is cut in the middle; the answer names the file that has all of it.",
     {{.name = "command", .description = "The command.", .required = true}, kTimeout}};
 
-Task<ToolAnswer> bash(const Desk& desk, const json::object& arguments, Environment environment,
-                      std::function<void(std::string)> progress) {
+Task<ToolAnswer> bash(const CallNeeds& needs, const json::object& arguments,
+                      Environment environment, std::function<void(std::string)> progress) {
   if (const auto good = check(kBash, arguments); !good) co_return failed(good.error().what);
   const auto text = text_of(arguments, "command");
   if (text.find('\0') != std::string::npos) co_return failed("the command holds a NUL character");
@@ -133,10 +133,10 @@ Task<ToolAnswer> bash(const Desk& desk, const json::object& arguments, Environme
 
   process::Command command;
   command.argv = {"bash", "--noprofile", "--norc", "-c", text};
-  command.cwd = desk.ground.cwd;
+  command.cwd = needs.paths.cwd;
   command.environment = std::move(environment.variables);
   command.merge_output = true;
-  command.umask = desk.umask;
+  command.umask = needs.umask;
   std::string missing;
   if (environment.sandboxed) {
     command.sandbox = process::Sandbox{.read_only = true, .no_network = true};
@@ -145,14 +145,14 @@ Task<ToolAnswer> bash(const Desk& desk, const json::object& arguments, Environme
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   auto child = co_await process::start(std::move(command));
   if (!child) co_return failed(std::move(child).error().what);
-  Output output(desk.pool,
-                {desk.documents, desk.session, desk.ground.session,
-                 fmt::format("{}-bash", stamp_of(desk.now))},
-                desk.shown_bytes);
-  auto running = std::make_shared<Running>(desk.loop, *std::move(child), std::move(output),
+  Output output(needs.pool,
+                {needs.documents, needs.session, needs.paths.session,
+                 fmt::format("{}-bash", stamp_of(needs.now))},
+                needs.shown_bytes);
+  auto running = std::make_shared<Running>(needs.loop, *std::move(child), std::move(output),
                                            Progress(std::move(progress)));
   const Killer killer{running};
-  TaskGroup tasks(desk.loop, "bash");
+  TaskGroup tasks(needs.loop, "bash");
   tasks.spawn(collect(running));
   tasks.spawn(await_end(running));
 

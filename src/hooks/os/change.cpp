@@ -65,26 +65,28 @@ Changed describe(std::string_view before, std::string_view after, const std::str
 
 // Waits for the file's turn, then does the work on the pool.
 template <class Work>
-Task<ToolAnswer> change(const Desk& desk, std::string wanted, Work work) {
-  auto find = [&desk, &wanted] { return resolve_to_write(desk.ground, wanted); };
-  const auto path = co_await desk.pool.run(find);
+Task<ToolAnswer> change(const CallNeeds& needs, std::string wanted, Work work) {
+  auto find = [&needs, &wanted] { return resolve_to_write(needs.paths, wanted); };
+  const auto path = co_await needs.pool.run(find);
   if (!path) co_return failed(path.error().what);
-  const auto claim = co_await desk.claims.take(*path);
-  auto run = [&, known = desk.seen.fingerprint(desk.session, *path)] { return work(*path, known); };
-  Result<Changed> changed = co_await desk.pool.run(run);
+  const auto claim = co_await needs.claims.take(*path);
+  auto run = [&, known = needs.seen.fingerprint(needs.session, *path)] {
+    return work(*path, known);
+  };
+  Result<Changed> changed = co_await needs.pool.run(run);
   if (!changed) co_return failed(std::move(changed).error().what);
-  desk.seen.note(desk.session, *path, std::move(changed->fingerprint));
+  needs.seen.note(needs.session, *path, std::move(changed->fingerprint));
   ToolAnswer answer{std::move(changed->said)};
   answer.details = std::move(changed->details);
   co_return answer;
 }
 
-Result<Changed> write_file(const Desk& desk, const std::string& path,
+Result<Changed> write_file(const CallNeeds& needs, const std::string& path,
                            const std::optional<std::string>& known, const std::string& bytes) {
-  const auto name = shown(desk.ground, path);
+  const auto name = shown(needs.paths, path);
   auto old = read_file(path);
   if (!old && old.error().code == Errc::not_found) {
-    REEF_CHECK(create_file(path, bytes, desk.umask));
+    REEF_CHECK(create_file(path, bytes, needs.umask));
     return describe("", bytes, path, name, "created");
   }
   if (!old) return std::move(old).error();
@@ -157,25 +159,25 @@ const Description kSubmitPlan{
       .required = true},
      {.name = "content", .description = "The plan.", .required = true}}};
 
-Task<ToolAnswer> write(const Desk& desk, const json::object& arguments) {
+Task<ToolAnswer> write(const CallNeeds& needs, const json::object& arguments) {
   if (const auto good = check(kWrite, arguments); !good) co_return failed(good.error().what);
   const auto bytes = text_of(arguments, "content");
   if (bytes.size() > kWrittenBytesMax)
     co_return failed(fmt::format("the content has {} bytes; up to {} are written", bytes.size(),
                                  kWrittenBytesMax));
   auto work = [&](const std::string& path, const std::optional<std::string>& known) {
-    return write_file(desk, path, known, bytes);
+    return write_file(needs, path, known, bytes);
   };
-  co_return co_await change(desk, text_of(arguments, "path"), work);
+  co_return co_await change(needs, text_of(arguments, "path"), work);
 }
 
-Task<ToolAnswer> edit(const Desk& desk, const json::object& arguments) {
+Task<ToolAnswer> edit(const CallNeeds& needs, const json::object& arguments) {
   if (const auto good = check(kEdit, arguments); !good) co_return failed(good.error().what);
   const auto edits = edits_of(arguments);
   if (!edits) co_return failed(edits.error().what);
   auto work = [&](const std::string& path,
                   const std::optional<std::string>& known) -> Result<Changed> {
-    const auto name = shown(desk.ground, path);
+    const auto name = shown(needs.paths, path);
     REEF_TRY(const auto old, read_file(path));
     REEF_CHECK(check_unchanged(known, old, name));
     REEF_TRY(const auto edited, apply_edits(old.bytes, *edits));
@@ -183,10 +185,10 @@ Task<ToolAnswer> edit(const Desk& desk, const json::object& arguments) {
     return describe(old.bytes, edited.text, path, name,
                     fmt::format("made {} replacement(s) in", edited.replaced));
   };
-  co_return co_await change(desk, text_of(arguments, "path"), work);
+  co_return co_await change(needs, text_of(arguments, "path"), work);
 }
 
-Task<ToolAnswer> submit_plan(const Desk& desk, const json::object& arguments) {
+Task<ToolAnswer> submit_plan(const CallNeeds& needs, const json::object& arguments) {
   if (const auto good = check(kSubmitPlan, arguments); !good) co_return failed(good.error().what);
   auto name = text_of(arguments, "name");
   if (name.ends_with(".md")) name.resize(name.size() - 3);
@@ -202,15 +204,15 @@ Task<ToolAnswer> submit_plan(const Desk& desk, const json::object& arguments) {
   // An agent may hand in its own plan again without reading it.
   auto work = [&](const std::string& path, const std::optional<std::string>&) -> Result<Changed> {
     const auto old = read_file(path);
-    return write_file(desk, path, old ? std::optional(fingerprint(old->bytes)) : std::nullopt,
+    return write_file(needs, path, old ? std::optional(fingerprint(old->bytes)) : std::nullopt,
                       bytes);
   };
-  auto answer = co_await change(desk, desk.ground.session + "/plans/" + name + ".md", work);
+  auto answer = co_await change(needs, needs.paths.session + "/plans/" + name + ".md", work);
   if (!answer.is_error) {
     answer.plan = name;
     answer.text =
         fmt::format("plan '{}' is handed in; the user accepts it with: reef plan accept {} {}",
-                    name, desk.session.text(), name);
+                    name, needs.session.text(), name);
   }
   co_return answer;
 }

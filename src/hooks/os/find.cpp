@@ -76,9 +76,9 @@ std::string entry_line(int folder, const char* name) {
                      utf8::sanitize(std::string_view(target, size > 0 ? std::size_t(size) : 0)));
 }
 
-Result<std::string> list(const Ground& ground, const std::string& wanted, std::size_t limit,
+Result<std::string> list(const PathRules& paths, const std::string& wanted, std::size_t limit,
                          std::size_t bytes_max) {
-  REEF_TRY(const auto path, resolve_to_read(ground, wanted));
+  REEF_TRY(const auto path, resolve_to_read(paths, wanted));
   struct ::stat info = {};
   if (::stat(path.c_str(), &info) != 0) return sys_error(errno, utf8::excerpt(wanted, 200));
   if (!S_ISDIR(info.st_mode))
@@ -109,12 +109,12 @@ Result<std::string> list(const Ground& ground, const std::string& wanted, std::s
 
 // The state of one search.
 struct Search {
-  Search(const Desk& desk, std::string root, bool respect_ignores)
-      : ground(desk.ground),
-        walk(desk.ground, std::move(root), respect_ignores),
-        lines{desk.shown_bytes} {}
+  Search(const CallNeeds& needs, std::string root, bool respect_ignores)
+      : paths(needs.paths),
+        walk(needs.paths, std::move(root), respect_ignores),
+        lines{needs.shown_bytes} {}
 
-  const Ground ground;
+  const PathRules paths;
   Walk walk;
   Lines lines;
   std::size_t limit = 0, found = 0, skipped = 0;
@@ -142,11 +142,12 @@ struct Search {
   }
 };
 
-Task<Status> run(const Desk& desk, Search& search, const std::function<bool(const Found&)>& see) {
+Task<Status> run(const CallNeeds& needs, Search& search,
+                 const std::function<bool(const Found&)>& see) {
   const auto deadline = std::chrono::steady_clock::now() + kSearchMax;
   auto work = [&] { return search.walk.go_on(kSlice, see); };
   while (!search.walk.done() && !search.stopped) {
-    REEF_CO_CHECK(co_await desk.pool.run(work));
+    REEF_CO_CHECK(co_await needs.pool.run(work));
     search.late = std::chrono::steady_clock::now() > deadline;
     if (search.late) break;
   }
@@ -200,7 +201,7 @@ bool search_file(Search& search, const Wanted& wanted, const std::string& path) 
   }
   const std::string_view text = content->bytes;
   if (text.substr(0, kBinaryLook).find('\0') != std::string_view::npos) return true;
-  const auto name = shown(search.ground, path);
+  const auto name = shown(search.paths, path);
   const re2::StringPiece piece(text.data(), text.size());
   re2::StringPiece match;
   std::size_t number = 1, counted = 0;  // the number of the line that holds byte `counted`
@@ -281,18 +282,18 @@ const Description kGrep{
      kContext,
      kMatches}};
 
-Task<ToolAnswer> ls(const Desk& desk, const json::object& arguments) {
+Task<ToolAnswer> ls(const CallNeeds& needs, const json::object& arguments) {
   if (const auto good = check(kLs, arguments); !good) co_return failed(good.error().what);
   auto path = text_of(arguments, "path");
   if (path.empty()) path = ".";
   const auto limit = static_cast<std::size_t>(integer_of(arguments, kEntries, kFoundDefault));
-  auto work = [&] { return list(desk.ground, path, limit, desk.shown_bytes); };
-  auto listed = co_await desk.pool.run(work);
+  auto work = [&] { return list(needs.paths, path, limit, needs.shown_bytes); };
+  auto listed = co_await needs.pool.run(work);
   if (!listed) co_return failed(std::move(listed).error().what);
   co_return ToolAnswer{*std::move(listed)};
 }
 
-Task<ToolAnswer> glob(const Desk& desk, const json::object& arguments) {
+Task<ToolAnswer> glob(const CallNeeds& needs, const json::object& arguments) {
   if (const auto good = check(kGlob, arguments); !good) co_return failed(good.error().what);
   auto text = text_of(arguments, "pattern");
   auto path = text_of(arguments, "path");
@@ -300,22 +301,22 @@ Task<ToolAnswer> glob(const Desk& desk, const json::object& arguments) {
   if (path.empty()) path = ".";
   const auto pattern = Pattern::compile(text);
   if (!pattern) co_return failed(pattern.error().what);
-  auto find = [&] { return resolve_to_read(desk.ground, path); };
-  const auto root = co_await desk.pool.run(find);
+  auto find = [&] { return resolve_to_read(needs.paths, path); };
+  const auto root = co_await needs.pool.run(find);
   if (!root) co_return failed(root.error().what);
-  Search search(desk, *root, !flag_of(arguments, "hidden"));
+  Search search(needs, *root, !flag_of(arguments, "hidden"));
   search.limit = static_cast<std::size_t>(integer_of(arguments, kEntries, kFoundDefault));
   const bool by_name = text.find('/') == std::string::npos;
-  const auto done = co_await run(desk, search, [&](const Found& found) {
+  const auto done = co_await run(needs, search, [&](const Found& found) {
     if (!fits(*pattern, by_name, found.relative)) return true;
-    search.lines.add(shown(search.ground, found.path));
+    search.lines.add(shown(search.paths, found.path));
     return !search.enough();
   });
   if (!done) co_return failed(done.error().what);
   co_return ToolAnswer{search.said("no files found")};
 }
 
-Task<ToolAnswer> grep(const Desk& desk, const json::object& arguments) {
+Task<ToolAnswer> grep(const CallNeeds& needs, const json::object& arguments) {
   if (const auto good = check(kGrep, arguments); !good) co_return failed(good.error().what);
   auto expression =
       compile_expression(text_of(arguments, "pattern"), flag_of(arguments, "ignore_case"));
@@ -333,14 +334,14 @@ Task<ToolAnswer> grep(const Desk& desk, const json::object& arguments) {
   auto path = text_of(arguments, "path");
   if (path.empty()) path = ".";
   auto find = [&]() -> Result<std::pair<std::string, bool>> {
-    REEF_TRY(auto real, resolve_to_read(desk.ground, path));
+    REEF_TRY(auto real, resolve_to_read(needs.paths, path));
     struct ::stat info = {};
     if (::stat(real.c_str(), &info) != 0) return sys_error(errno, utf8::excerpt(path, 200));
     return std::pair(std::move(real), S_ISDIR(info.st_mode));
   };
-  const auto root = co_await desk.pool.run(find);
+  const auto root = co_await needs.pool.run(find);
   if (!root) co_return failed(root.error().what);
-  Search search(desk, root->first, !flag_of(arguments, "hidden"));
+  Search search(needs, root->first, !flag_of(arguments, "hidden"));
   search.limit = static_cast<std::size_t>(integer_of(arguments, kMatches, kMatchesDefault));
   if (!root->second) {
     // For a single file, an error is told.
@@ -349,11 +350,11 @@ Task<ToolAnswer> grep(const Desk& desk, const json::object& arguments) {
       static_cast<void>(search_file(search, wanted, root->first));
       return Ok{};
     };
-    const auto done = co_await desk.pool.run(work);
+    const auto done = co_await needs.pool.run(work);
     if (!done) co_return failed(done.error().what);
     co_return ToolAnswer{search.said("no matches")};
   }
-  const auto done = co_await run(desk, search, [&](const Found& found) {
+  const auto done = co_await run(needs, search, [&](const Found& found) {
     if (wanted.names && !fits(*wanted.names, wanted.by_name, found.relative)) return true;
     return search_file(search, wanted, found.path);
   });

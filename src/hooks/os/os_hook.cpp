@@ -66,13 +66,13 @@ bool may_run_bash(const Caller& caller) {
 // where that would be too much. Nothing in .git, whose hooks and settings name programs; nor hidden
 // files of the user's home such as ~/.bashrc, which programs read by themselves, unless the
 // conversation works there.
-std::string folder_rule(const os::Ground& ground, const std::string& path) {
-  const auto hidden = ground.user_home + (ground.user_home.ends_with('/') ? "." : "/.");
-  if (path.starts_with(hidden) && !(ground.cwd.starts_with(hidden) && os::within(ground.cwd, path)))
+std::string folder_rule(const os::PathRules& paths, const std::string& path) {
+  const auto hidden = paths.user_home + (paths.user_home.ends_with('/') ? "." : "/.");
+  if (path.starts_with(hidden) && !(paths.cwd.starts_with(hidden) && os::within(paths.cwd, path)))
     return {};
   if (path.find("/.git/") != std::string::npos || path.ends_with("/.git")) return {};
-  const bool broad = ground.cwd == "/" || ground.cwd == ground.user_home;
-  if (!broad && os::within(ground.cwd, path)) return utf8::sanitize(ground.cwd) + "/**";
+  const bool broad = paths.cwd == "/" || paths.cwd == paths.user_home;
+  if (!broad && os::within(paths.cwd, path)) return utf8::sanitize(paths.cwd) + "/**";
   const auto slash = path.rfind('/');
   return utf8::sanitize(path.substr(0, slash)) + "/*";
 }
@@ -93,9 +93,9 @@ void set_rule(Intent& intent, const shell::Judgement& judged, const std::string&
 
 }  // namespace
 
-OsHook::OsHook(House house) : house_(std::move(house)), claims_(house_.loop) {
+OsHook::OsHook(Needs needs) : needs_(std::move(needs)), claims_(needs_.loop) {
   // Paths are compared without links, so this one must have none.
-  if (const auto real = os::resolve({.cwd = "/"}, house_.reef_home)) house_.reef_home = *real;
+  if (const auto real = os::resolve({.cwd = "/"}, needs_.reef_home)) needs_.reef_home = *real;
 }
 
 std::vector<model::Tool> OsHook::tools(const runtime::Agent&) const {
@@ -120,17 +120,17 @@ std::string OsHook::prompt(const runtime::Agent&) const {
 Task<std::string> OsHook::instructions(const runtime::Agent& agent,
                                        const runtime::Place& place) const {
   const bool outsider = !place.local && !agent.remote_bash;
-  auto folder = is_folder(place.cwd) ? place.cwd : outsider ? std::string() : house_.user_home;
-  co_return os::environment_block(folder, house_.clock.now());
+  auto folder = is_folder(place.cwd) ? place.cwd : outsider ? std::string() : needs_.user_home;
+  co_return os::environment_block(folder, needs_.clock.now());
 }
 
-os::Ground OsHook::ground_of(const Caller& caller) const {
-  os::Ground out;
-  out.user_home = house_.user_home;
-  out.reef_home = house_.reef_home;
-  out.session = house_.reef_home + "/sessions/" + caller.session.text();
+os::PathRules OsHook::ground_of(const Caller& caller) const {
+  os::PathRules out;
+  out.user_home = needs_.user_home;
+  out.reef_home = needs_.reef_home;
+  out.session = needs_.reef_home + "/sessions/" + caller.session.text();
   out.cwd = caller.cwd;
-  const auto* row = house_.sessions.find(caller.session);
+  const auto* row = needs_.sessions.find(caller.session);
   if (out.cwd.empty() && row) {
     // The directory may be one of another machine. The folder the session began in does not count:
     // each message has its own.
@@ -138,17 +138,17 @@ os::Ground OsHook::ground_of(const Caller& caller) const {
     if (is_folder(set)) out.cwd = set;
   }
   const bool outsider = !may_run_bash(caller);
-  if (out.cwd.empty()) out.cwd = outsider ? out.session : house_.user_home;
+  if (out.cwd.empty()) out.cwd = outsider ? out.session : needs_.user_home;
   if (const auto real = os::resolve(out, out.cwd)) out.cwd = *real;
   if (outsider) out.confined = out.cwd;
   return out;
 }
 
-os::Desk OsHook::desk_for(const Caller& caller) {
-  const auto window = house_.context_window ? house_.context_window(caller) : 0;
-  return os::Desk{house_.loop,  house_.pool,       house_.documents, seen_,
-                  claims_,      ground_of(caller), caller.session,   shown_bytes(window),
-                  house_.umask, house_.clock.now()};
+os::CallNeeds OsHook::desk_for(const Caller& caller) {
+  const auto window = needs_.context_window ? needs_.context_window(caller) : 0;
+  return os::CallNeeds{needs_.loop,  needs_.pool,       needs_.documents, seen_,
+                       claims_,      ground_of(caller), caller.session,   shown_bytes(window),
+                       needs_.umask, needs_.clock.now()};
 }
 
 Intent OsHook::intent(const std::string& tool, const json::object& arguments,
@@ -179,14 +179,13 @@ Intent OsHook::intent(const std::string& tool, const json::object& arguments,
   if (tool == os::kWrite.name || tool == os::kEdit.name) {
     // This short look at the disk on the loop makes sure that the user is asked about the file that
     // changes.
-    const auto ground = ground_of(caller);
-    const auto path = os::resolve_to_write(ground, text_of(arguments, "path"));
+    const auto paths = ground_of(caller);
+    const auto path = os::resolve_to_write(paths, text_of(arguments, "path"));
     // The call will probably fail with this reason; but the path may lead elsewhere by then.
     if (!path) return {Effect::changes, text_of(arguments, "path"), {}, path.error().what};
     // A plan is text for the user, in a file that nobody runs.
-    if (os::is_plan(ground, *path)) return {Effect::reads, *path, {}, {}};
-    return {Effect::changes, utf8::sanitize(*path), folder_rule(ground, *path),
-            "it changes a file"};
+    if (os::is_plan(paths, *path)) return {Effect::reads, *path, {}, {}};
+    return {Effect::changes, utf8::sanitize(*path), folder_rule(paths, *path), "it changes a file"};
   }
   // The other tools only read, and submit_plan writes a plan.
   return {Effect::reads, text_of(arguments, "path"), {}, {}};
@@ -197,14 +196,14 @@ bool OsHook::keeps(const std::string& tool) const {
 }
 
 Task<ToolAnswer> OsHook::call(std::string tool, json::object arguments, Caller caller) {
-  const auto desk = desk_for(caller);
-  if (tool == os::kRead.name) co_return co_await os::read(desk, arguments);
-  if (tool == os::kLs.name) co_return co_await os::ls(desk, arguments);
-  if (tool == os::kGlob.name) co_return co_await os::glob(desk, arguments);
-  if (tool == os::kGrep.name) co_return co_await os::grep(desk, arguments);
-  if (tool == os::kWrite.name) co_return co_await os::write(desk, arguments);
-  if (tool == os::kEdit.name) co_return co_await os::edit(desk, arguments);
-  if (tool == os::kSubmitPlan.name) co_return co_await os::submit_plan(desk, arguments);
+  const auto needs = desk_for(caller);
+  if (tool == os::kRead.name) co_return co_await os::read(needs, arguments);
+  if (tool == os::kLs.name) co_return co_await os::ls(needs, arguments);
+  if (tool == os::kGlob.name) co_return co_await os::glob(needs, arguments);
+  if (tool == os::kGrep.name) co_return co_await os::grep(needs, arguments);
+  if (tool == os::kWrite.name) co_return co_await os::write(needs, arguments);
+  if (tool == os::kEdit.name) co_return co_await os::edit(needs, arguments);
+  if (tool == os::kSubmitPlan.name) co_return co_await os::submit_plan(needs, arguments);
   if (!may_run_bash(caller))
     co_return failed(fmt::format(
         "bash is not for senders from outside ({}); the agent's configuration can allow it",
@@ -214,7 +213,7 @@ Task<ToolAnswer> OsHook::call(std::string tool, json::object arguments, Caller c
   const bool harmless =
       shell::judge(text_of(arguments, "command")).effect == shell::Judgement::Effect::reads;
   os::Environment environment{environment_for(caller.agent), asked_for_nothing && harmless};
-  co_return co_await os::bash(desk, arguments, std::move(environment), caller.progress);
+  co_return co_await os::bash(needs, arguments, std::move(environment), caller.progress);
 }
 
 }  // namespace reef::hooks

@@ -23,7 +23,7 @@ namespace reef::hooks {
 class OsHook final : public runtime::Hook {
  public:
   // Everything outlives it.
-  struct House {
+  struct Needs {
     Executor loop;
     Pool& pool;
     session::Documents& documents;
@@ -35,7 +35,7 @@ class OsHook final : public runtime::Hook {
     // The tokens the caller's model can hold; 0 when not known.
     std::function<std::int64_t(const runtime::Caller&)> context_window = {};
   };
-  explicit OsHook(House house);
+  explicit OsHook(Needs needs);
 
   std::vector<model::Tool> tools(const runtime::Agent& agent) const override;
   std::string prompt(const runtime::Agent& agent) const override;
@@ -48,10 +48,10 @@ class OsHook final : public runtime::Hook {
                                  runtime::Caller caller) override;
 
  private:
-  os::Ground ground_of(const runtime::Caller& caller) const;
-  os::Desk desk_for(const runtime::Caller& caller);
+  os::PathRules ground_of(const runtime::Caller& caller) const;
+  os::CallNeeds desk_for(const runtime::Caller& caller);
 
-  House house_;
+  Needs needs_;
   os::Seen seen_;
   os::Claims claims_;
 };

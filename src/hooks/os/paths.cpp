@@ -19,11 +19,11 @@ Result<std::string> real_path(const std::string& path) {
   return std::string(real.get());
 }
 
-Error closed(const Ground& ground, std::string_view path) {
+Error closed(const PathRules& paths, std::string_view path) {
   return Error(Errc::denied,
                fmt::format("{}: Reef's own files are closed to tools, but for this conversation's "
                            "folder {}",
-                           utf8::excerpt(path, 200), utf8::sanitize(ground.session)));
+                           utf8::excerpt(path, 200), utf8::sanitize(paths.session)));
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ bool within(std::string_view folder, std::string_view path) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-Result<std::string> resolve(const Ground& ground, std::string_view path) {
+Result<std::string> resolve(const PathRules& paths, std::string_view path) {
   if (path.empty()) return Error(Errc::invalid, "the path is empty");
   if (path.find('\0') != std::string_view::npos)
     return Error(Errc::invalid, "the path holds a NUL character");
@@ -43,11 +43,11 @@ Result<std::string> resolve(const Ground& ground, std::string_view path) {
                  fmt::format("the path has {} bytes; {} are possible", path.size(), PATH_MAX - 1));
   std::string full;
   if (path == "~" || path.starts_with("~/")) {
-    full = ground.user_home + std::string(path.substr(1));
+    full = paths.user_home + std::string(path.substr(1));
   } else if (path.front() == '/') {
     full = path;
   } else {
-    full = ground.cwd + "/" + std::string(path);
+    full = paths.cwd + "/" + std::string(path);
   }
   // Resolves the part of the path that exists; the rest keeps its name.
   std::vector<std::string> missing;
@@ -72,38 +72,38 @@ Result<std::string> resolve(const Ground& ground, std::string_view path) {
   }
 }
 
-Result<std::string> resolve_to_read(const Ground& ground, std::string_view path) {
-  REEF_TRY(auto real, resolve(ground, path));
-  if (within(ground.session, real)) return real;
-  if (within(ground.reef_home, real)) return closed(ground, path);
-  if (!ground.confined.empty() && !within(ground.confined, real))
+Result<std::string> resolve_to_read(const PathRules& paths, std::string_view path) {
+  REEF_TRY(auto real, resolve(paths, path));
+  if (within(paths.session, real)) return real;
+  if (within(paths.reef_home, real)) return closed(paths, path);
+  if (!paths.confined.empty() && !within(paths.confined, real))
     return Error(Errc::denied,
                  fmt::format("{}: senders from outside see {} only", utf8::excerpt(path, 200),
-                             utf8::sanitize(ground.confined)));
+                             utf8::sanitize(paths.confined)));
   return real;
 }
 
-Result<std::string> resolve_to_write(const Ground& ground, std::string_view path) {
-  REEF_TRY(auto real, resolve_to_read(ground, path));
-  if (within(ground.reef_home, real) && !is_plan(ground, real))
+Result<std::string> resolve_to_write(const PathRules& paths, std::string_view path) {
+  REEF_TRY(auto real, resolve_to_read(paths, path));
+  if (within(paths.reef_home, real) && !is_plan(paths, real))
     return Error(
         Errc::denied,
         fmt::format("{}: of Reef's own files tools change nothing but plans, {}/plans/*.md",
-                    utf8::excerpt(path, 200), utf8::sanitize(ground.session)));
+                    utf8::excerpt(path, 200), utf8::sanitize(paths.session)));
   return real;
 }
 
-bool is_plan(const Ground& ground, std::string_view resolved) {
-  const auto folder = ground.session + "/plans/";
-  if (ground.session.empty() || !resolved.starts_with(folder) || !resolved.ends_with(".md"))
+bool is_plan(const PathRules& paths, std::string_view resolved) {
+  const auto folder = paths.session + "/plans/";
+  if (paths.session.empty() || !resolved.starts_with(folder) || !resolved.ends_with(".md"))
     return false;
   const auto name = resolved.substr(folder.size());
   return name.size() > 3 && name.find('/') == std::string_view::npos && name.front() != '.';
 }
 
-std::string shown(const Ground& ground, std::string_view resolved) {
-  if (resolved != ground.cwd && ground.cwd != "/" && within(ground.cwd, resolved))
-    resolved = resolved.substr(ground.cwd.size() + 1);
+std::string shown(const PathRules& paths, std::string_view resolved) {
+  if (resolved != paths.cwd && paths.cwd != "/" && within(paths.cwd, resolved))
+    resolved = resolved.substr(paths.cwd.size() + 1);
   return utf8::sanitize(resolved);
 }
 

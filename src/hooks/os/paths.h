@@ -8,7 +8,7 @@
 
 namespace reef::hooks::os {
 
-struct Ground {
+struct PathRules {
   std::string cwd;        // absolute; relative paths start here
   std::string user_home;  // what ~ means
   std::string reef_home;  // without links; closed, except for the session's own folder
@@ -20,14 +20,14 @@ struct Ground {
 bool within(std::string_view folder, std::string_view path);
 
 // Makes a path absolute and without links; a last part that does not exist keeps its name.
-Result<std::string> resolve(const Ground& ground, std::string_view path);
+Result<std::string> resolve(const PathRules& paths, std::string_view path);
 // The same; an error when the tools may not read the path, or write it.
-Result<std::string> resolve_to_read(const Ground& ground, std::string_view path);
-Result<std::string> resolve_to_write(const Ground& ground, std::string_view path);
+Result<std::string> resolve_to_read(const PathRules& paths, std::string_view path);
+Result<std::string> resolve_to_write(const PathRules& paths, std::string_view path);
 // Whether the path is a plan of the session: only plans may be written in any mode.
-bool is_plan(const Ground& ground, std::string_view resolved);
+bool is_plan(const PathRules& paths, std::string_view resolved);
 
 // For people and models: relative when it lies below the working directory, valid UTF-8.
-std::string shown(const Ground& ground, std::string_view resolved);
+std::string shown(const PathRules& paths, std::string_view resolved);
 
 }  // namespace reef::hooks::os

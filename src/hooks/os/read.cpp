@@ -85,10 +85,10 @@ ToolAnswer image(std::string_view bytes, const std::string& type) {
   return answer;
 }
 
-Result<Looked> look(const Ground& ground, const std::string& wanted, std::size_t first,
+Result<Looked> look(const PathRules& paths, const std::string& wanted, std::size_t first,
                     std::size_t count, std::size_t bytes_max) {
   Looked out;
-  REEF_TRY(out.path, resolve_to_read(ground, wanted));
+  REEF_TRY(out.path, resolve_to_read(paths, wanted));
   REEF_TRY(const auto content, read_file(out.path));
   const std::string_view bytes = content.bytes;
   out.fingerprint = fingerprint(bytes);
@@ -122,17 +122,17 @@ const Description kRead{
      kOffset,
      kLimit}};
 
-Task<ToolAnswer> read(const Desk& desk, const json::object& arguments) {
+Task<ToolAnswer> read(const CallNeeds& needs, const json::object& arguments) {
   if (const auto good = check(kRead, arguments); !good) co_return failed(good.error().what);
   const auto first = static_cast<std::size_t>(integer_of(arguments, kOffset, 1));
   const auto count = static_cast<std::size_t>(integer_of(arguments, kLimit, kLinesDefault));
-  auto work = [&desk, wanted = text_of(arguments, "path"), first, count] {
-    return look(desk.ground, wanted, first, std::min<std::size_t>(count, 1U << 30),
-                desk.shown_bytes);
+  auto work = [&needs, wanted = text_of(arguments, "path"), first, count] {
+    return look(needs.paths, wanted, first, std::min<std::size_t>(count, 1U << 30),
+                needs.shown_bytes);
   };
-  auto looked = co_await desk.pool.run(work);
+  auto looked = co_await needs.pool.run(work);
   if (!looked) co_return failed(std::move(looked).error().what);
-  desk.seen.note(desk.session, looked->path, std::move(looked->fingerprint));
+  needs.seen.note(needs.session, looked->path, std::move(looked->fingerprint));
   co_return std::move(looked->answer);
 }
 

@@ -41,13 +41,13 @@ class Claims {
 };
 
 // The surroundings of one call.
-struct Desk {
+struct CallNeeds {
   Executor loop;
   Pool& pool;
   session::Documents& documents;
   Seen& seen;
   Claims& claims;
-  Ground ground;
+  PathRules paths;
   session::SessionId session;
   std::size_t shown_bytes;  // of an answer; what exceeds it is cut, and the answer says so
   mode_t umask;             // of new files
@@ -61,14 +61,14 @@ struct Environment {
 
 extern const Description kBash, kRead, kWrite, kEdit, kLs, kGlob, kGrep, kSubmitPlan;
 
-Task<runtime::ToolAnswer> bash(const Desk& desk, const json::object& arguments,
+Task<runtime::ToolAnswer> bash(const CallNeeds& needs, const json::object& arguments,
                                Environment environment, std::function<void(std::string)> progress);
-Task<runtime::ToolAnswer> read(const Desk& desk, const json::object& arguments);
-Task<runtime::ToolAnswer> write(const Desk& desk, const json::object& arguments);
-Task<runtime::ToolAnswer> edit(const Desk& desk, const json::object& arguments);
-Task<runtime::ToolAnswer> ls(const Desk& desk, const json::object& arguments);
-Task<runtime::ToolAnswer> glob(const Desk& desk, const json::object& arguments);
-Task<runtime::ToolAnswer> grep(const Desk& desk, const json::object& arguments);
-Task<runtime::ToolAnswer> submit_plan(const Desk& desk, const json::object& arguments);
+Task<runtime::ToolAnswer> read(const CallNeeds& needs, const json::object& arguments);
+Task<runtime::ToolAnswer> write(const CallNeeds& needs, const json::object& arguments);
+Task<runtime::ToolAnswer> edit(const CallNeeds& needs, const json::object& arguments);
+Task<runtime::ToolAnswer> ls(const CallNeeds& needs, const json::object& arguments);
+Task<runtime::ToolAnswer> glob(const CallNeeds& needs, const json::object& arguments);
+Task<runtime::ToolAnswer> grep(const CallNeeds& needs, const json::object& arguments);
+Task<runtime::ToolAnswer> submit_plan(const CallNeeds& needs, const json::object& arguments);
 
 }  // namespace reef::hooks::os

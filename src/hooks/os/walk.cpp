@@ -26,14 +26,14 @@ bool is_folder(int parent, const dirent& entry) {
 
 }  // namespace
 
-Walk::Walk(Ground ground, std::string root, bool respect_ignores)
-    : ground_(std::move(ground)), root_(std::move(root)), respect_ignores_(respect_ignores) {}
+Walk::Walk(PathRules paths, std::string root, bool respect_ignores)
+    : paths_(std::move(paths)), root_(std::move(root)), respect_ignores_(respect_ignores) {}
 
 bool Walk::closed(const std::string& path) const {
   if (path == "/proc" || path == "/sys" || path == "/dev") return true;
   // This includes the session's own folder, unless the walk began there: a search should not find
   // what was said in this conversation.
-  return within(ground_.reef_home, path) && !within(ground_.session, root_);
+  return within(paths_.reef_home, path) && !within(paths_.session, root_);
 }
 
 bool Walk::ignored(const std::string& relative, bool folder) const {

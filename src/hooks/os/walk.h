@@ -25,7 +25,7 @@ class Walk {
   static constexpr std::size_t kDepthMax = 64;
 
   // `root` is a folder without links that the tools may read.
-  Walk(Ground ground, std::string root, bool respect_ignores);
+  Walk(PathRules paths, std::string root, bool respect_ignores);
 
   // Goes on for about `slice` and shows every file to `see`, until that returns false or done().
   // The first folder must exist; other folders that cannot be read are skipped.
@@ -48,7 +48,7 @@ class Walk {
   bool ignored(const std::string& relative, bool folder) const;
   bool closed(const std::string& path) const;
 
-  Ground ground_;
+  PathRules paths_;
   std::string root_;
   bool respect_ignores_;
   bool started_ = false;

@@ -1,4 +1,4 @@
-#include "mcp/pool.h"
+#include "mcp/connections.h"
 
 #include <algorithm>
 
@@ -60,7 +60,7 @@ std::string login_command(const std::string& agent, const std::string& server) {
   return fmt::format("reef mcp login {} -a {}", server, agent);
 }
 
-struct Pool::Entry {
+struct Connections::Entry {
   Entry(const Executor& loop, Spec what, Backoff pauses)
       : spec(std::move(what)), backoff(pauses), changed(loop), connecting(loop, "mcp connect") {}
 
@@ -96,30 +96,30 @@ void Feed::push(Event event) {
   changed_.notify_all();
 }
 
-Pool::Lease::Lease(std::shared_ptr<Entry> entry, std::shared_ptr<Peer> peer)
+Connections::Lease::Lease(std::shared_ptr<Entry> entry, std::shared_ptr<Peer> peer)
     : entry_(std::move(entry)), peer_(std::move(peer)) {
   ++entry_->in_use;
 }
 
-Pool::Lease::~Lease() {
+Connections::Lease::~Lease() {
   if (!entry_) return;
   --entry_->in_use;
   entry_->last_used = steady_clock::now();
 }
 
-Pool::Pool(House house) : Pool(std::move(house), Limits()) {}
+Connections::Connections(Needs needs) : Connections(std::move(needs), Limits()) {}
 
-Pool::Pool(House house, Limits limits)
-    : house_(std::move(house)),
+Connections::Connections(Needs needs, Limits limits)
+    : needs_(std::move(needs)),
       limits_(limits),
-      closing_(house_.loop, "mcp closing"),
-      tasks_(house_.loop, "mcp pool") {}
+      closing_(needs_.loop, "mcp closing"),
+      tasks_(needs_.loop, "mcp connections") {}
 
-Pool::~Pool() = default;
+Connections::~Connections() = default;
 
 // ---- declarations ----
 
-void Pool::declare(const std::string& agent, const std::vector<Spec>& servers) {
+void Connections::declare(const std::string& agent, const std::vector<Spec>& servers) {
   if (stopping_) return;
   if (const auto before = declared_.find(agent); before != declared_.end()) {
     for (const auto& [spec, key] : before->second) {
@@ -132,7 +132,7 @@ void Pool::declare(const std::string& agent, const std::vector<Spec>& servers) {
     auto key = fingerprint(spec);
     auto& entry = entries_[key];
     if (!entry) {
-      entry = std::make_shared<Entry>(house_.loop, spec,
+      entry = std::make_shared<Entry>(needs_.loop, spec,
                                       Backoff{limits_.backoff_min, limits_.backoff_max});
       entry->account = account_of(spec);
     }
@@ -146,7 +146,7 @@ void Pool::declare(const std::string& agent, const std::vector<Spec>& servers) {
 }
 
 // Runs after the current round of changes.
-Task<void> Pool::let_go() {
+Task<void> Connections::let_go() {
   co_await yield_to_loop();
   letting_go_ = false;
   tell_departures();
@@ -167,7 +167,7 @@ Task<void> Pool::let_go() {
 
 // Tells the subscribers which servers an agent no longer has; one declared again in the same round
 // never left.
-void Pool::tell_departures() {
+void Connections::tell_departures() {
   for (const auto& [agent, server, key, state] : std::exchange(departures_, {})) {
     if (state == State::unknown || state == State::disconnected) continue;
     const auto now = declared_.find(agent);
@@ -181,11 +181,11 @@ void Pool::tell_departures() {
                server,
                {},
                "it is not configured any more",
-               house_.clock.now()});
+               needs_.clock.now()});
   }
 }
 
-std::vector<Listing> Pool::list(const std::string& agent) const {
+std::vector<Listing> Connections::list(const std::string& agent) const {
   std::vector<Listing> out;
   for (const auto& [name, servers] : declared_) {
     if (!agent.empty() && name != agent) continue;
@@ -200,7 +200,8 @@ std::vector<Listing> Pool::list(const std::string& agent) const {
   return out;
 }
 
-std::shared_ptr<Pool::Entry> Pool::find(const std::string& agent, const std::string& server) const {
+std::shared_ptr<Connections::Entry> Connections::find(const std::string& agent,
+                                                      const std::string& server) const {
   const auto found = declared_.find(agent);
   if (found == declared_.end()) return nullptr;
   for (const auto& [spec, key] : found->second)
@@ -210,7 +211,7 @@ std::shared_ptr<Pool::Entry> Pool::find(const std::string& agent, const std::str
 
 // ---- connecting ----
 
-void Pool::begin_connecting(const std::shared_ptr<Entry>& entry) {
+void Connections::begin_connecting(const std::shared_ptr<Entry>& entry) {
   if (stopping_ || entry->state == State::connecting || entry->state == State::connected) return;
   entry->began = steady_clock::now();
   set_state(*entry, State::connecting, {});
@@ -218,7 +219,7 @@ void Pool::begin_connecting(const std::shared_ptr<Entry>& entry) {
   if (!std::exchange(reaping_, true)) tasks_.spawn(reap());
 }
 
-Task<void> Pool::connect(std::shared_ptr<Entry> entry) {
+Task<void> Connections::connect(std::shared_ptr<Entry> entry) {
   co_await yield_to_loop();
   auto done = co_await connect_now(entry);
   if (done) co_return;
@@ -226,10 +227,10 @@ Task<void> Pool::connect(std::shared_ptr<Entry> entry) {
   fail(*entry, std::move(done).error());
 }
 
-Task<Result<Resolved>> Pool::resolve(Spec spec) {
+Task<Result<Resolved>> Connections::resolve(Spec spec) {
   Resolved out;
   if (spec.component) {
-    auto place = house_.find_component ? house_.find_component(spec.name) : std::nullopt;
+    auto place = needs_.find_component ? needs_.find_component(spec.name) : std::nullopt;
     if (!place)
       co_return Error(Errc::unavailable,
                       fmt::format("there is no server '{}' in config.toml, and no "
@@ -242,7 +243,7 @@ Task<Result<Resolved>> Pool::resolve(Spec spec) {
     }
   }
   const auto fetch = [&](std::string& value, std::string_view what) -> Task<Status> {
-    auto fetched = co_await house_.fetch(value);
+    auto fetched = co_await needs_.fetch(value);
     if (!fetched) co_return std::move(fetched).error().with(what);
     // Fetched values are secrets and must never be shown.
     out.secrets.add(*fetched);
@@ -262,7 +263,7 @@ Task<Result<Resolved>> Pool::resolve(Spec spec) {
   co_return out;
 }
 
-Task<Status> Pool::connect_now(std::shared_ptr<Entry> entry) {
+Task<Status> Connections::connect_now(std::shared_ptr<Entry> entry) {
   REEF_CO_TRY(auto resolved, co_await resolve(entry->spec));
   const std::weak_ptr<Entry> weak = entry;
   Peer::Watch watch;
@@ -272,8 +273,8 @@ Task<Status> Pool::connect_now(std::shared_ptr<Entry> entry) {
   watch.on_closed = [this, weak](Error why) {
     if (const auto it = weak.lock(); it && it->peer) lose(*it, it->peer, std::move(why));
   };
-  const Peer::House house{house_.loop, house_.http()};
-  REEF_CO_TRY(auto peer, co_await Peer::connect(house, std::move(resolved), std::move(watch)));
+  const Peer::Needs needs{needs_.loop, needs_.http()};
+  REEF_CO_TRY(auto peer, co_await Peer::connect(needs, std::move(resolved), std::move(watch)));
   // From here on the peer is kept, so that a failure closes it in order.
   entry->peer = peer;
   REEF_CO_TRY(auto tools, co_await peer->list_tools());
@@ -289,10 +290,10 @@ Task<Status> Pool::connect_now(std::shared_ptr<Entry> entry) {
   co_return Ok{};
 }
 
-void Pool::fail(Entry& entry, Error why) {
+void Connections::fail(Entry& entry, Error why) {
   entry.ended = true;
   entry.next_attempt =
-      steady_clock::now() + entry.backoff.fail(house_.chance ? house_.chance() : 0);
+      steady_clock::now() + entry.backoff.fail(needs_.chance ? needs_.chance() : 0);
   // Logs the same failure only once, however often it is tried.
   if (why.what != entry.last_failure) log::warn("mcp {}: {}", entry.spec.name, why.what);
   entry.last_failure = why.what;
@@ -303,17 +304,17 @@ void Pool::fail(Entry& entry, Error why) {
 
 // ---- logins ----
 
-std::shared_ptr<oauth::Account> Pool::account_of(const Spec& spec) const {
+std::shared_ptr<oauth::Account> Connections::account_of(const Spec& spec) const {
   const auto is_authorization = [](const auto& header) {
     return utf8::lower_ascii(header.first) == "authorization";
   };
-  if (!house_.accounts || spec.url.empty() || spec.component || !spec.auth.empty() ||
+  if (!needs_.accounts || spec.url.empty() || spec.component || !spec.auth.empty() ||
       std::any_of(spec.headers.begin(), spec.headers.end(), is_authorization))
     return nullptr;
-  return house_.accounts->account(spec.url, spec.oauth);
+  return needs_.accounts->account(spec.url, spec.oauth);
 }
 
-void Pool::account_changed(const oauth::Account& account) {
+void Connections::account_changed(const oauth::Account& account) {
   if (stopping_) return;
   for (const auto& [key, entry] : entries_) {
     // An attempt under way learns about it by itself.
@@ -332,33 +333,33 @@ void Pool::account_changed(const oauth::Account& account) {
 }
 
 // Called when the server has moved or our login has changed.
-void Pool::forget_failures(Entry& entry) {
+void Connections::forget_failures(Entry& entry) {
   entry.ended = false;
   entry.backoff.succeed();
   entry.next_attempt = steady_clock::now();
 }
 
-void Pool::component_changed(const std::string& name) {
+void Connections::component_changed(const std::string& name) {
   for (const auto& [key, entry] : entries_) {
     if (!entry->spec.component || entry->spec.name != name) continue;
     entry->connecting.cancel();
     entry->listing = false;
     forget_failures(*entry);
     if (entry->peer) close_soon(std::exchange(entry->peer, nullptr));
-    const bool here = house_.find_component && house_.find_component(name).has_value();
+    const bool here = needs_.find_component && needs_.find_component(name).has_value();
     set_state(*entry, State::disconnected, here ? "" : "the component is gone");
     if (here) begin_connecting(entry);
   }
 }
 
-bool Pool::lasted(Entry& entry) {
+bool Connections::lasted(Entry& entry) {
   if (steady_clock::now() - entry.began < kTooSoon) return false;
   entry.backoff.succeed();
   return true;
 }
 
 // Handles the end of a connection.
-void Pool::lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error why) {
+void Connections::lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error why) {
   if (entry.peer != peer) return;
   // An attempt under way notices it by itself.
   if (entry.state == State::connecting) return;
@@ -370,7 +371,7 @@ void Pool::lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error why) {
   set_state(entry, State::disconnected, std::move(why.what));
 }
 
-void Pool::drop(const Lease& lease) {
+void Connections::drop(const Lease& lease) {
   auto& entry = *lease.entry_;
   if (entry.peer != lease.peer_) return;
   close_soon(std::exchange(entry.peer, nullptr));
@@ -381,13 +382,13 @@ void Pool::drop(const Lease& lease) {
 
 // ---- tools ----
 
-void Pool::begin_listing(const std::shared_ptr<Entry>& entry) {
+void Connections::begin_listing(const std::shared_ptr<Entry>& entry) {
   entry->list_stale = true;
   if (entry->state == State::connected && !std::exchange(entry->listing, true))
     entry->connecting.spawn(list_again(entry));
 }
 
-Task<void> Pool::list_again(std::shared_ptr<Entry> entry) {
+Task<void> Connections::list_again(std::shared_ptr<Entry> entry) {
   co_await yield_to_loop();
   while (entry->list_stale && entry->peer) {
     entry->list_stale = false;
@@ -405,7 +406,7 @@ Task<void> Pool::list_again(std::shared_ptr<Entry> entry) {
   entry->listing = false;
 }
 
-void Pool::take_tools(Entry& entry, std::vector<Tool> tools) {
+void Connections::take_tools(Entry& entry, std::vector<Tool> tools) {
   const auto same = [](const Tool& a, const Tool& b) {
     return a.name == b.name && a.description == b.description && a.schema == b.schema &&
            a.read_only == b.read_only;
@@ -418,7 +419,7 @@ void Pool::take_tools(Entry& entry, std::vector<Tool> tools) {
 
 // ---- use ----
 
-Task<void> Pool::warm(std::string agent, milliseconds patience) {
+Task<void> Connections::warm(std::string agent, milliseconds patience) {
   std::vector<std::shared_ptr<Entry>> waited;
   const auto found = declared_.find(agent);
   if (found == declared_.end()) co_return;
@@ -438,7 +439,7 @@ Task<void> Pool::warm(std::string agent, milliseconds patience) {
   }
 }
 
-Task<Result<Pool::Lease>> Pool::use(std::string agent, std::string server) {
+Task<Result<Connections::Lease>> Connections::use(std::string agent, std::string server) {
   const auto entry = find(agent, server);
   if (!entry)
     co_return Error(Errc::not_found, fmt::format("agent '{}' has no server '{}'", agent, server));
@@ -480,7 +481,7 @@ Task<Result<Pool::Lease>> Pool::use(std::string agent, std::string server) {
                   fmt::format("server '{}' cannot be reached: {}", server, entry->error));
 }
 
-Task<Status> Pool::reconnect(std::string agent, std::string server) {
+Task<Status> Connections::reconnect(std::string agent, std::string server) {
   const auto entry = find(agent, server);
   if (!entry)
     co_return Error(Errc::not_found, fmt::format("agent '{}' has no server '{}'", agent, server));
@@ -494,8 +495,8 @@ Task<Status> Pool::reconnect(std::string agent, std::string server) {
   co_return Ok{};
 }
 
-Task<Result<CallResult>> Pool::call(std::string agent, std::string server, std::string tool,
-                                    json::object arguments, CallOptions options) {
+Task<Result<CallResult>> Connections::call(std::string agent, std::string server, std::string tool,
+                                           json::object arguments, CallOptions options) {
   for (int attempt = 0;; ++attempt) {
     REEF_CO_TRY(const auto lease, co_await use(agent, server));
     auto result = co_await lease->call_tool(tool, arguments, options);
@@ -506,20 +507,20 @@ Task<Result<CallResult>> Pool::call(std::string agent, std::string server, std::
   }
 }
 
-Task<Result<std::shared_ptr<Peer>>> Pool::connect_alone(Spec spec) {
+Task<Result<std::shared_ptr<Peer>>> Connections::connect_alone(Spec spec) {
   REEF_CO_TRY(auto resolved, co_await resolve(std::move(spec)));
-  const Peer::House house{house_.loop, house_.http()};
+  const Peer::Needs needs{needs_.loop, needs_.http()};
   Peer::Watch nobody;
-  co_return co_await Peer::connect(house, std::move(resolved), std::move(nobody));
+  co_return co_await Peer::connect(needs, std::move(resolved), std::move(nobody));
 }
 
 // ---- events ----
 
-void Pool::set_state(Entry& entry, State state, std::string error) {
+void Connections::set_state(Entry& entry, State state, std::string error) {
   const bool wanted_login = std::exchange(entry.state, state) == State::needs_login;
   entry.error = std::move(error);
   entry.changed.notify_all();
-  Event event{state, {}, {}, {}, entry.error, house_.clock.now()};
+  Event event{state, {}, {}, {}, entry.error, needs_.clock.now()};
   if (state == State::connected)
     for (const auto& tool : entry.tools) event.tools.push_back(tool.name);
   for (const auto& [agent, server] : entry.owners) {
@@ -533,7 +534,7 @@ void Pool::set_state(Entry& entry, State state, std::string error) {
   if (wanted_login != (state == State::needs_login)) tell(entry.owners, told_);
 }
 
-void Pool::publish(const Event& event) {
+void Connections::publish(const Event& event) {
   for (auto it = feeds_.begin(); it != feeds_.end();) {
     if (const auto feed = it->lock()) {
       feed->push(event);
@@ -544,12 +545,12 @@ void Pool::publish(const Event& event) {
   }
 }
 
-std::shared_ptr<Feed> Pool::subscribe() {
-  auto feed = std::make_shared<Feed>(house_.loop);
+std::shared_ptr<Feed> Connections::subscribe() {
+  auto feed = std::make_shared<Feed>(needs_.loop);
   for (const auto& listing : list()) {
     if (listing.state == State::unknown) continue;
     Event event{listing.state, listing.agent,     listing.spec.name, {},
-                listing.error, house_.clock.now()};
+                listing.error, needs_.clock.now()};
     if (listing.state == State::connected)
       for (const auto& tool : listing.tools) event.tools.push_back(tool.name);
     feed->push(std::move(event));
@@ -558,23 +559,23 @@ std::shared_ptr<Feed> Pool::subscribe() {
   return feed;
 }
 
-std::size_t Pool::connections() const {
+std::size_t Connections::connections() const {
   return static_cast<std::size_t>(std::count_if(
       entries_.begin(), entries_.end(), [](const auto& entry) { return entry.second->peer; }));
 }
 
 // ---- the end of connections ----
 
-void Pool::close_soon(std::shared_ptr<Peer> peer) {
+void Connections::close_soon(std::shared_ptr<Peer> peer) {
   closing_.spawn(close_one(std::move(peer)));
 }
 
-Task<void> Pool::close_one(std::shared_ptr<Peer> peer) {
+Task<void> Connections::close_one(std::shared_ptr<Peer> peer) {
   co_await yield_to_loop();
   co_await peer->close();
 }
 
-Task<void> Pool::reap() {
+Task<void> Connections::reap() {
   for (;;) {
     co_await sleep_for(std::clamp(limits_.idle / 4, kReapMin, kReapMax));
     const auto now = steady_clock::now();
@@ -592,7 +593,7 @@ Task<void> Pool::reap() {
   }
 }
 
-Task<void> Pool::stop() {
+Task<void> Connections::stop() {
   stopping_ = true;
   tasks_.cancel();
   co_await tasks_.join();

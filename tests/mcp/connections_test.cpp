@@ -1,5 +1,5 @@
 // Connections as agents share them.
-#include "mcp/pool.h"
+#include "mcp/connections.h"
 
 #include <fstream>
 
@@ -14,15 +14,16 @@ using reef::test::run;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-class PoolTest : public testing::Test {
+class ConnectionsTest : public testing::Test {
  protected:
-  ~PoolTest() override {
-    run(io, pool.stop());
+  ~ConnectionsTest() override {
+    run(io, connections.stop());
     run(io, http.stop());
   }
 
-  Pool::House house() {
-    Pool::House out{io.get_executor(), clock, [this]() -> http::Client& { return http; }, {}};
+  Connections::Needs needs() {
+    Connections::Needs out{
+        io.get_executor(), clock, [this]() -> http::Client& { return http; }, {}};
     out.fetch = [](std::string source) -> Task<Result<std::string>> {
       if (source == "env:MISSING") co_return Error(Errc::not_found, "MISSING is not set");
       if (source == "env:TOKEN") co_return std::string("fetched-token");
@@ -43,20 +44,21 @@ class PoolTest : public testing::Test {
     return count;
   }
   std::string call(const std::string& agent, const std::string& tool, json::object arguments = {}) {
-    const auto result = run(io, pool.call(agent, "fake", tool, std::move(arguments), {}));
+    const auto result = run(io, connections.call(agent, "fake", tool, std::move(arguments), {}));
     return result ? result->text : "failed: " + result.error().what;
   }
-  State state(const std::string& agent) { return pool.list(agent).at(0).state; }
+  State state(const std::string& agent) { return connections.list(agent).at(0).state; }
 
   reef::test::TempDir folder;
   boost::asio::io_context io{1};
   SystemClock clock;
   http::Client http{io.get_executor()};
-  Pool pool{house(), Pool::Limits{std::chrono::minutes(30), milliseconds(20), milliseconds(100)}};
+  Connections connections{
+      needs(), Connections::Limits{std::chrono::minutes(30), milliseconds(20), milliseconds(100)}};
 };
 
-TEST_F(PoolTest, NothingIsStartedBeforeItIsUsedAndEqualServersAreOne) {
-  for (const auto* agent : {"a", "b", "c"}) pool.declare(agent, {marked()});
+TEST_F(ConnectionsTest, NothingIsStartedBeforeItIsUsedAndEqualServersAreOne) {
+  for (const auto* agent : {"a", "b", "c"}) connections.declare(agent, {marked()});
   reef::test::run_ready(io);
   EXPECT_EQ(starts(), 0U);
   const auto pid = call("a", "pid");
@@ -65,75 +67,75 @@ TEST_F(PoolTest, NothingIsStartedBeforeItIsUsedAndEqualServersAreOne) {
   EXPECT_EQ(starts(), 1U);
   auto other = marked();
   other.env["X"] = "1";
-  pool.declare("d", {other});
+  connections.declare("d", {other});
   EXPECT_NE(call("d", "pid"), pid) << "another environment is another server";
 }
 
-TEST_F(PoolTest, TheLastOneOutEndsItAndAChangeOfOthersDoesNot) {
-  pool.declare("a", {marked()});
-  pool.declare("b", {marked()});
+TEST_F(ConnectionsTest, TheLastOneOutEndsItAndAChangeOfOthersDoesNot) {
+  connections.declare("a", {marked()});
+  connections.declare("b", {marked()});
   const auto pid = call("a", "pid");
-  pool.withdraw("a");
+  connections.withdraw("a");
   reef::test::run_ready(io);
   EXPECT_EQ(call("b", "pid"), pid);
-  pool.withdraw("b");
-  pool.declare("b", {marked()});
+  connections.withdraw("b");
+  connections.declare("b", {marked()});
   EXPECT_EQ(call("b", "pid"), pid) << "gone and back in one change";
-  pool.withdraw("b");
+  connections.withdraw("b");
   run(io, [](int process) -> Task<void> {
     while (::kill(process, 0) == 0) co_await sleep_for(milliseconds(5));
   }(std::stoi(pid)));
 }
 
-TEST_F(PoolTest, AWatcherHearsThatAServerIsGone) {
-  pool.declare("a", {marked()});
-  pool.declare("b", {marked()});
+TEST_F(ConnectionsTest, AWatcherHearsThatAServerIsGone) {
+  connections.declare("a", {marked()});
+  connections.declare("b", {marked()});
   static_cast<void>(call("a", "pid"));
-  const auto feed = pool.subscribe();
+  const auto feed = connections.subscribe();
   for (const auto* agent : {"a", "b"}) {
     const auto there = run(io, feed->next());
     EXPECT_EQ(std::pair(there.agent, there.state), std::pair(std::string(agent), State::connected));
   }
   // A server that is withdrawn and declared again in one change causes no event.
-  pool.withdraw("a");
-  pool.declare("a", {marked()});
+  connections.withdraw("a");
+  connections.declare("a", {marked()});
   reef::test::run_ready(io);
-  pool.withdraw("b");
+  connections.withdraw("b");
   const auto gone = run(io, feed->next());
   EXPECT_EQ(std::pair(gone.agent, gone.state), std::pair(std::string("b"), State::disconnected));
   EXPECT_EQ(gone.server, "fake");
   auto other = marked();
   other.env["X"] = "1";
-  pool.declare("a", {other});
+  connections.declare("a", {other});
   const auto replaced = run(io, feed->next());
   EXPECT_EQ(std::pair(replaced.agent, replaced.state),
             std::pair(std::string("a"), State::disconnected));
   static_cast<void>(call("a", "pid"));
   EXPECT_EQ(run(io, feed->next()).state, State::connecting);
   EXPECT_EQ(run(io, feed->next()).state, State::connected);
-  run(io, pool.stop());
+  run(io, connections.stop());
   EXPECT_EQ(run(io, feed->next()).state, State::disconnected) << "also when the daemon ends";
 }
 
-TEST_F(PoolTest, SecretsAreFetchedWhenItConnects) {
+TEST_F(ConnectionsTest, SecretsAreFetchedWhenItConnects) {
   auto spec = marked();
   spec.env["THE_TOKEN"] = "env:TOKEN";
-  pool.declare("a", {spec});
+  connections.declare("a", {spec});
   EXPECT_EQ(call("a", "env", {{"name", "THE_TOKEN"}}), "fetched-token");
   spec.env["THE_TOKEN"] = "env:MISSING";
-  pool.declare("a", {spec});
+  connections.declare("a", {spec});
   EXPECT_NE(call("a", "pid").find("MISSING is not set"), std::string::npos);
   EXPECT_EQ(state("a"), State::failed);
 }
 
-TEST_F(PoolTest, KeysOfTheDaemonAreNotGivenToServers) {
+TEST_F(ConnectionsTest, KeysOfTheDaemonAreNotGivenToServers) {
   ::setenv("REEF_TEST_KEY", "of the daemon", 1);
-  pool.declare("a", {marked()});
+  connections.declare("a", {marked()});
   EXPECT_EQ(call("a", "env", {{"name", "REEF_TEST_KEY"}}), "(not set)");
 }
 
-TEST_F(PoolTest, ACrashIsSurvivedByConnectingAgain) {
-  pool.declare("a", {marked()});
+TEST_F(ConnectionsTest, ACrashIsSurvivedByConnectingAgain) {
+  connections.declare("a", {marked()});
   const auto pid = call("a", "pid");
   EXPECT_NE(call("a", "crash").find("exit code 3"), std::string::npos);
   const auto again = call("a", "pid");
@@ -141,44 +143,44 @@ TEST_F(PoolTest, ACrashIsSurvivedByConnectingAgain) {
   EXPECT_EQ(again.find("failed"), std::string::npos) << again;
 }
 
-TEST_F(PoolTest, OneThatIsNotToBeRestartedStaysDown) {
+TEST_F(ConnectionsTest, OneThatIsNotToBeRestartedStaysDown) {
   auto spec = marked();
   spec.auto_restart = false;
-  pool.declare("a", {spec});
+  connections.declare("a", {spec});
   call("a", "crash");
   EXPECT_NE(call("a", "pid").find("auto_restart"), std::string::npos);
   EXPECT_EQ(starts(), 1U);
 }
 
-TEST_F(PoolTest, AServerThatHangsHoldsUpNobodyElse) {
+TEST_F(ConnectionsTest, AServerThatHangsHoldsUpNobodyElse) {
   auto hung = marked({"--hang"});
   hung.name = "hung";
-  pool.declare("a", {hung, marked()});
+  connections.declare("a", {hung, marked()});
   const auto begin = steady_clock::now();
-  run(io, pool.warm("a", milliseconds(1500)));
+  run(io, connections.warm("a", milliseconds(1500)));
   EXPECT_LT(steady_clock::now() - begin, milliseconds(4000));
-  const auto list = pool.list("a");
+  const auto list = connections.list("a");
   EXPECT_EQ(list.at(0).state, State::connecting);
   EXPECT_EQ(list.at(1).state, State::connected);
   EXPECT_EQ(list.at(1).tools.size(), 17U);
   // The second time the hanging server is not waited for.
   const auto again = steady_clock::now();
-  run(io, pool.warm("a", milliseconds(1500)));
+  run(io, connections.warm("a", milliseconds(1500)));
   EXPECT_LT(steady_clock::now() - again, milliseconds(500));
 }
 
-TEST_F(PoolTest, OneThatFailsIsTriedLessAndLessOften) {
+TEST_F(ConnectionsTest, OneThatFailsIsTriedLessAndLessOften) {
   auto spec = marked({"--dies-at", "initialize"});
-  pool.declare("a", {spec});
+  connections.declare("a", {spec});
   for (int i = 0; i < 3; ++i) EXPECT_NE(call("a", "pid").find("failed"), std::string::npos);
   EXPECT_EQ(state("a"), State::failed);
-  EXPECT_NE(pool.list("a").at(0).error.find("exit code 4"), std::string::npos);
+  EXPECT_NE(connections.list("a").at(0).error.find("exit code 4"), std::string::npos);
 }
 
 // It connects each time; a connection that does not last must not reset the pauses.
-TEST_F(PoolTest, OneThatDiesSoonAfterItWasConnectedIsTriedLessAndLessOftenToo) {
-  Pool patient(house(),
-               Pool::Limits{std::chrono::minutes(30), milliseconds(700), milliseconds(60'000)});
+TEST_F(ConnectionsTest, OneThatDiesSoonAfterItWasConnectedIsTriedLessAndLessOftenToo) {
+  Connections patient(needs(), Connections::Limits{std::chrono::minutes(30), milliseconds(700),
+                                                   milliseconds(60'000)});
   patient.declare("a", {marked()});
   std::string last;
   int crashes = 0;
@@ -193,12 +195,13 @@ TEST_F(PoolTest, OneThatDiesSoonAfterItWasConnectedIsTriedLessAndLessOftenToo) {
   run(io, patient.stop());
 }
 
-TEST_F(PoolTest, AnUnusedServerIsDisconnectedAndComesBackWhenCalled) {
-  Pool hasty(house(), Pool::Limits{milliseconds(200), milliseconds(20), milliseconds(100)});
+TEST_F(ConnectionsTest, AnUnusedServerIsDisconnectedAndComesBackWhenCalled) {
+  Connections hasty(needs(),
+                    Connections::Limits{milliseconds(200), milliseconds(20), milliseconds(100)});
   hasty.declare("a", {marked()});
   const auto pid = run(io, hasty.call("a", "fake", "pid", {}, {}));
   ASSERT_TRUE(pid);
-  run(io, [](Pool& in) -> Task<void> {
+  run(io, [](Connections& in) -> Task<void> {
     while (in.list("a").at(0).state == State::connected) co_await sleep_for(milliseconds(10));
   }(hasty));
   EXPECT_EQ(hasty.list("a").at(0).state, State::disconnected);
@@ -209,25 +212,25 @@ TEST_F(PoolTest, AnUnusedServerIsDisconnectedAndComesBackWhenCalled) {
   run(io, hasty.stop());
 }
 
-TEST_F(PoolTest, ChangedToolsAreToldToTheirOwners) {
+TEST_F(ConnectionsTest, ChangedToolsAreToldToTheirOwners) {
   std::vector<std::string> told;
-  pool.on_tools_changed([&](const std::string& agent) { told.push_back(agent); });
-  pool.declare("a", {marked()});
-  pool.declare("b", {marked()});
+  connections.on_tools_changed([&](const std::string& agent) { told.push_back(agent); });
+  connections.declare("a", {marked()});
+  connections.declare("b", {marked()});
   call("a", "pid");
   EXPECT_EQ(told, (std::vector<std::string>{"a", "b"}));
   call("a", "grow");
   run(io, [](std::vector<std::string>& in) -> Task<void> {
     while (in.size() < 4) co_await sleep_for(milliseconds(5));
   }(told));
-  EXPECT_EQ(pool.list("b").at(0).tools.back().name, "grown");
+  EXPECT_EQ(connections.list("b").at(0).tools.back().name, "grown");
 }
 
 // CrabTalk's C13: "connecting" came after "connected", and a second owner heard nothing.
-TEST_F(PoolTest, C13EventsComeInOrderForEveryOwner) {
-  pool.declare("a", {marked()});
-  pool.declare("b", {marked()});
-  const auto feed = pool.subscribe();
+TEST_F(ConnectionsTest, C13EventsComeInOrderForEveryOwner) {
+  connections.declare("a", {marked()});
+  connections.declare("b", {marked()});
+  const auto feed = connections.subscribe();
   call("a", "pid");
   std::vector<std::pair<std::string, State>> seen;
   for (int i = 0; i < 4; ++i) {
@@ -238,7 +241,7 @@ TEST_F(PoolTest, C13EventsComeInOrderForEveryOwner) {
                                                               {"b", State::connecting},
                                                               {"a", State::connected},
                                                               {"b", State::connected}}));
-  const auto late = pool.subscribe();
+  const auto late = connections.subscribe();
   EXPECT_EQ(run(io, late->next()).state, State::connected) << "who comes later is told first";
 }
 

@@ -1,4 +1,4 @@
-#include "policy/recall.h"
+#include "policy/reminder.h"
 
 #include <fmt/format.h>
 
@@ -102,7 +102,7 @@ Task<void> from_sessions(Client& client, const Survey& who, const std::string& w
 
 }  // namespace
 
-Task<std::string> recall_for(Client& client, const client::Turn& turn, const Rules& node) {
+Task<std::string> reminder_for(Client& client, const client::Turn& turn, const Rules& node) {
   // When nobody wants recall, the daemon is not asked. An agent or session may want it without the
   // node.
   const auto who = co_await rules_for(client, turn, node);

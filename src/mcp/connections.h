@@ -62,18 +62,18 @@ class Feed {
   Task<Event> next();
 
  private:
-  friend class Pool;
+  friend class Connections;
   void push(Event event);
 
   std::deque<Event> queue_;
   Notify changed_;
 };
 
-class Pool {
+class Connections {
   struct Entry;
 
  public:
-  struct House {
+  struct Needs {
     Executor loop;
     Clock& clock;
     std::function<http::Client&()> http;
@@ -95,11 +95,11 @@ class Pool {
     std::chrono::milliseconds backoff_min{1'000}, backoff_max{60'000};
   };
 
-  explicit Pool(House house);
-  Pool(House house, Limits limits);
-  ~Pool();
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
+  explicit Connections(Needs needs);
+  Connections(Needs needs, Limits limits);
+  ~Connections();
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
 
   // Called when the tools of an agent's servers have changed; must return at once.
   void on_tools_changed(std::function<void(const std::string& agent)> told) {
@@ -138,7 +138,7 @@ class Pool {
     Peer* operator->() const { return peer_.get(); }
 
    private:
-    friend class Pool;
+    friend class Connections;
     std::shared_ptr<Entry> entry_;
     std::shared_ptr<Peer> peer_;
   };
@@ -189,7 +189,7 @@ class Pool {
   Task<void> let_go();
   Task<void> reap();
 
-  House house_;
+  Needs needs_;
   Limits limits_;
   std::function<void(const std::string&)> told_;
   // The servers of each agent with their fingerprints, in its order.

@@ -1,4 +1,4 @@
-#include "memory/recall.h"
+#include "memory/ranking.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// A desk for the tools of hooks/os: a folder to work in, a Reef home beside it.
+// A needs for the tools of hooks/os: a folder to work in, a Reef home beside it.
 #pragma once
 
 #include <sys/stat.h>
@@ -18,19 +18,19 @@ class DeskTest : public testing::Test {
     for (const auto* name : {"work", "home", "reef", "reef/sessions", "reef/sessions/260101-a-b",
                              "reef/sessions/260202-c-d"})
       ::mkdir((folder / name).c_str(), 0700);
-    desk.ground = ground();
+    needs.paths = paths();
   }
 
-  Ground ground() const {
+  PathRules paths() const {
     return {.cwd = folder / "work",
             .user_home = folder / "home",
             .reef_home = folder / "reef",
             .session = folder / "reef/sessions/260101-a-b",
             .confined = ""};
   }
-  using Tool = Task<runtime::ToolAnswer> (*)(const Desk&, const json::object&);
+  using Tool = Task<runtime::ToolAnswer> (*)(const CallNeeds&, const json::object&);
   runtime::ToolAnswer call(Tool tool, const json::object& arguments) {
-    return test::run(io, tool(desk, arguments));
+    return test::run(io, tool(needs, arguments));
   }
   // The answer's text, with "ERROR: " before it when it is an error.
   std::string told(Tool tool, const json::object& arguments) {
@@ -46,16 +46,16 @@ class DeskTest : public testing::Test {
   Pool pool{4};
   Seen seen;
   Claims claims{io.get_executor()};
-  Desk desk{io.get_executor(),
-            pool,
-            documents,
-            seen,
-            claims,
-            {},
-            test::value_of(session::SessionId::parse("260101-a-b")),
-            48'000,
-            022,
-            TimePoint(std::chrono::milliseconds(1'700'000'000'000))};
+  CallNeeds needs{io.get_executor(),
+                  pool,
+                  documents,
+                  seen,
+                  claims,
+                  {},
+                  test::value_of(session::SessionId::parse("260101-a-b")),
+                  48'000,
+                  022,
+                  TimePoint(std::chrono::milliseconds(1'700'000'000'000))};
 };
 
 }  // namespace reef::hooks::os
