@@ -215,8 +215,12 @@ class Builder {
       case MD_TEXT_ENTITY:
         say(entity(text));
         break;
-      default:
-        say(text);
+      default: {
+        // A tab between words is a space; where it would go on a line is nobody's to say.
+        std::string words(text);
+        std::replace(words.begin(), words.end(), '\t', ' ');
+        say(words);
+      }
     }
     return 0;
   }
