@@ -199,6 +199,17 @@ TEST(RichText, ATangleTakesNoTimeAndNoRoom) {
   }
 }
 
+TEST(Changes, AreTablesOfNumberedLines) {
+  const auto page = html::drawn_diff(
+      "--- a/x.py\n+++ b/x.py\n@@ -3,2 +3,2 @@\n # <b>\n-return one\n+return two\n");
+  EXPECT_NE(page.find("x.py"), std::string::npos);
+  EXPECT_NE(page.find("2 unchanged lines"), std::string::npos);
+  EXPECT_NE(page.find("<tr class=\"d\"><td>4</td><td></td><td>-</td>"), std::string::npos) << page;
+  EXPECT_NE(page.find("<mark>two</mark>"), std::string::npos) << page;
+  EXPECT_EQ(page.find("<b>"), std::string::npos);
+  EXPECT_EQ(html::drawn_diff("no diff at all"), "");
+}
+
 TEST(Highlight, ColoursNeverChangeWhatIsSaid) {
   const std::string code =
       "int x = 1; // a \"b\n/* c */ 'd' `e` # f -- g <h> \"unclosed\nf(x)\n+a\n-b\n";
