@@ -41,7 +41,7 @@ ALLOWED = {
     "server": "protocol bus runtime model mcp oauth skills process memory recall organise exchange session base",
     "client": "transport protocol base",
     "policy": "client base",
-    "daemon": "policy server transport hooks bus runtime local model mcp oauth skills memory organise exchange store session base",
+    "daemon": "policy server transport hooks bus recall runtime local model mcp oauth skills memory organise exchange store session base",
     "apps/reef": "daemon policy client protocol skills memory exchange session base",
     "apps/reef_cron": "daemon client component base",
     "apps/reefd": "daemon",
@@ -115,7 +115,7 @@ OPENS = re.compile(
     r"|\bPosixFiles\b|(?<![\w:])(?:const )?Files&|\bstd::(?:[io]?fstream|filesystem)\b"
     r"|(?<![\w.>])(?:read_all|replace_atomically|make_directories|open_patiently|open_directory)\("
     r"|(?<![\w>])::(?:open|openat|creat|mkostemp|mkstemp|rename(?:at2?)?|unlinkat|mkdir(?:at)?|opendir)\("
-    r"|\bfopen\(|\b(?:house|parts)(?:_|\(\))?\.files\b"
+    r"|\bfopen\(|\b(?:needs|parts)(?:_|\(\))?\.files\b"
 )
 # A type of its own that is called Files.
 NOT_FILES = ("src/context/",)

@@ -36,6 +36,10 @@ struct Peer {
   Right right = Right::admin;  // the right that the user gave this client
 };
 
+constexpr std::string_view name_of(Peer::Via via) {
+  return via == Peer::Via::tcp ? "tcp" : "unix";
+}
+
 // The user's own clients have the right they were given; a process that came from the daemon itself
 // may do nothing as the user.
 constexpr Right right_of(const Peer& peer) {

@@ -66,6 +66,14 @@ ServerMessage make_pong() {
   return message;
 }
 
+ServerMessage make_outcome(const Status& done) {
+  return done ? make_pong() : make_error(done.error());
+}
+
+Task<ServerMessage> pong_when_done(Task<Status> work) {
+  co_return make_outcome(co_await std::move(work));
+}
+
 reef::Error error_from(const Error& message) {
   return reef::Error(errc_from_wire(message.code()), message.message());
 }

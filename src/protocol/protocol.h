@@ -32,6 +32,9 @@ using Answer = std::unique_ptr<MessageStream>;
 Answer answer_with(ServerMessage message);
 Answer answer_with(Task<ServerMessage> message);
 Answer answer_with(const reef::Error& error);
+// Pong, or the error.
+ServerMessage make_outcome(const Status& done);
+Task<ServerMessage> pong_when_done(Task<Status> work);
 
 // A message whose variant `field` is encoded already. Only readers of the wire see that field.
 ServerMessage make_encoded(int field, std::string bytes);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "server/crabtalk.h"
 #include "server/ledger.h"
 #include "server/operations.h"
 #include "server/server.h"
@@ -45,7 +46,8 @@ std::optional<Error> objection_to(const protocol::Peer& peer,
 
 }  // namespace
 
-protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::ClientMessage message) {
+protocol::Answer dispatch(const Node& node, const protocol::Peer& peer,
+                          protocol::ClientMessage message) {
   if (auto why = objection_to(peer, message)) return protocol::answer_with(*std::move(why));
   std::optional<session::ClientMark> mark;
   if (message.has_client_id()) {
@@ -53,7 +55,7 @@ protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::Clie
       return protocol::answer_with(good.error());
     mark = mark_of(message);
   }
-  if (const auto known = translate(node, peer, message); !known)
+  if (const auto known = translate({node.runtime, node.sessions}, peer, message); !known)
     return protocol::answer_with(known.error());
   // The rights are checked for the request as it came, and again for what it was translated into.
   if (auto why = objection_to(peer, message)) return protocol::answer_with(*std::move(why));
@@ -63,15 +65,13 @@ protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::Clie
     return protocol::answer_with(
         Error(Errc::unsupported,
               fmt::format("operation '{}' is not built yet", protocol::operation_name(message))));
-  if (!mark || naming_of(*operation) != Naming::ledger)
-    return operation->answer(Asked{node, peer, message, std::move(mark)});
-  if (!node.ledger)
-    return protocol::answer_with(Error(Errc::unsupported, "client_id: nothing is remembered here"));
+  if (!mark || operation->naming != Naming::ledger)
+    return operation->answer(Asked(node, peer, message, std::move(mark)));
   auto kept = std::make_shared<protocol::ClientMessage>(std::move(message));
   auto make = [&node, peer, operation, kept, mark] {
-    return operation->answer(Asked{node, peer, *kept, mark});
+    return operation->answer(Asked(node, peer, *kept, mark));
   };
-  return answer_once(*node.ledger, *mark, operation->answers == Answers::once, std::move(make));
+  return answer_once(node.ledger, *mark, operation->messages == Messages::one, std::move(make));
 }
 
 }  // namespace reef::server

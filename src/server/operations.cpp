@@ -54,24 +54,6 @@ std::vector<Operation> collect() {
 
 }  // namespace
 
-Naming naming_of(const Operation& operation) {
-  using M = protocol::ClientMessage;
-  if (operation.right < protocol::Right::answer) return Naming::none;
-  switch (operation.kind) {
-    case M::kSend:
-    case M::kStream:
-    case M::kSteerSession:
-    case M::kAcceptPlan:
-      return Naming::transcript;
-    case M::kBackup:
-    case M::kExportSessions:
-    case M::kFindImports:
-      return Naming::none;
-    default:
-      return Naming::ledger;
-  }
-}
-
 session::ClientMark mark_of(const protocol::ClientMessage& message) {
   session::ClientMark mark;
   mark.id = message.client_id();

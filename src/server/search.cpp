@@ -5,12 +5,23 @@
 #include <span>
 #include <unordered_map>
 
+#include "organise/definitions.h"
 #include "protocol/encoder.h"
+#include "recall/recall.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "server/sessions.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
+
+struct SearchNeeds {
+  recall::Recall& recall;
+  session::Sessions& sessions;
+  organise::Definitions& definitions;
+  static SearchNeeds of(const Node& node) { return {node.recall, node.sessions, node.definitions}; }
+};
 
 constexpr std::uint32_t kHitsDefault = 10;
 constexpr std::uint32_t kMessagesDefault = 50;
@@ -104,7 +115,7 @@ struct Parts {
 };
 
 // Encodes SearchResults, except what is known only at the end.
-std::string encode(const Node& node, const recall::SearchResult& answer, const Parts& parts) {
+std::string encode(SearchNeeds needs, const recall::SearchResult& answer, const Parts& parts) {
   using protocol::Encoder;
   using Out = protocol::FoundHit;
   constexpr auto kHits = protocol::SearchResults::kHitsFieldNumber;
@@ -119,7 +130,7 @@ std::string encode(const Node& node, const recall::SearchResult& answer, const P
   std::size_t all = kEndBytes;
   for (std::size_t i = 0; i < answer.hits.size(); ++i) {
     const auto& found = answer.hits[i];
-    if (!node.sessions.find(found.session)) continue;  // gone while it was read
+    if (!needs.sessions.find(found.session)) continue;  // gone while it was read
     auto& hit = hits.emplace_back();
     Encoder out(hit.head);
     out.text(Out::kSessionFieldNumber, parts.sessions[parts.hits[i].session]);
@@ -143,10 +154,10 @@ std::string encode(const Node& node, const recall::SearchResult& answer, const P
   return bytes;
 }
 
-Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
+Task<protocol::ServerMessage> search(SearchNeeds needs, recall::Ask ask) {
   const auto began = std::chrono::steady_clock::now();
   // Used for the rows of the answer, too.
-  const auto defined = co_await node.definitions.look();
+  const auto defined = co_await needs.definitions.look();
   ask.filter = [defined](const std::string& text) {
     return organise::row_test(text, defined, SystemClock().now());
   };
@@ -159,18 +170,18 @@ Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
       const auto& id = answer.hits[i].session;
       const auto [first, is_new] = first_of.try_emplace(id.text(), i);
       parts.hits[i].session = first->second;
-      const auto* row = is_new ? node.sessions.find(id) : nullptr;
+      const auto* row = is_new ? needs.sessions.find(id) : nullptr;
       if (!row) continue;
-      fill(node, filled, *row);
+      server::fill(filled, *row, needs.definitions);
       filled.SerializeToString(&parts.sessions[i]);
     }
   };
   ask.use_item = [&](std::size_t stretch, std::span<const recall::ItemPlace> places,
                      recall::Item& item) { parts.add(stretch, places, item); };
-  auto found = co_await node.recall.search(std::move(ask));
+  auto found = co_await needs.recall.search(std::move(ask));
   if (!found) co_return protocol::make_error(found.error());
   using Out = protocol::SearchResults;
-  auto bytes = encode(node, *found, parts);
+  auto bytes = encode(needs, *found, parts);
   protocol::Encoder out(bytes);
   out.flag(Out::kMoreFieldNumber, found->more);
   const auto took = std::chrono::steady_clock::now() - began;
@@ -181,11 +192,11 @@ Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
                                    std::move(bytes));
 }
 
-Task<protocol::ServerMessage> list_messages(Node& node, session::SessionId id, std::uint64_t offset,
-                                            std::size_t limit) {
-  auto listed = co_await node.recall.list_messages(id, offset, limit, kMessageBytesMax);
+Task<protocol::ServerMessage> list_messages(SearchNeeds needs, session::SessionId id,
+                                            std::uint64_t offset, std::size_t limit) {
+  auto listed = co_await needs.recall.list_messages(id, offset, limit, kMessageBytesMax);
   if (!listed) co_return protocol::make_error(listed.error());
-  const auto* row = node.sessions.find(id);
+  const auto* row = needs.sessions.find(id);
   const std::string host(row ? row->agent() : std::string_view());
   protocol::ServerMessage message;
   auto& out = *message.mutable_message_list();
@@ -204,18 +215,19 @@ Task<protocol::ServerMessage> list_messages(Node& node, session::SessionId id, s
   co_return message;
 }
 
-protocol::Answer answer_search_sessions(Node& node, const protocol::SearchSessions& request) {
+protocol::Answer answer_search_sessions(SearchNeeds needs,
+                                        const protocol::SearchSessions& request) {
   auto ask = ask_from(request);
   if (!ask) return protocol::answer_with(ask.error());
-  return protocol::answer_with(search(node, *std::move(ask)));
+  return protocol::answer_with(search(needs, *std::move(ask)));
 }
 
-protocol::Answer answer_list_messages(Node& node, const protocol::ListMessages& request) {
-  auto id = known_session(node, request.id());
+protocol::Answer answer_list_messages(SearchNeeds needs, const protocol::ListMessages& request) {
+  auto id = known_session(needs.sessions, request.id());
   if (!id) return protocol::answer_with(id.error());
   const auto limit =
       request.limit() == 0 ? kMessagesDefault : std::min(request.limit(), kMessagesMax);
-  return protocol::answer_with(list_messages(node, *std::move(id), request.offset(), limit));
+  return protocol::answer_with(list_messages(needs, *std::move(id), request.offset(), limit));
 }
 
 }  // namespace
@@ -224,9 +236,9 @@ Operations search_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kSearchSessions, Right::read, Answers::once,
+      {M::kSearchSessions, Right::read, Messages::one, Naming::none,
        answered<&M::search_sessions, answer_search_sessions>},
-      {M::kListMessages, Right::read, Answers::once,
+      {M::kListMessages, Right::read, Messages::one, Naming::none,
        answered<&M::list_messages, answer_list_messages>},
   };
   return kRows;

@@ -1,3 +1,5 @@
+#include "server/turns.h"
+
 #include <deque>
 #include <limits>
 #include <sys/stat.h>
@@ -6,6 +8,8 @@
 
 #include "base/overload.h"
 #include "base/utf8.h"
+#include "runtime/runtime.h"
+#include "server/decisions.h"
 #include "server/operations.h"
 #include "server/server.h"
 
@@ -30,6 +34,10 @@ void fill(protocol::TokenUsage& out, const session::Usage& usage) {
 }
 
 }  // namespace
+
+TurnsNeeds TurnsNeeds::of(const Node& node) {
+  return {node.runtime};
+}
 
 Status check_folder(const std::string& cwd) {
   if (cwd.empty()) return Ok{};
@@ -334,18 +342,18 @@ Result<runtime::Message> message_from(const Request& request, const std::string&
   return message;
 }
 
-Task<protocol::ServerMessage> whole_named_turn(Node& node, runtime::Message message) {
-  auto run = co_await node.runtime.submit_once(std::move(message));
+Task<protocol::ServerMessage> whole_named_turn(TurnsNeeds needs, runtime::Message message) {
+  auto run = co_await needs.runtime.submit_once(std::move(message));
   if (!run) co_return protocol::make_error(run.error());
   co_return co_await whole_turn(*std::move(run));
 }
 
 protocol::Answer answer_send(const Asked& asked) {
-  auto& node = asked.node;
+  const TurnsNeeds needs = asked.needs();
   auto message = message_from(asked.message.send(), asked.message.client_id());
   if (!message) return protocol::answer_with(message.error());
-  if (message->client) return protocol::answer_with(whole_named_turn(node, *std::move(message)));
-  auto run = node.runtime.submit(*std::move(message));
+  if (message->client) return protocol::answer_with(whole_named_turn(needs, *std::move(message)));
+  auto run = needs.runtime.submit(*std::move(message));
   if (!run) return protocol::answer_with(run.error());
   return protocol::answer_with(whole_turn(*std::move(run)));
 }
@@ -353,26 +361,26 @@ protocol::Answer answer_send(const Asked& asked) {
 // A message its client named: whether it was sent before is found out first.
 class NamedTurn final : public protocol::MessageStream {
  public:
-  NamedTurn(Node& node, runtime::Message message, Dialect dialect)
-      : node_(node), message_(std::move(message)), dialect_(dialect) {}
+  NamedTurn(TurnsNeeds needs, runtime::Message message, Dialect dialect)
+      : needs_(needs), message_(std::move(message)), dialect_(dialect) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (over_) co_return std::nullopt;
     if (!turn_) {
       const bool brings_tools = !message_.client_tools.empty();
-      auto run = co_await node_.runtime.submit_once(std::move(message_));
+      auto run = co_await needs_.runtime.submit_once(std::move(message_));
       if (!run) {
         over_ = true;
         co_return protocol::make_error(run.error());
       }
       turn_ = std::make_unique<TurnStream>(*std::move(run), dialect_,
-                                           brings_tools ? &node_.runtime.forwards() : nullptr);
+                                           brings_tools ? &needs_.runtime.forwards() : nullptr);
     }
     co_return co_await turn_->next();
   }
 
  private:
-  Node& node_;
+  TurnsNeeds needs_;
   runtime::Message message_;
   Dialect dialect_;
   protocol::Answer turn_;
@@ -381,30 +389,30 @@ class NamedTurn final : public protocol::MessageStream {
 
 }  // namespace
 
-protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
+protocol::Answer answer_stream(TurnsNeeds needs, const protocol::Stream& request,
                                const protocol::Peer& peer, const std::string& client_id) {
   auto message = message_from(request, client_id);
   if (!message) return protocol::answer_with(message.error());
   if (message->client)
-    return std::make_unique<NamedTurn>(node, *std::move(message), dialect_of(peer, request));
-  auto run = node.runtime.submit(*std::move(message));
+    return std::make_unique<NamedTurn>(needs, *std::move(message), dialect_of(peer, request));
+  auto run = needs.runtime.submit(*std::move(message));
   if (!run) return protocol::answer_with(run.error());
   return std::make_unique<TurnStream>(
       *std::move(run), dialect_of(peer, request),
-      request.tools_size() > 0 ? &node.runtime.forwards() : nullptr);
+      request.tools_size() > 0 ? &needs.runtime.forwards() : nullptr);
 }
 
 namespace {
 
-protocol::Answer answer_kill(Node& node, const protocol::Kill& request) {
+protocol::Answer answer_kill(TurnsNeeds needs, const protocol::Kill& request) {
   const auto killed =
-      node.runtime.kill(request.agent(), request.sender(), key_in(request), request.all());
+      needs.runtime.kill(request.agent(), request.sender(), key_in(request), request.all());
   if (!killed) return protocol::answer_with(killed.error());
   return protocol::answer_with(protocol::make_pong());
 }
 
-Task<protocol::ServerMessage> steer(Node& node, runtime::Message message) {
-  const auto steered = co_await node.runtime.steer_once(std::move(message));
+Task<protocol::ServerMessage> steer(TurnsNeeds needs, runtime::Message message) {
+  const auto steered = co_await needs.runtime.steer_once(std::move(message));
   co_return steered ? protocol::make_pong() : protocol::make_error(steered.error());
 }
 
@@ -413,11 +421,11 @@ protocol::Answer answer_steer(const Asked& asked) {
   runtime::Message message{request.agent(), request.sender(), request.content(), {}};
   message.key = key_in(request);
   if (asked.mark) message.client = asked.mark;
-  return protocol::answer_with(steer(asked.node, std::move(message)));
+  return protocol::answer_with(steer(asked.needs(), std::move(message)));
 }
 
-protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& request) {
-  auto run = node.runtime.running(request.agent(), request.sender(), key_in(request));
+protocol::Answer answer_attach_run(TurnsNeeds needs, const protocol::AttachRun& request) {
+  auto run = needs.runtime.running(request.agent(), request.sender(), key_in(request));
   if (!run) return protocol::answer_with(run.error());
   return std::make_unique<TurnStream>(*std::move(run));
 }
@@ -428,15 +436,16 @@ Operations turns_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kSend, Right::answer, Answers::once, answer_send},
-      {M::kStream, Right::answer, Answers::several,
+      {M::kSend, Right::answer, Messages::one, Naming::transcript, answer_send},
+      {M::kStream, Right::answer, Messages::many, Naming::transcript,
        [](const Asked& asked) {
-         return answer_stream(asked.node, asked.message.stream(), asked.peer,
+         return answer_stream(asked.needs(), asked.message.stream(), asked.peer,
                               asked.message.client_id());
        }},
-      {M::kKill, Right::answer, Answers::once, answered<&M::kill, answer_kill>},
-      {M::kSteerSession, Right::answer, Answers::once, answer_steer},
-      {M::kAttachRun, Right::read, Answers::several, answered<&M::attach_run, answer_attach_run>},
+      {M::kKill, Right::answer, Messages::one, Naming::ledger, answered<&M::kill, answer_kill>},
+      {M::kSteerSession, Right::answer, Messages::one, Naming::transcript, answer_steer},
+      {M::kAttachRun, Right::read, Messages::many, Naming::none,
+       answered<&M::attach_run, answer_attach_run>},
   };
   return kRows;
 }
