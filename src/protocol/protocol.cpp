@@ -44,14 +44,6 @@ Answer answer_with(const reef::Error& error) {
   return answer_with(make_error(error));
 }
 
-ServerMessage make_encoded(int field, std::string bytes) {
-  // The library takes it for a field it does not know, which it keeps and sends on.
-  ServerMessage message;
-  auto& unknown = *message.GetReflection()->MutableUnknownFields(&message);
-  *unknown.AddLengthDelimited(field) = std::move(bytes);
-  return message;
-}
-
 ServerMessage make_error(const reef::Error& error) {
   ServerMessage message;
   message.mutable_error()->set_code(traits(error.code).wire_code);

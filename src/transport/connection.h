@@ -73,8 +73,8 @@ class Connection {
   // such answers.
   Task<void> answer_aside(protocol::ClientMessage message, std::size_t& under_way);
   Task<void> answer(protocol::ClientMessage message);
-  // Waits while the send queue is full.
-  Task<void> send(protocol::ServerMessage message, const protocol::ClientMessage& request);
+  // Waits while the send queue is full. `request`: the id of the request that is answered.
+  Task<void> send(protocol::ServerMessage message, std::optional<std::uint64_t> request);
   Task<void> send_frame(std::string frame);
   void push(std::string frame);
   Task<void> write_frames();
