@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace reef::protocol {
@@ -31,6 +33,12 @@ struct Peer {
   Via via = Via::unix_socket;
   Origin origin = Origin::user;
   int pid = 0;  // for the log; 0: not known
+  // Who it is, as far as that is proven: the user of its process, which the kernel tells, and that
+  // it has shown the token of this transport.
+  std::optional<std::uint32_t> uid = {};
+  bool token = false;
+  // Whom it speaks for where a request names neither a sender nor a conversation.
+  std::string sender = "user";
   // A client of CrabTalk's that does not know Reef: it has sent neither Hello nor a request_id.
   bool legacy = false;
   Right right = Right::admin;  // the right that the user gave this client

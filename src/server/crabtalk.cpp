@@ -134,7 +134,7 @@ void name_source(TranslationNeeds needs, Request& request) {
 }
 
 template <class Request>
-Status place_turn(TranslationNeeds needs, Request& request) {
+Status place_turn(TranslationNeeds needs, const protocol::Peer& peer, Request& request) {
   if (request.session_handle().empty() || request.has_key()) return Ok{};
   if constexpr (requires { request.ephemeral(); })
     if (request.ephemeral()) return Ok{};
@@ -145,7 +145,7 @@ Status place_turn(TranslationNeeds needs, Request& request) {
     request.set_agent(canonical(needs, std::string(place.row->agent())));
     request.set_sender(std::string(place.row->sender()));
   } else if (request.sender().empty()) {
-    request.set_sender(std::string(runtime::kDefaultSender));
+    request.set_sender(peer.sender);
   }
   return Ok{};
 }
@@ -189,10 +189,9 @@ Result<session::Sessions::New> session_from(CrabTalkNeeds needs,
     return Error(Errc::invalid,
                  fmt::format("root: '{}' is no folder", utf8::excerpt(request.root())));
   REEF_TRY(auto address, needs.runtime.resolve(request.agent(), request.sender(), place.key));
-  auto sender = request.sender().empty() ? std::string(runtime::kDefaultSender) : address.sender;
   return session::Sessions::New{address.key,
                                 address.agent.name,
-                                std::move(sender),
+                                std::move(address.sender),
                                 request.root(),
                                 {},
                                 {},
@@ -259,9 +258,9 @@ Status translate(TranslationNeeds needs, const protocol::Peer& peer,
     name_agents(needs, *message.GetReflection()->MutableMessage(&message, field));
   switch (message.msg_case()) {
     case M::kSend:
-      return place_turn(needs, *message.mutable_send());
+      return place_turn(needs, peer, *message.mutable_send());
     case M::kStream:
-      return place_turn(needs, *message.mutable_stream());
+      return place_turn(needs, peer, *message.mutable_stream());
     case M::kKill:
       return place_request(needs, *message.mutable_kill());
     case M::kCompact: {

@@ -126,10 +126,8 @@ Task<protocol::ServerMessage> answer(DecisionsNeeds needs, protocol::Peer peer,
     co_return protocol::make_error(Error(
         Errc::denied, "to accept a plan needs the right 'admin': it changes what may be done"));
   const bool answered_before = asked->state != runtime::Decision::State::pending;
-  runtime::Decisions::Reply reply{
-      request.id(), request.answer(),
-      request.by().empty() ? std::string(runtime::kDefaultSender) : request.by(),
-      std::string(name_of(peer.via)), std::move(mark)};
+  runtime::Decisions::Reply reply{request.id(), request.answer(), request.by(),
+                                  std::string(name_of(peer.via)), std::move(mark)};
   const auto done = co_await decisions.answer(std::move(reply));
   if (!done) co_return protocol::make_error(done.error());
   if (plan && !answered_before)

@@ -31,7 +31,8 @@ std::optional<Error> objection_to(const protocol::Peer& peer,
                                            protocol::name_of(protocol::right_of(peer))));
   }
   const bool child = peer.origin == Origin::child;
-  log::warn("{} was refused: process {} {}", operation, peer.pid,
+  log::warn("{} was refused: process {} of user {} {}", operation, peer.pid,
+            peer.uid ? std::to_string(*peer.uid) : "?",
             child ? "came from a tool" : "could not be told from a tool");
   if (child)
     return Error(Errc::denied,
@@ -42,6 +43,47 @@ std::optional<Error> objection_to(const protocol::Peer& peer,
                fmt::format("'{}' is for the user: who connected cannot be told from a tool of this "
                            "daemon (the process is gone, or hides)",
                            operation));
+}
+
+// A request that speaks for somebody and names neither whom nor a conversation speaks for the peer.
+// In requests that only look, no sender means all of them.
+template <class Request>
+void fill_in_sender(const protocol::Peer& peer, Request& request) {
+  if (request.sender().empty() && !request.has_key()) request.set_sender(peer.sender);
+}
+
+void fill_in_sender(const protocol::Peer& peer, protocol::ClientMessage& message) {
+  using M = protocol::ClientMessage;
+  switch (message.msg_case()) {
+    case M::kSend:
+      return fill_in_sender(peer, *message.mutable_send());
+    case M::kStream:
+      return fill_in_sender(peer, *message.mutable_stream());
+    case M::kKill:
+      return fill_in_sender(peer, *message.mutable_kill());
+    case M::kCompact:
+      return fill_in_sender(peer, *message.mutable_compact());
+    case M::kReplyToAsk:
+      return fill_in_sender(peer, *message.mutable_reply_to_ask());
+    case M::kSteerSession:
+      return fill_in_sender(peer, *message.mutable_steer_session());
+    case M::kAttachRun:
+      return fill_in_sender(peer, *message.mutable_attach_run());
+    case M::kDescribeSession:
+      return fill_in_sender(peer, *message.mutable_describe_session());
+    case M::kNewSession:
+      return fill_in_sender(peer, *message.mutable_new_session());
+    case M::kCreateSession:
+      if (message.create_session().sender().empty())
+        message.mutable_create_session()->set_sender(peer.sender);
+      return;
+    case M::kAnswerDecision:
+      if (message.answer_decision().by().empty())
+        message.mutable_answer_decision()->set_by(peer.sender);
+      return;
+    default:
+      return;
+  }
 }
 
 }  // namespace
@@ -60,6 +102,7 @@ protocol::Answer dispatch(const Node& node, const protocol::Peer& peer,
   // The rights are checked for the request as it came, and again for what it was translated into.
   if (auto why = objection_to(peer, message)) return protocol::answer_with(*std::move(why));
   if (message.msg_case() == protocol::ClientMessage::MSG_NOT_SET) return answer_unknown(message);
+  fill_in_sender(peer, message);
   const auto* operation = find_operation(message.msg_case());
   if (!operation)
     return protocol::answer_with(

@@ -127,7 +127,7 @@ namespace {
 
 // Whoever accepts it in this way has answered what was asked about it.
 Task<void> answer_decision(PermissionsNeeds needs, session::SessionId id, std::string plan,
-                           std::string mode, std::string from) {
+                           std::string mode, protocol::Peer peer) {
   if (plan.ends_with(".md")) plan.resize(plan.size() - 3);
   const auto* row = needs.sessions.find(id);
   std::string decision;
@@ -136,20 +136,20 @@ Task<void> answer_decision(PermissionsNeeds needs, session::SessionId id, std::s
       decision = one.id;
   if (decision.empty()) co_return;
   const auto done = co_await needs.runtime.decisions().answer(
-      {decision, mode == "allow-all" ? "Accept, allow all" : "Accept",
-       std::string(runtime::kDefaultSender), std::move(from)});
+      {decision, mode == "allow-all" ? "Accept, allow all" : "Accept", peer.sender,
+       std::string(name_of(peer.via))});
   if (!done) log::warn("decision {}: {}", decision, done.error().what);
 }
 
 class PlanStream final : public protocol::MessageStream {
  public:
   PlanStream(PermissionsNeeds needs, session::SessionId id, protocol::AcceptPlan request,
-             std::string client_id, std::string from)
+             std::string client_id, protocol::Peer peer)
       : needs_(needs),
         id_(std::move(id)),
         request_(std::move(request)),
         client_id_(std::move(client_id)),
-        from_(std::move(from)) {}
+        peer_(std::move(peer)) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (failed_) co_return std::nullopt;
@@ -159,7 +159,7 @@ class PlanStream final : public protocol::MessageStream {
         failed_ = true;
         co_return protocol::make_error(begun.error());
       }
-      co_await answer_decision(needs_, id_, request_.name(), request_.mode(), from_);
+      co_await answer_decision(needs_, id_, request_.name(), request_.mode(), peer_);
       turn_ = answer_stream(needs_.turns, *begun, {}, client_id_);
     }
     co_return co_await turn_->next();
@@ -169,7 +169,8 @@ class PlanStream final : public protocol::MessageStream {
   PermissionsNeeds needs_;
   session::SessionId id_;
   protocol::AcceptPlan request_;
-  std::string client_id_, from_;
+  std::string client_id_;
+  protocol::Peer peer_;
   protocol::Answer turn_;
   bool failed_ = false;
 };
@@ -200,7 +201,7 @@ protocol::Answer answer_accept_plan(const Asked& asked) {
   auto id = known_session(needs.sessions, request.session_id());
   if (!id) return protocol::answer_with(id.error());
   return std::make_unique<PlanStream>(needs, *std::move(id), request, asked.message.client_id(),
-                                      std::string(name_of(asked.peer.via)));
+                                      asked.peer);
 }
 
 }  // namespace

@@ -39,10 +39,10 @@ std::string oldest_in(QuestionsNeeds needs, const session::Key& key) {
   return current ? needs.runtime.decisions().oldest(*current).value_or("") : "";
 }
 
-Task<Status> reply(QuestionsNeeds needs, std::string from, protocol::ReplyToAsk request,
+Task<Status> reply(QuestionsNeeds needs, protocol::Peer peer, protocol::ReplyToAsk request,
                    std::optional<session::ClientMark> mark) {
-  const auto by =
-      request.sender().empty() ? std::string(runtime::kDefaultSender) : request.sender();
+  const auto by = request.sender().empty() ? peer.sender : request.sender();
+  std::string from(name_of(peer.via));
   if (request.has_id())
     co_return co_await answer_by_id(needs, request.id(), request.content(), by, std::move(from),
                                     std::move(mark));
@@ -83,20 +83,20 @@ void fill_ask(protocol::AskUser& out, const std::string& id, const std::string& 
 namespace {
 
 protocol::Answer answer_reply(const Asked& asked) {
-  return protocol::answer_with(
-      protocol::pong_when_done(reply(asked.needs(), std::string(name_of(asked.peer.via)),
-                                     asked.message.reply_to_ask(), asked.mark)));
+  return protocol::answer_with(protocol::pong_when_done(
+      reply(asked.needs(), asked.peer, asked.message.reply_to_ask(), asked.mark)));
 }
 
 // A question that was put as a forwarded tool call is answered as one.
-Task<Status> reply_to_tool(QuestionsNeeds needs, std::string from, protocol::ReplyToTool request) {
+Task<Status> reply_to_tool(QuestionsNeeds needs, protocol::Peer peer,
+                           protocol::ReplyToTool request) {
   auto& questions = needs.runtime.questions();
   Status answered = Ok{};
   if (request.is_error()) {
     answered = questions.decline(request.call_id(), request.output());
   } else {
-    answered = co_await answer_by_id(needs, request.call_id(), request.output(),
-                                     std::string(runtime::kDefaultSender), std::move(from), {});
+    answered = co_await answer_by_id(needs, request.call_id(), request.output(), peer.sender,
+                                     std::string(name_of(peer.via)), {});
   }
   if (!answered && answered.error().code == Errc::not_found)
     answered = needs.runtime.forwards().answer(request.conversation_id(), request.call_id(),
@@ -105,8 +105,8 @@ Task<Status> reply_to_tool(QuestionsNeeds needs, std::string from, protocol::Rep
 }
 
 protocol::Answer answer_reply_to_tool(const Asked& asked) {
-  return protocol::answer_with(protocol::pong_when_done(reply_to_tool(
-      asked.needs(), std::string(name_of(asked.peer.via)), asked.message.reply_to_tool())));
+  return protocol::answer_with(protocol::pong_when_done(
+      reply_to_tool(asked.needs(), asked.peer, asked.message.reply_to_tool())));
 }
 
 // Those of turns that run and those of turns that a restart cut off, the oldest first.

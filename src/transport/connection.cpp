@@ -194,6 +194,7 @@ Task<bool> Connection::take(std::string_view payload) {
   }
   if (const auto identify = std::exchange(options_.identify, nullptr))
     options_.peer = co_await identify();
+  options_.peer.token = !options_.token.empty();
   if (message.has_request_id() || message.has_hello()) legacy_ = false;
   if (!message.has_request_id() && answering_ && must_not_wait(message)) {
     // Each of them is answered at once, so there is soon room for the next.

@@ -511,6 +511,32 @@ TEST_F(DispatchTest, ANameIsGivenToOneRequest) {
   EXPECT_EQ(ask_one(message).error().code(), 400U);
 }
 
+TEST_F(DispatchTest, WhoNamesNobodySpeaksForWhomTheTransportSays) {
+  peer.sender = "web:ann";
+  const auto mine = send("hello").response().session_id();
+  ClientMessage message;
+  message.mutable_send()->set_content("hello");
+  message.mutable_send()->set_key("agent:reef:bob");
+  const auto bobs = ask_one(message).response().session_id();
+  message.mutable_new_session()->set_agent("broken");
+  const auto fresh = ask_one(message).session_info().session();
+  EXPECT_EQ(fresh.sender(), "web:ann");
+  message.mutable_create_session()->set_session_handle("h");
+  EXPECT_TRUE(ask_one(message).has_pong());
+  EXPECT_EQ(sessions.find(*session::SessionId::parse(mine))->key(), "agent:reef:web:ann");
+  EXPECT_EQ(sessions.find(*session::SessionId::parse(bobs))->sender(), "bob");
+  message.mutable_describe_session()->set_agent("reef");
+  EXPECT_EQ(ask_one(message).session_description().session().id(), mine);
+  message.mutable_kill()->set_agent("reef");
+  EXPECT_TRUE(ask_one(message).has_pong());
+  // Who looks and names nobody means everybody.
+  message.mutable_list_sessions();
+  EXPECT_EQ(ask_one(message).session_list().sessions_size(), 4);
+  peer.sender = "web:bob";
+  message.mutable_kill()->set_agent("reef");
+  EXPECT_EQ(ask_one(message).error().code(), 404U) << "another peer's default is another sender";
+}
+
 TEST_F(DispatchTest, EveryMessageOfTheSchemaIsInTheTable) {
   const auto* operations = ClientMessage::descriptor()->FindOneofByName("msg");
   ASSERT_GT(operations->field_count(), 80);
