@@ -9,7 +9,8 @@
 //   permission.h  Permissions        whether a tool may be called
 //   question.h    Ask, UserAnswer        what is asked of the user, and how answers are read
 //   questions.h   Questions          those that wait for an answer
-//   decisions.h   Decisions          all that a person decides, durable
+//   decisions.h   Decisions          all that a person decides, durable; decision_changes.h: for
+//                                    readers that follow them
 //   sent.h        Sent               messages that clients named, so that each is there once
 //   retell.h      retell             what a turn said, from the transcript
 //   forwards.h    Forwards           calls of tools that clients run
@@ -40,6 +41,7 @@
 #include "base/task_group.h"
 #include "runtime/agent.h"
 #include "runtime/broadcast.h"
+#include "runtime/decision_changes.h"
 #include "runtime/decisions.h"
 #include "runtime/event_log.h"
 #include "runtime/forwards.h"
@@ -160,6 +162,8 @@ class Runtime {
   Questions& questions() { return questions_; }
   // All that waits for a person to decide, also from before a restart.
   Decisions& decisions() { return decisions_; }
+  // What changed among them, for readers that come back.
+  DecisionChanges& decision_changes() { return decision_changes_; }
   // What agents may do without asking.
   Permissions& permissions() { return permissions_; }
 
@@ -356,6 +360,7 @@ class Runtime {
   Hooks hooks_;
   Questions questions_;
   Decisions decisions_;
+  DecisionChanges decision_changes_;
   Sent sent_;
   Permissions permissions_;
   Forwards forwards_;

@@ -93,12 +93,12 @@ Task<protocol::ServerMessage> describe_session(ContextsNeeds needs, session::Ses
 
   protocol::ServerMessage message;
   auto& out = *message.mutable_session_description();
-  fill(*out.mutable_session(), *row, needs.definitions);
+  server::fill(*out.mutable_session(), *row, needs.definitions);
   out.set_model(runtime::model_for(row, agent));
   const auto thinking = row->text("thinkingLevel");
   out.set_thinking(std::string(thinking.empty() ? model::name_of(agent.thinking) : thinking));
-  if (window) fill(*out.mutable_context(), window->usage);
-  fill(*out.mutable_usage(), row->id.text(), row->usage);
+  if (window) server::fill(*out.mutable_context(), window->usage);
+  server::fill(*out.mutable_usage(), row->id.text(), row->usage);
   out.set_compactions(row->compaction_count);
   out.set_permission_mode(std::string(
       runtime::name_of(mode_of(agent, runtime::is_local(row->sender(), row->key()), *row))));

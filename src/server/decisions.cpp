@@ -33,7 +33,7 @@ Task<protocol::ServerMessage> list(DecisionsNeeds needs, protocol::ListDecisions
   if (!request.id().empty()) {
     const auto one = co_await decisions.find(request.id());
     if (!one) co_return protocol::make_error(one.error());
-    fill(*out.add_decisions(), *one);
+    server::fill(*out.add_decisions(), *one);
     out.set_total(1);
     co_return message;
   }
@@ -42,7 +42,7 @@ Task<protocol::ServerMessage> list(DecisionsNeeds needs, protocol::ListDecisions
       co_return protocol::make_error(known.error());
   if (request.history() && request.session_id().empty())
     co_return protocol::make_error(
-        Error(Errc::invalid, "history: of which session? session_id is empty"));
+        Error(Errc::invalid, "history: it is told of one session; name it in session_id"));
   runtime::Decisions::Query query{request.session_id(), request.agent(), request.sender(),
                                   request.history()};
   query.limit = request.limit();
@@ -52,7 +52,7 @@ Task<protocol::ServerMessage> list(DecisionsNeeds needs, protocol::ListDecisions
   // What is asked about may be long, and must fit in a message.
   constexpr std::size_t kBytesMax = 8U << 20;
   for (const auto& one : page->decisions) {
-    fill(*out.add_decisions(), one);
+    server::fill(*out.add_decisions(), one);
     if (out.ByteSizeLong() > kBytesMax && out.decisions_size() > 1) {
       out.mutable_decisions()->RemoveLast();
       co_return protocol::make_error(
@@ -135,7 +135,7 @@ Task<protocol::ServerMessage> answer(DecisionsNeeds needs, protocol::Peer peer,
       co_return protocol::make_error(
           Error(followed.error()).with("the answer is kept, but nothing could be done about it"));
   protocol::ServerMessage message;
-  fill(*message.mutable_decision(), *done);
+  server::fill(*message.mutable_decision(), *done);
   co_return message;
 }
 

@@ -87,7 +87,7 @@ class SessionsFeed final : public Feed {
     return keys;
   }
 
-  Result<bool> tell_all(protocol::ServerMessage& out, bool first) override {
+  Task<Result<bool>> tell_all(protocol::ServerMessage& out, bool first) override {
     if (first) {
       left_ = limit_;
       query_.cursor.clear();
@@ -96,32 +96,33 @@ class SessionsFeed final : public Feed {
     }
     auto part = query_;
     part.limit = limit_ > 0 ? std::min(left_, kRowsAtOnce) : kRowsAtOnce;
-    REEF_TRY(const auto page, needs_.sessions.list(part));
+    REEF_CO_TRY(const auto page, needs_.sessions.list(part));
     auto& news = *out.mutable_sessions_news();
     for (const auto* row : page.rows) server::fill(*news.add_sessions(), *row, needs_.definitions);
     left_ -= std::min(left_, page.rows.size());
     query_.cursor = page.cursor;
     const bool last = page.cursor.empty() || (limit_ > 0 && left_ == 0);
-    if (!last) return false;
+    if (!last) co_return false;
     news.set_more(page.cursor);
     news.set_total(page.total);
     query_.cursor.clear();
-    return true;
+    co_return true;
   }
 
-  bool tell(protocol::ServerMessage& out, const std::string& key) override {
+  Task<std::size_t> tell(protocol::ServerMessage& out, std::string key) override {
     const auto id = session::SessionId::parse(key);
     const auto* row = id ? needs_.sessions.find(*id) : nullptr;
     auto& news = *out.mutable_sessions_news();
     if (row && session::matches(query_, *row)) {
       absent_.erase(key);
-      server::fill(*news.add_sessions(), *row, needs_.definitions);
-      return true;
+      auto& added = *news.add_sessions();
+      server::fill(added, *row, needs_.definitions);
+      co_return added.ByteSizeLong();
     }
     if (absent_.size() >= kAbsentMax) absent_.clear();
-    if (!absent_.insert(key).second) return false;
+    if (!absent_.insert(key).second) co_return 0;
     news.add_left(key);
-    return true;
+    co_return key.size();
   }
 
  private:

@@ -104,6 +104,7 @@ Operations decisions_operations();
 Operations events_operations();
 Operations exports_operations();
 Operations files_operations();
+Operations follow_decisions_operations();
 Operations follow_entries_operations();
 Operations follow_sessions_operations();
 Operations imports_operations();

@@ -200,7 +200,7 @@ protocol::ServerMessage session_info(const session::Sessions& sessions,
   const auto* row = sessions.find(id);
   if (!row) return protocol::make_error(Error(Errc::not_found, "no session '" + id.text() + "'"));
   protocol::ServerMessage message;
-  fill(*message.mutable_session_info()->mutable_session(), *row, definitions);
+  server::fill(*message.mutable_session_info()->mutable_session(), *row, definitions);
   return message;
 }
 

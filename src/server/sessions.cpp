@@ -71,7 +71,7 @@ class RowStream final : public protocol::MessageStream {
     }
     protocol::ServerMessage message;
     auto& list = *message.mutable_session_list();
-    for (const auto* row : page->rows) fill(*list.add_sessions(), *row, needs_.definitions);
+    for (const auto* row : page->rows) server::fill(*list.add_sessions(), *row, needs_.definitions);
     left_ -= std::min(left_, page->rows.size());
     query_.cursor = page->cursor;
     done_ = page->cursor.empty() || (limited && left_ == 0);
@@ -104,7 +104,7 @@ class TranscriptStream final : public protocol::MessageStream {
       static_cast<void>(co_await needs_.definitions.look());
       co_await needs_.sessions.update(id_);
       if (const auto* row = needs_.sessions.find(id_)) {
-        fill(*data.mutable_session(), *row, needs_.definitions);
+        server::fill(*data.mutable_session(), *row, needs_.definitions);
         if (row->flag("hasUnread")) needs_.sessions.note(id_, {{"hasUnread", nullptr}});
       }
     }
@@ -143,7 +143,7 @@ Task<protocol::ServerMessage> read_page(SessionsNeeds needs, session::SessionId 
   const auto size = row->bytes;
   protocol::ServerMessage message;
   auto& data = *message.mutable_session_data();
-  fill(*data.mutable_session(), *row, needs.definitions);
+  server::fill(*data.mutable_session(), *row, needs.definitions);
   const auto name = after ? request.after() : request.before();
   std::uint64_t at = after ? 0 : size;
   if (!name.empty()) {

@@ -73,15 +73,17 @@ class TasksFeed final : public Feed {
   protocol::Place& place(protocol::ServerMessage& out) override {
     return *out.mutable_tasks_news()->mutable_place();
   }
-  Result<bool> tell_all(protocol::ServerMessage& out, bool) override {
+  Task<Result<bool>> tell_all(protocol::ServerMessage& out, bool) override {
     for (const auto* task : needs_.tasks.list())
       fill(*out.mutable_tasks_news()->add_tasks(), *task);
-    return true;
+    co_return true;
   }
-  bool tell(protocol::ServerMessage& out, const std::string& id) override {
+  Task<std::size_t> tell(protocol::ServerMessage& out, std::string id) override {
     const auto* task = needs_.tasks.find(id);
-    if (task) fill(*out.mutable_tasks_news()->add_tasks(), *task);
-    return task != nullptr;
+    if (!task) co_return 0;
+    auto& added = *out.mutable_tasks_news()->add_tasks();
+    fill(added, *task);
+    co_return added.ByteSizeLong();
   }
 
  private:
