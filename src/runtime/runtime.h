@@ -118,6 +118,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
  private:
   friend class Runtime;
+  friend class Forwards;
 
   // The words behind /new or /reset; nothing without such a command. Only users can give it: agents
   // and events cannot.
@@ -139,8 +140,10 @@ class Run : public std::enable_shared_from_this<Run> {
   std::uint64_t number_ = 0;
   std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, the oldest first
   bool cancelled_ = false;
-  std::string session_id_;      // once it is known
-  TaskGroup* tools_ = nullptr;  // those running now
+  std::size_t tool_clients_ = 0;    // clients that run the tools its message brought
+  bool tool_clients_left_ = false;  // there was one, and none is there any more
+  std::string session_id_;          // once it is known
+  TaskGroup* tools_ = nullptr;      // those running now
   // Decisions this step waits for, and the calls that wait; none of work that was delegated.
   std::map<std::string, std::string> open_;
   std::vector<Decision> recorded_;              // that waited when the turn was taken up again

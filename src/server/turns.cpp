@@ -186,21 +186,32 @@ std::vector<runtime::Event> said_in(Dialect dialect, std::uint64_t run, runtime:
   return out;
 }
 
+std::vector<std::string> tools_of(const std::vector<model::Tool>& tools) {
+  std::vector<std::string> names;
+  for (const auto& tool : tools) names.push_back(tool.name);
+  return names;
+}
+
 // Reads along with a run. Leaving early changes nothing for the run, unless a client of CrabTalk's
 // that owns it leaves: it wants its turn to end.
 class TurnStream final : public protocol::MessageStream {
  public:
-  // `forwards` holds the calls of the tools that the client brought; null when it brought none.
-  explicit TurnStream(std::shared_ptr<runtime::Run> run, Dialect dialect = Dialect::ours,
-                      runtime::Forwards* forwards = nullptr)
-      : run_(std::move(run)), dialect_(dialect), forwards_(forwards) {
+  explicit TurnStream(std::shared_ptr<runtime::Run> run, Dialect dialect = Dialect::ours)
+      : run_(std::move(run)), dialect_(dialect) {
     run_->events().attach();
+  }
+  // For a client that brought tools.
+  TurnStream(std::shared_ptr<runtime::Run> run, Dialect dialect, runtime::Forwards& forwards,
+             const std::vector<std::string>& tools)
+      : TurnStream(std::move(run), dialect) {
+    if (tools.empty()) return;
+    forwards_ = &forwards;
+    attends_ = forwards.attend(run_, tools);
   }
   ~TurnStream() override {
     auto& events = run_->events();
     events.detach();
     if (ended_) return;
-    if (forwards_) forwards_->give_up(run_->number());
     if (dialect_ == Dialect::ours) return;
     // A run that others read, or wait for, goes on.
     if (!place_.elsewhere && !events.has_readers() && !run_->shared()) run_->cancel();
@@ -217,7 +228,10 @@ class TurnStream final : public protocol::MessageStream {
         ended_ = true;
         break;
       }
-      for (auto& said : said_in(dialect_, forwards_ ? run_->number() : 0, std::move(**event)))
+      // A call that has its outcome is not made again by whoever reads from the beginning.
+      const auto* forward = std::get_if<runtime::ToolForward>(&**event);
+      if (forward && !(attends_ && forwards_->waits(forward->run, forward->call_id))) continue;
+      for (auto& said : said_in(dialect_, attends_ ? run_->number() : 0, std::move(**event)))
         ready_.push_back(std::move(said));
     }
     if (ready_.empty()) co_return std::nullopt;
@@ -230,7 +244,8 @@ class TurnStream final : public protocol::MessageStream {
  private:
   std::shared_ptr<runtime::Run> run_;
   Dialect dialect_;
-  runtime::Forwards* forwards_;
+  runtime::Forwards* forwards_ = nullptr;
+  std::shared_ptr<void> attends_;
   runtime::EventLog::Place place_;
   std::deque<runtime::Event> ready_;
   bool ended_ = false;
@@ -367,14 +382,14 @@ class NamedTurn final : public protocol::MessageStream {
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (over_) co_return std::nullopt;
     if (!turn_) {
-      const bool brings_tools = !message_.client_tools.empty();
+      const auto tools = tools_of(message_.client_tools);
       auto run = co_await needs_.runtime.submit_once(std::move(message_));
       if (!run) {
         over_ = true;
         co_return protocol::make_error(run.error());
       }
-      turn_ = std::make_unique<TurnStream>(*std::move(run), dialect_,
-                                           brings_tools ? &needs_.runtime.forwards() : nullptr);
+      turn_ =
+          std::make_unique<TurnStream>(*std::move(run), dialect_, needs_.runtime.forwards(), tools);
     }
     co_return co_await turn_->next();
   }
@@ -395,11 +410,11 @@ protocol::Answer answer_stream(TurnsNeeds needs, const protocol::Stream& request
   if (!message) return protocol::answer_with(message.error());
   if (message->client)
     return std::make_unique<NamedTurn>(needs, *std::move(message), dialect_of(peer, request));
+  const auto tools = tools_of(message->client_tools);
   auto run = needs.runtime.submit(*std::move(message));
   if (!run) return protocol::answer_with(run.error());
-  return std::make_unique<TurnStream>(
-      *std::move(run), dialect_of(peer, request),
-      request.tools_size() > 0 ? &needs.runtime.forwards() : nullptr);
+  return std::make_unique<TurnStream>(*std::move(run), dialect_of(peer, request),
+                                      needs.runtime.forwards(), tools);
 }
 
 namespace {

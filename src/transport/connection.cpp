@@ -126,8 +126,10 @@ bool Connection::settled() const {
 
 bool Connection::peer_is_gone() {
   // Over TCP a client that has left and one that closed its side look the same. CrabTalk's clients
-  // never close one side alone, and want their turn to end with them.
-  if (!reading_ && legacy_ && streaming_ && options_.peer.via == protocol::Peer::Via::tcp)
+  // never close one side alone, and want their turn to end with them; one that runs tools would
+  // have to say more.
+  if (!reading_ && options_.peer.via == protocol::Peer::Via::tcp &&
+      ((legacy_ && streaming_) || bring_tools_ > 0))
     return true;
   struct pollfd state = {socket_.native_handle(), 0, 0};
   return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
@@ -259,6 +261,12 @@ Task<void> Connection::answer_aside(protocol::ClientMessage message, std::size_t
 Task<void> Connection::answer(protocol::ClientMessage message) {
   std::optional<std::uint64_t> request;  // the id that all answers repeat
   if (message.has_request_id()) request = message.request_id();
+  struct Counted {
+    std::size_t& count;
+    const std::size_t one;
+    ~Counted() { count -= one; }
+  } const counted{bring_tools_, message.stream().tools_size() > 0 ? 1U : 0U};
+  bring_tools_ += counted.one;
   std::optional<Error> failure;
   try {
     options_.peer.legacy = legacy_;

@@ -99,7 +99,8 @@ class Connection {
   std::size_t numbered_ = 0;
   std::size_t asides_ = 0;  // beside those in order, without a request_id
   bool answering_ = false;
-  bool streaming_ = false;  // the answer in order under way is a Stream
+  bool streaming_ = false;       // the answer in order under way is a Stream
+  std::size_t bring_tools_ = 0;  // answers under way to clients that run tools for them
 
   std::deque<std::string> send_queue_;
   std::size_t send_bytes_ = 0;
