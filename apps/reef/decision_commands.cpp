@@ -1,9 +1,12 @@
+#include <cstdio>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/random.h"
 #include "base/utf8.h"
 #include "base/visible.h"
+#include "client/following.h"
 #include "command_group.h"
 #include "turn_view.h"
 
@@ -19,7 +22,7 @@ class DecisionCommands final : public CommandGroup {
   struct Options {
     CLI::App *group = nullptr, *list = nullptr, *answer = nullptr, *show = nullptr;
     std::string agent, sender, session, id, text, by;
-    bool history = false;
+    bool history = false, follow = false;
   };
   Options options_;
 };
@@ -104,6 +107,42 @@ Task<Status> list(const Context& context, client::Client& client, protocol::List
   co_return Ok{};
 }
 
+// What waits, then every decision that comes or is settled, until interrupted.
+Task<Status> follow(const Context& context, client::Client& client, protocol::ListDecisions query) {
+  protocol::ClientMessage request;
+  auto& what = *request.mutable_follow_decisions();
+  what.set_session_id(query.session_id());
+  what.set_agent(query.agent());
+  what.set_sender(query.sender());
+  client::Following following(client, std::move(request));
+  for (bool first = true;; first = false) {
+    REEF_CO_TRY(const auto answer, co_await following.next());
+    if (!answer) co_return Ok{};
+    const auto& news = answer->decisions_news();
+    const auto& why = news.place().start_over();
+    if (!why.empty() && context.json) print_json(json::object{{"startOver", why}});
+    if (!why.empty() && !first && !context.json)
+      print_line(fmt::format("--- from the beginning: {}", shown(why)));
+    const auto now = SystemClock().now();
+    for (const auto& decision : news.decisions()) {
+      if (context.json) {
+        print_json(json::object{{"decision", to_json(decision)}});
+      } else {
+        print(decision, now);
+      }
+    }
+    for (const auto& id : news.gone()) {
+      if (context.json) {
+        print_json(json::object{{"gone", id}});
+      } else {
+        print_line(fmt::format("{}  is not there any more", shown(id)));
+      }
+    }
+    std::fflush(stdout);
+    if (std::ferror(stdout)) co_return Ok{};
+  }
+}
+
 Task<Status> answer(const Context& context, client::Client& client,
                     protocol::AnswerDecision request) {
   protocol::ClientMessage message;
@@ -134,6 +173,7 @@ DecisionCommands::DecisionCommands(CLI::App& app, bool& json) {
   o.group = add(app, "decisions",
                 "What waits for you, in all sessions: permissions, questions, plans, failed turns",
                 "  reef decisions\n"
+                "  reef decisions --follow --json\n"
                 "  reef decisions answer 261115-swift-river.1f3a90c2 yes\n"
                 "  reef decisions --session 261115-swift-river --history\n");
   o.group->require_subcommand(0, 1);
@@ -143,6 +183,8 @@ DecisionCommands::DecisionCommands(CLI::App& app, bool& json) {
     command->add_option("-s,--sender", o.sender, "Only of this sender")->type_name("SENDER");
     command->add_option("--session", o.session, "Only of this session")->type_name("ID");
     command->add_flag("--history", o.history, "With --session: also what was decided there");
+    command->add_flag("-f,--follow", o.follow,
+                      "Go on with what comes and what is decided, until interrupted");
   }
   o.answer = add(*o.group, "answer", "Answer one; there is one answer, and it is kept",
                  "  reef decisions answer 261115-swift-river.1f3a90c2 always\n"
@@ -172,6 +214,17 @@ int DecisionCommands::run(const Context& context) const {
     return with_client(context, "decisions answer", Start::if_needed,
                        [&](client::Client& client) { return answer(context, client, request); });
   }
+  if (o.history && o.session.empty()) {
+    report("decisions", Error(Errc::invalid,
+                              "--history needs --session ID: it tells what was decided in one "
+                              "session (`reef sessions` lists them)"));
+    return 2;
+  }
+  if (o.history && o.follow) {
+    report("decisions",
+           Error(Errc::invalid, "--history tells what was, --follow what comes: give one of them"));
+    return 2;
+  }
   protocol::ListDecisions request;
   if (o.show->parsed()) {
     request.set_id(utf8::sanitize(o.id));
@@ -181,8 +234,9 @@ int DecisionCommands::run(const Context& context) const {
     request.set_session_id(o.session);
     request.set_history(o.history);
   }
-  return with_client(context, "decisions", Start::if_needed,
-                     [&](client::Client& client) { return list(context, client, request); });
+  return with_client(context, "decisions", Start::if_needed, [&](client::Client& client) {
+    return o.follow ? follow(context, client, request) : list(context, client, request);
+  });
 }
 
 std::unique_ptr<CommandGroup> decision_commands(CLI::App& app, bool& json) {

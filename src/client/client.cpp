@@ -45,6 +45,7 @@ bool is_last(const protocol::ServerMessage& message) {
     case M::kTaskEvent:
     case M::kSessionsNews:
     case M::kTasksNews:
+    case M::kDecisionsNews:
       return false;
     case M::kEntriesNews:
       return !message.entries_news().gone().empty();

@@ -19,6 +19,8 @@ const protocol::Place* place_in(const protocol::ServerMessage& message) {
       return &message.entries_news().place();
     case protocol::ServerMessage::kTasksNews:
       return &message.tasks_news().place();
+    case protocol::ServerMessage::kDecisionsNews:
+      return &message.decisions_news().place();
     default:
       return nullptr;
   }
@@ -27,6 +29,8 @@ const protocol::Place* place_in(const protocol::ServerMessage& message) {
 std::string& Following::cursor_field() {
   if (request_.has_follow_sessions()) return *request_.mutable_follow_sessions()->mutable_cursor();
   if (request_.has_follow_entries()) return *request_.mutable_follow_entries()->mutable_cursor();
+  if (request_.has_follow_decisions())
+    return *request_.mutable_follow_decisions()->mutable_cursor();
   REEF_ASSERT(request_.has_follow_tasks());
   return *request_.mutable_follow_tasks()->mutable_cursor();
 }

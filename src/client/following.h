@@ -1,4 +1,5 @@
-// Something that is followed over lost connections: rows of a list, entries of a session, tasks.
+// Something that is followed over lost connections: rows of a list, entries of a session, tasks,
+// decisions.
 // When the connection breaks it is asked for again with the cursor of the last answer, so the
 // answers are the same as if it had not, or begin with a start_over. Loop thread of the caller.
 #pragma once
@@ -15,8 +16,8 @@ const protocol::Place* place_in(const protocol::ServerMessage& message);
 
 class Following {
  public:
-  // `request` is FollowSessions, FollowEntries or FollowTasks, with or without a cursor. The client
-  // must outlive it.
+  // `request` is one of the Follow operations with a cursor, which may be empty. The client must
+  // outlive it.
   Following(Client& client, protocol::ClientMessage request,
             std::chrono::milliseconds patience = std::chrono::seconds(30))
       : client_(client), request_(std::move(request)), patience_(patience) {}

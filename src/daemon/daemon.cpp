@@ -23,6 +23,7 @@
 #include "base/pool.h"
 #include "base/shield.h"
 #include "base/utf8.h"
+#include "bus/bus.h"
 #include "bus/done_hook.h"
 #include "daemon/agent_changes.h"
 #include "daemon/components.h"
@@ -42,14 +43,25 @@
 #include "hooks/hooks.h"
 #include "local/local.h"
 #include "mcp/mcp.h"
+#include "memory/memory.h"
 #include "model/scripted/scripted.h"
 #include "oauth/oauth.h"
 #include "organise/organise.h"
 #include "policy/policy.h"
+#include "recall/recall.h"
+#include "runtime/compaction.h"
+#include "runtime/live.h"
+#include "runtime/runtime.h"
 #include "runtime/scope.h"
+#include "runtime/tasks.h"
+#include "server/agents.h"
 #include "server/ledger.h"
+#include "server/mcps.h"
+#include "server/models.h"
 #include "server/server.h"
+#include "session/attachments.h"
 #include "session/document_folders.h"
+#include "skills/library.h"
 #include "store/store.h"
 #include "transport/transport.h"
 
@@ -148,28 +160,28 @@ class Daemon {
         ledger_(io.get_executor(), files_, pool_, clock_, home_.answers()),
         node_{.runtime = runtime_,
               .compactions = compactions_,
+              .tasks = running_,
+              .live = live_,
               .sessions = sessions_,
               .store = store_,
               .documents = documents_,
               .attachments = attachments_,
               .memories = memories_,
-              .pool = pool_,
-              .home = home_.root,
+              .skills = skills_,
+              .bus = bus_,
               .imports = importer_,
               .definitions = definitions_,
               .changes = changes_,
               .recall = recall_,
+              .ledger = ledger_,
+              .pool = pool_,
+              .home = home_.root,
               .reload = [this] { return shielded(config_changes_.alone(reload())); },
               .shutdown = [this] { stop(); },
               .fill_stats = [this](protocol::Stats& stats) { fill(stats); },
-              .models = models(),
-              .agents = agents(),
-              .skills = &skills_,
-              .bus = &bus_,
-              .tasks = &running_,
-              .mcps = mcps(),
-              .live = &live_,
-              .ledger = &ledger_},
+              .models = std::make_shared<const server::Models>(models()),
+              .agents = std::make_shared<const server::Agents>(agents()),
+              .mcps = std::make_shared<const server::Mcps>(mcps())},
         config_changes_({.loop = io.get_executor(),
                          .files = files_,
                          .pool = pool_,

@@ -140,6 +140,7 @@ Task<Ok> Definitions::look_again() {
   auto work = [this, files = known_files_] { return read(files); };
   auto reading = co_await pool_.run(work);
   auto next = std::make_shared<Defined>(*known_);
+  ++next->number;
   next->problems.clear();
   for (std::size_t i = 0; i < known_files_.size(); ++i) {
     auto& file = known_files_[i];

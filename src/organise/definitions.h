@@ -25,6 +25,7 @@ struct Defined {
   Labels labels;
   Views views;
   std::vector<std::string> problems;  // the broken files, and where they are broken
+  std::uint64_t number = 0;           // counts what a daemon has read
 };
 
 // Makes a test of whether a filter holds for a session, at time `now` and by these definitions.

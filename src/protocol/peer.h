@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace reef::protocol {
@@ -31,10 +33,20 @@ struct Peer {
   Via via = Via::unix_socket;
   Origin origin = Origin::user;
   int pid = 0;  // for the log; 0: not known
+  // Who it is, as far as that is proven: the user of its process, which the kernel tells, and that
+  // it has shown the token of this transport.
+  std::optional<std::uint32_t> uid = {};
+  bool token = false;
+  // Whom it speaks for where a request names neither a sender nor a conversation.
+  std::string sender = "user";
   // A client of CrabTalk's that does not know Reef: it has sent neither Hello nor a request_id.
   bool legacy = false;
   Right right = Right::admin;  // the right that the user gave this client
 };
+
+constexpr std::string_view name_of(Peer::Via via) {
+  return via == Peer::Via::tcp ? "tcp" : "unix";
+}
 
 // The user's own clients have the right they were given; a process that came from the daemon itself
 // may do nothing as the user.

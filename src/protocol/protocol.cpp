@@ -44,14 +44,6 @@ Answer answer_with(const reef::Error& error) {
   return answer_with(make_error(error));
 }
 
-ServerMessage make_encoded(int field, std::string bytes) {
-  // The library takes it for a field it does not know, which it keeps and sends on.
-  ServerMessage message;
-  auto& unknown = *message.GetReflection()->MutableUnknownFields(&message);
-  *unknown.AddLengthDelimited(field) = std::move(bytes);
-  return message;
-}
-
 ServerMessage make_error(const reef::Error& error) {
   ServerMessage message;
   message.mutable_error()->set_code(traits(error.code).wire_code);
@@ -64,6 +56,14 @@ ServerMessage make_pong() {
   ServerMessage message;
   message.mutable_pong();
   return message;
+}
+
+ServerMessage make_outcome(const Status& done) {
+  return done ? make_pong() : make_error(done.error());
+}
+
+Task<ServerMessage> pong_when_done(Task<Status> work) {
+  co_return make_outcome(co_await std::move(work));
 }
 
 reef::Error error_from(const Error& message) {

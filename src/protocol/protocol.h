@@ -2,6 +2,8 @@
 //
 //   reef.proto   the messages (generated: protocol/reef.pb.h)
 //   encoder.h    Encoder              writes messages without making objects of them
+//   encoded.h    EncodedAnswer        answers that are written so
+//   peer.h       Peer, Right          who asks, and what that peer may do
 //   protocol.h   MessageStream, make_error, operation names
 #pragma once
 
@@ -16,6 +18,8 @@
 
 namespace reef::protocol {
 
+class EncodedAnswer;
+
 inline constexpr std::uint32_t kVersion = 1;
 
 // The answer to a request: messages, pulled one at a time by whoever sends them on, so that a slow
@@ -25,6 +29,9 @@ class MessageStream {
   virtual ~MessageStream() = default;
   // nullopt after the last message.
   virtual Task<std::optional<ServerMessage>> next() = 0;
+  // For transports that send bytes: this answer when it has its message in bytes (encoded.h), to be
+  // asked for those instead. nullptr: it has not.
+  virtual EncodedAnswer* encoded() { return nullptr; }
 };
 using Answer = std::unique_ptr<MessageStream>;
 
@@ -32,9 +39,10 @@ using Answer = std::unique_ptr<MessageStream>;
 Answer answer_with(ServerMessage message);
 Answer answer_with(Task<ServerMessage> message);
 Answer answer_with(const reef::Error& error);
+// Pong, or the error.
+ServerMessage make_outcome(const Status& done);
+Task<ServerMessage> pong_when_done(Task<Status> work);
 
-// A message whose variant `field` is encoded already. Only readers of the wire see that field.
-ServerMessage make_encoded(int field, std::string bytes);
 ServerMessage make_error(const reef::Error& error);
 ServerMessage make_pong();
 reef::Error error_from(const Error& message);

@@ -31,6 +31,8 @@ constexpr std::int64_t kExtractBytesMax = 8 << 10;
 constexpr std::int64_t kFactsBytesMax = 8 << 10;
 // A summary that somebody asked for may have this many tokens, whatever it replaces.
 constexpr std::int64_t kSummaryTokensFree = 2'000;
+// Compactions of one session that wait for another one.
+constexpr std::size_t kWaitingMax = 8;
 
 // How much of the window each part may have. A small window cannot hold back the usual reserve.
 struct Budget {
@@ -168,6 +170,19 @@ Task<Result<std::string>> summarise(const Candidate& candidate, const Compaction
   }
 }
 
+Error cancelled() {
+  return Error(Errc::cancelled, "the compaction was cancelled");
+}
+
+// What a program asks for by itself is room, by whatever summary.
+bool has_wishes(const Compactions::Request& request) {
+  return !request.automatic && (request.keep || !request.instructions.empty());
+}
+
+bool same_wishes(const Compactions::Request& a, const Compactions::Request& b) {
+  return has_wishes(a) == has_wishes(b) && a.keep == b.keep && a.instructions == b.instructions;
+}
+
 }  // namespace
 
 Compactions::Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories)
@@ -176,30 +191,75 @@ Compactions::Compactions(Executor loop, session::Sessions& sessions, memory::Mem
       memories_(memories),
       tasks_(loop_, "compactions") {}
 
-Task<Result<Compacted>> Compactions::compact(Request request) {
-  auto& work = running_[request.session];
-  const bool asked_for = !request.for_turn;
-  if (!work) {
-    work = std::make_shared<Work>(loop_, std::move(request));
-    work->task = tasks_.spawn(work_on(work));
+Result<std::shared_ptr<Compactions::Work>> Compactions::join(const Request& request) {
+  if (stopping_) return cancelled();
+  auto& line = lines_[request.session];
+  if (line.empty()) {
+    line.push_back(std::make_shared<Work>(loop_, request));
+    begin(line);
+    return line.front();
   }
-  const auto mine = work;
-  mine->asked_for = mine->asked_for || asked_for;
-  while (!mine->outcome) co_await mine->done.wait();
-  co_return *mine->outcome;
+  const auto first = line.front();
+  if (!has_wishes(request)) return first->instead ? first->instead : first;
+  for (const auto& work : line)
+    if (!work->instead && same_wishes(work->request, request)) return work;
+  if (line.size() > kWaitingMax)
+    return Error(Errc::busy, fmt::format("{} compactions of session {} wait already", kWaitingMax,
+                                         request.session.text()));
+  auto work = std::make_shared<Work>(loop_, request);
+  work->waited = true;
+  if (!first->request.automatic || first->instead) {
+    line.push_back(work);
+    return work;
+  }
+  // Nobody asked for the first one, and its summary would be made without these wishes.
+  line.insert(line.begin() + 1, work);
+  work->waited = false;
+  work->asked_for = first->asked_for;
+  if (work->request.window_max == 0) work->request.window_max = first->request.window_max;
+  first->instead = work;
+  tasks_.cancel(first->task);
+  return work;
+}
+
+void Compactions::begin(Line& line) {
+  line.front()->task = tasks_.spawn(work_on(line.front()));
+}
+
+Task<Result<Compacted>> Compactions::compact(Request request) {
+  for (;;) {
+    REEF_CO_TRY(auto work, join(request));
+    work->asked_for = work->asked_for || !request.for_turn;
+    for (;;) {
+      while (!work->outcome) co_await work->done.wait();
+      const bool cancelled = !*work->outcome && work->outcome->error().code == Errc::cancelled;
+      if (!cancelled || !work->instead) break;
+      work = work->instead;
+    }
+    const auto& outcome = *work->outcome;
+    const bool refused = !outcome && outcome.error().code == Errc::conflict;
+    // What is too little for one that nobody asked for is not for one that somebody did.
+    if (refused && work->request.automatic && !request.automatic) continue;
+    if (refused && work->waited)
+      co_return Error(outcome.error()).with("after the compaction that was under way");
+    co_return outcome;
+  }
 }
 
 void Compactions::cancel(const session::SessionId& session) {
-  const auto found = running_.find(session);
-  if (found != running_.end()) tasks_.cancel(found->second->task);
+  const auto found = lines_.find(session);
+  if (found != lines_.end()) tasks_.cancel(found->second.front()->task);
 }
 
 void Compactions::leave(const session::SessionId& session) {
-  const auto found = running_.find(session);
-  if (found != running_.end() && !found->second->asked_for) tasks_.cancel(found->second->task);
+  const auto found = lines_.find(session);
+  if (found == lines_.end()) return;
+  const auto& first = found->second.front();
+  if (!first->asked_for) tasks_.cancel(first->task);
 }
 
 Task<void> Compactions::stop() {
+  stopping_ = true;
   tasks_.cancel();
   co_await tasks_.join();
 }
@@ -214,9 +274,9 @@ Task<void> Compactions::work_on(std::shared_ptr<Work> work) {
     info.session = id.text();
     entry = listed_->begin(std::move(info), [this, id] { cancel(id); });
   }
-  co_await yield_to_loop();
-  Result<Compacted> outcome = Error(Errc::cancelled, "the compaction was cancelled");
+  Result<Compacted> outcome = cancelled();
   try {
+    co_await yield_to_loop();
     outcome = co_await do_compact(work->request);
     if (outcome && told_) told_(id, work->request.agent, *outcome);
   } catch (const boost::system::system_error& error) {
@@ -227,7 +287,18 @@ Task<void> Compactions::work_on(std::shared_ptr<Work> work) {
     entry->end(outcome                                   ? State::done
                : outcome.error().code == Errc::cancelled ? State::cancelled
                                                          : State::failed);
-  running_.erase(id);
+  auto& line = lines_[id];
+  line.pop_front();
+  if (stopping_)
+    for (const auto& waits : std::exchange(line, {})) {
+      waits->outcome = cancelled();
+      waits->done.notify_all();
+    }
+  if (line.empty()) {
+    lines_.erase(id);
+  } else {
+    begin(line);
+  }
   work->outcome = std::move(outcome);
   work->done.notify_all();
 }

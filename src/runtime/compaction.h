@@ -2,6 +2,7 @@
 // It happens only on request. The transcript keeps everything. Loop thread.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,9 +49,11 @@ class Compactions {
     // Set when a turn needs the room itself; see leave().
     bool for_turn = false;
   };
-  // All or nothing: on an error the session is unchanged. The session can be used meanwhile. Two
-  // requests at once for one session share one compaction. The error says why: nothing to compact,
-  // a model that fails, a summary that would not be shorter.
+  // All or nothing: on an error the session is unchanged. The session can be used meanwhile. The
+  // error says why: nothing to compact, a model that fails, a summary that would not be shorter.
+  // What comes while a compaction of the session is under way shares it, unless it has wishes of
+  // its own (`keep`, `instructions`) that are others: then it takes the place of one that nobody
+  // asked for, or comes after one that somebody asked for, on what that left.
   Task<Result<Compacted>> compact(Request request);
   // Goes back to `entry` and keeps a summary of what is left behind as a branch_summary, which it
   // returns; empty when nothing is left behind. All or nothing: one entry does both. `conflict`
@@ -67,13 +70,20 @@ class Compactions {
  private:
   struct Work {
     Work(Executor loop, Request wanted) : request(std::move(wanted)), done(std::move(loop)) {}
-    const Request request;
+    Request request;
     std::optional<Result<Compacted>> outcome;
     Notify done;
     TaskGroup::Id task = 0;
-    bool asked_for = false;  // by somebody besides the turn that needs the room
+    bool asked_for = false;         // by somebody besides the turn that needs the room
+    bool waited = false;            // another one was under way before it
+    std::shared_ptr<Work> instead;  // took its place
   };
+  // Those of one session: the first is under way, the others come after it.
+  using Line = std::deque<std::shared_ptr<Work>>;
 
+  // The compaction that does what is asked for. Fails with `busy` when too many wait already.
+  Result<std::shared_ptr<Work>> join(const Request& request);
+  void begin(Line& line);
   // A task of its own: the caller may go away while others wait for the same result.
   Task<void> work_on(std::shared_ptr<Work> work);
   Task<Result<Compacted>> do_compact(const Request& request);
@@ -84,7 +94,8 @@ class Compactions {
   memory::Memories& memories_;
   Tasks* listed_ = nullptr;
   Told told_;
-  std::map<session::SessionId, std::shared_ptr<Work>> running_;
+  std::map<session::SessionId, Line> lines_;
+  bool stopping_ = false;
   TaskGroup tasks_;
 };
 

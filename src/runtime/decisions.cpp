@@ -297,6 +297,58 @@ Task<Result<Decision>> Decisions::find(std::string id) {
   co_return Error(Errc::not_found, fmt::format("no decision '{}'", utf8::excerpt(id, 200)));
 }
 
+Task<Result<std::optional<Decision>>> Decisions::shown(std::string id) {
+  const auto session = session::session_of_decision(id);
+  if (!session || !sessions_.find(*session)) co_return std::optional<Decision>();
+  REEF_CO_TRY(const auto* known, co_await look(*session));
+  const auto* row = sessions_.find(*session);
+  for (const auto& one : known->decisions) {
+    if (one.id != id) continue;
+    if (one.state != Decision::State::pending) co_return std::optional(one);
+    const bool over = known->over.contains(id) && !questions_.find(id);
+    const bool listed = row && std::any_of(row->waiting.begin(), row->waiting.end(),
+                                           [&](const auto& waits) { return waits.id == id; });
+    co_return listed && !over ? std::optional(one) : std::nullopt;
+  }
+  co_return std::optional<Decision>();
+}
+
+std::vector<std::string> Decisions::expired_in(const SessionId& session) const {
+  std::vector<std::string> out;
+  const auto* row = sessions_.find(session);
+  for (const auto& one : row ? row->waiting : std::vector<session::Waiting>())
+    if (one.expires != TimePoint() && one.expires <= clock_.now() && !questions_.find(one.id))
+      out.push_back(one.id);
+  return out;
+}
+
+Task<std::optional<std::vector<std::string>>> Decisions::close_over(SessionId session) {
+  std::vector<std::string> left;
+  if (needs_.busy(session)) co_return std::nullopt;
+  const auto known = co_await look(session);
+  std::map<std::string, std::vector<std::string>> over;  // by the reason
+  if (known)
+    for (const auto& one : (*known)->decisions)
+      if (const auto why = (*known)->over.find(one.id); one.state == Decision::State::pending &&
+                                                        why != (*known)->over.end() &&
+                                                        !questions_.find(one.id))
+        over[why->second].push_back(one.id);
+  const auto* row = sessions_.find(session);
+  // Lists leave out what cannot be read.
+  if (!known && row)
+    for (const auto& one : row->waiting) left.push_back(one.id);
+  for (auto& [reason, ids] : over) {
+    left.insert(left.end(), ids.begin(), ids.end());
+    co_await close(session, std::move(ids), reason);
+  }
+  row = sessions_.find(session);
+  std::erase_if(left, [&](const std::string& id) {
+    return row && std::none_of(row->waiting.begin(), row->waiting.end(),
+                               [&](const auto& one) { return one.id == id; });
+  });
+  co_return left;
+}
+
 Task<Result<Decisions::Page>> Decisions::list(Query query) {
   Page page;
   const auto limit = query.limit == 0 || query.limit > kPageMax ? kPageMax : query.limit;

@@ -98,6 +98,13 @@ class Decisions {
   Task<Result<Page>> list(Query query);
   // not_found when there is none.
   Task<Result<Decision>> find(std::string id);
+  // The same as lists show it: nothing of one that is gone, or that is over and not closed yet.
+  Task<Result<std::optional<Decision>>> shown(std::string id);
+  // Decisions of the session whose time is up although nothing says so yet.
+  std::vector<std::string> expired_in(const session::SessionId& session) const;
+  // Closes what is over in the session. Returns those that could not be closed; nullopt while
+  // something runs there.
+  Task<std::optional<std::vector<std::string>>> close_over(session::SessionId session);
 
   struct Reply {
     std::string id, content, by, from;

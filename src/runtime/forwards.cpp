@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kAskTool = "ask_user";
 constexpr std::size_t kForwardedBytesMax = 1U << 20;
 constexpr std::size_t kShownArgumentsMax = 2000;
+constexpr std::string_view kLeft = "the client that runs this tool has left";
 
 class ClientTools final : public Hook {
  public:
@@ -40,9 +41,7 @@ class ClientTools final : public Hook {
     if (text.size() > kForwardedBytesMax)
       co_return ToolAnswer{fmt::format("the arguments have more than {} bytes", kForwardedBytesMax),
                            true};
-    run_->events().push(
-        ToolForward{caller.call_id, std::move(tool), std::move(text), run_->number()});
-    co_return co_await forwards_.wait(run_->number(), caller.call_id);
+    co_return co_await forwards_.call(run_, caller.call_id, std::move(tool), std::move(text));
   }
 
  private:
@@ -53,8 +52,33 @@ class ClientTools final : public Hook {
 
 }  // namespace
 
-Task<ToolAnswer> Forwards::wait(std::uint64_t conversation, std::string call_id) {
-  const Name name{conversation, std::move(call_id)};
+std::shared_ptr<void> Forwards::attend(std::shared_ptr<Run> run,
+                                       const std::vector<std::string>& tools) {
+  for (const auto& tool : run->message_.client_tools)
+    if (std::find(tools.begin(), tools.end(), tool.name) == tools.end()) return nullptr;
+  ++run->tool_clients_;
+  run->tool_clients_left_ = false;
+  return {run.get(), [this, run](void*) { leave(*run); }};
+}
+
+void Forwards::leave(Run& run) {
+  if (--run.tool_clients_ > 0) return;
+  run.tool_clients_left_ = true;
+  for (auto it = waiting_.lower_bound({run.number(), ""});
+       it != waiting_.end() && it->first.first == run.number(); ++it)
+    if (!it->second) it->second = ToolAnswer{std::string(kLeft), true};
+  changed_.notify_all();
+}
+
+bool Forwards::waits(std::uint64_t conversation, const std::string& call_id) const {
+  const auto found = waiting_.find({conversation, call_id});
+  return found != waiting_.end() && !found->second;
+}
+
+Task<ToolAnswer> Forwards::call(std::shared_ptr<Run> run, std::string call_id, std::string tool,
+                                std::string arguments) {
+  if (run->tool_clients_left_) co_return ToolAnswer{std::string(kLeft), true};
+  const Name name{run->number(), call_id};
   const auto [place, fresh] = waiting_.try_emplace(name);
   if (!fresh) co_return ToolAnswer{"two calls of one step have the same id", true};
   struct Leave {
@@ -62,6 +86,8 @@ Task<ToolAnswer> Forwards::wait(std::uint64_t conversation, std::string call_id)
     const Name& name;
     ~Leave() { all.waiting_.erase(name); }
   } const leave{*this, name};
+  run->events().push(
+      ToolForward{std::move(call_id), std::move(tool), std::move(arguments), run->number()});
   while (!place->second) co_await changed_.wait();
   co_return *std::move(place->second);
 }
@@ -78,13 +104,6 @@ Status Forwards::answer(std::uint64_t conversation, const std::string& call_id,
   found->second = ToolAnswer{std::move(text), is_error};
   changed_.notify_all();
   return Ok{};
-}
-
-void Forwards::give_up(std::uint64_t conversation) {
-  for (auto it = waiting_.lower_bound({conversation, ""});
-       it != waiting_.end() && it->first.first == conversation; ++it)
-    if (!it->second) it->second = ToolAnswer{"the client that runs this tool has left", true};
-  changed_.notify_all();
 }
 
 std::shared_ptr<const Toolbox> with_client_tools(std::shared_ptr<const Toolbox> toolbox,

@@ -22,16 +22,23 @@ class Forwards {
 
   explicit Forwards(Executor loop) : changed_(std::move(loop)) {}
 
-  // Waits for the outcome of a call; cancelled with its task. A second call of the same names
-  // fails.
-  Task<ToolAnswer> wait(std::uint64_t conversation, std::string call_id);
+  // A client that runs the tools of a run is there as long as it holds the token. When the last one
+  // leaves, the calls that wait fail, and those that come later do at once, until another one
+  // comes. nullptr for a client whose tools are not those of the run.
+  std::shared_ptr<void> attend(std::shared_ptr<Run> run, const std::vector<std::string>& tools);
+
+  // Gives the call to the clients that are there and waits for its outcome; cancelled with its
+  // task. A second call of the same id fails.
+  Task<ToolAnswer> call(std::shared_ptr<Run> run, std::string call_id, std::string tool,
+                        std::string arguments);
+  // Whether the call has no outcome yet.
+  bool waits(std::uint64_t conversation, const std::string& call_id) const;
   // not_found when nothing waits under these names.
   Status answer(std::uint64_t conversation, const std::string& call_id, std::string_view output,
                 bool is_error);
-  // The client has left: the calls that wait for it fail.
-  void give_up(std::uint64_t conversation);
 
  private:
+  void leave(Run& run);
   using Name = std::pair<std::uint64_t, std::string>;
   std::map<Name, std::optional<ToolAnswer>> waiting_;
   Notify changed_;

@@ -78,6 +78,7 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
                     REEF_CHECK(resume(decision));
                     return Ok{};
                   }}),
+      decision_changes_(loop, sessions, decisions_),
       sent_(loop, sessions, clock),
       permissions_(loop, sessions, clock),
       forwards_(loop),
@@ -384,6 +385,7 @@ Task<void> Runtime::drain(std::chrono::milliseconds grace) {
     cancel(*conversation, true);
   }
   co_await tasks_.join();
+  co_await decision_changes_.stop();
   co_await decisions_.stop();
   co_await errands_.settle(std::chrono::steady_clock::now() + kErrandsGrace);
 }

@@ -9,7 +9,8 @@
 //   permission.h  Permissions        whether a tool may be called
 //   question.h    Ask, UserAnswer        what is asked of the user, and how answers are read
 //   questions.h   Questions          those that wait for an answer
-//   decisions.h   Decisions          all that a person decides, durable
+//   decisions.h   Decisions          all that a person decides, durable; decision_changes.h: for
+//                                    readers that follow them
 //   sent.h        Sent               messages that clients named, so that each is there once
 //   retell.h      retell             what a turn said, from the transcript
 //   forwards.h    Forwards           calls of tools that clients run
@@ -40,6 +41,7 @@
 #include "base/task_group.h"
 #include "runtime/agent.h"
 #include "runtime/broadcast.h"
+#include "runtime/decision_changes.h"
 #include "runtime/decisions.h"
 #include "runtime/event_log.h"
 #include "runtime/forwards.h"
@@ -116,6 +118,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
  private:
   friend class Runtime;
+  friend class Forwards;
 
   // The words behind /new or /reset; nothing without such a command. Only users can give it: agents
   // and events cannot.
@@ -137,8 +140,10 @@ class Run : public std::enable_shared_from_this<Run> {
   std::uint64_t number_ = 0;
   std::vector<std::shared_ptr<Run>> joined_;  // answered in this turn too, the oldest first
   bool cancelled_ = false;
-  std::string session_id_;      // once it is known
-  TaskGroup* tools_ = nullptr;  // those running now
+  std::size_t tool_clients_ = 0;    // clients that run the tools its message brought
+  bool tool_clients_left_ = false;  // there was one, and none is there any more
+  std::string session_id_;          // once it is known
+  TaskGroup* tools_ = nullptr;      // those running now
   // Decisions this step waits for, and the calls that wait; none of work that was delegated.
   std::map<std::string, std::string> open_;
   std::vector<Decision> recorded_;              // that waited when the turn was taken up again
@@ -160,6 +165,8 @@ class Runtime {
   Questions& questions() { return questions_; }
   // All that waits for a person to decide, also from before a restart.
   Decisions& decisions() { return decisions_; }
+  // What changed among them, for readers that come back.
+  DecisionChanges& decision_changes() { return decision_changes_; }
   // What agents may do without asking.
   Permissions& permissions() { return permissions_; }
 
@@ -357,6 +364,7 @@ class Runtime {
   Hooks hooks_;
   Questions questions_;
   Decisions decisions_;
+  DecisionChanges decision_changes_;
   Sent sent_;
   Permissions permissions_;
   Forwards forwards_;

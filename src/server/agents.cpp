@@ -1,12 +1,21 @@
 // Agents: list, get, create, update, rename, delete.
+#include "server/agents.h"
+
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "runtime/runtime.h"
 #include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
 namespace {
+
+struct AgentsNeeds {
+  runtime::Runtime& runtime;
+  const Agents& agents;
+  static AgentsNeeds of(const Node& node) { return {node.runtime, *node.agents}; }
+};
 
 using protocol::ServerMessage;
 
@@ -28,8 +37,8 @@ void fill(protocol::AgentInfo& out, const runtime::Agent& agent) {
 }
 
 // Finds the agent under exactly this name, so that a change is never another agent's.
-ServerMessage info_of(Node& node, const std::string& name) {
-  const auto& setup = node.runtime.setup();
+ServerMessage info_of(AgentsNeeds needs, const std::string& name) {
+  const auto& setup = needs.runtime.setup();
   const auto found = setup.agents.find(name);
   const bool built_in = found == setup.agents.end() && setup.worker && setup.worker->name == name;
   if (found == setup.agents.end() && !built_in)
@@ -43,17 +52,17 @@ ServerMessage info_of(Node& node, const std::string& name) {
   return message;
 }
 
-Task<ServerMessage> info_when_done(Node& node, Task<Status> work, std::string name) {
+Task<ServerMessage> info_when_done(AgentsNeeds needs, Task<Status> work, std::string name) {
   const auto done = co_await std::move(work);
   if (!done) co_return protocol::make_error(done.error());
-  co_return info_of(node, name);
+  co_return info_of(needs, name);
 }
 
-protocol::Answer answer_list_agents(Node& node) {
+protocol::Answer answer_list_agents(AgentsNeeds needs) {
   ServerMessage message;
   auto& list = *message.mutable_agent_list();
   std::size_t bytes = 0;
-  for (const auto& [name, agent] : node.runtime.setup().agents) {
+  for (const auto& [name, agent] : needs.runtime.setup().agents) {
     auto& info = *list.add_agents();
     fill(info, agent);
     bytes += info.ByteSizeLong();
@@ -62,30 +71,30 @@ protocol::Answer answer_list_agents(Node& node) {
   return protocol::answer_with(std::move(message));
 }
 
-protocol::Answer answer_get_agent(Node& node, const protocol::GetAgent& request) {
-  const auto found = node.runtime.setup().find(request.name());
-  return protocol::answer_with(info_of(node, found ? found->name : request.name()));
+protocol::Answer answer_get_agent(AgentsNeeds needs, const protocol::GetAgent& request) {
+  const auto found = needs.runtime.setup().find(request.name());
+  return protocol::answer_with(info_of(needs, found ? found->name : request.name()));
 }
 
-protocol::Answer answer_create_agent(Node& node, const protocol::CreateAgent& request) {
+protocol::Answer answer_create_agent(AgentsNeeds needs, const protocol::CreateAgent& request) {
   return protocol::answer_with(
-      info_when_done(node, node.agents.create(request.name(), request.config(), request.prompt()),
+      info_when_done(needs, needs.agents.create(request.name(), request.config(), request.prompt()),
                      request.name()));
 }
 
-protocol::Answer answer_update_agent(Node& node, const protocol::UpdateAgent& request) {
+protocol::Answer answer_update_agent(AgentsNeeds needs, const protocol::UpdateAgent& request) {
   return protocol::answer_with(
-      info_when_done(node, node.agents.update(request.name(), request.config(), request.prompt()),
+      info_when_done(needs, needs.agents.update(request.name(), request.config(), request.prompt()),
                      request.name()));
 }
 
-protocol::Answer answer_rename_agent(Node& node, const protocol::RenameAgent& request) {
+protocol::Answer answer_rename_agent(AgentsNeeds needs, const protocol::RenameAgent& request) {
   return protocol::answer_with(info_when_done(
-      node, node.agents.rename(request.old_name(), request.new_name()), request.new_name()));
+      needs, needs.agents.rename(request.old_name(), request.new_name()), request.new_name()));
 }
 
-protocol::Answer answer_delete_agent(Node& node, const protocol::DeleteAgent& request) {
-  return protocol::answer_with(pong_when_done(node.agents.remove(request.name())));
+protocol::Answer answer_delete_agent(AgentsNeeds needs, const protocol::DeleteAgent& request) {
+  return protocol::answer_with(protocol::pong_when_done(needs.agents.remove(request.name())));
 }
 
 }  // namespace
@@ -94,16 +103,16 @@ Operations agents_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kListAgents, Right::read, Answers::once,
-       [](const Asked& asked) { return answer_list_agents(asked.node); }},
-      {M::kGetAgent, Right::read, Answers::once, answered<&M::get_agent, answer_get_agent>},
-      {M::kCreateAgent, Right::admin, Answers::once,
+      {M::kListAgents, Right::read, Messages::one, Naming::none, answered<answer_list_agents>},
+      {M::kGetAgent, Right::read, Messages::one, Naming::none,
+       answered<&M::get_agent, answer_get_agent>},
+      {M::kCreateAgent, Right::admin, Messages::one, Naming::ledger,
        answered<&M::create_agent, answer_create_agent>},
-      {M::kUpdateAgent, Right::admin, Answers::once,
+      {M::kUpdateAgent, Right::admin, Messages::one, Naming::ledger,
        answered<&M::update_agent, answer_update_agent>},
-      {M::kRenameAgent, Right::admin, Answers::once,
+      {M::kRenameAgent, Right::admin, Messages::one, Naming::ledger,
        answered<&M::rename_agent, answer_rename_agent>},
-      {M::kDeleteAgent, Right::admin, Answers::once,
+      {M::kDeleteAgent, Right::admin, Messages::one, Naming::ledger,
        answered<&M::delete_agent, answer_delete_agent>},
   };
   return kRows;

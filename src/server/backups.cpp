@@ -1,5 +1,6 @@
 // Backup: the home's files, read while everything goes on.
 
+#include "base/pool.h"
 #include "exchange/archive/home_files.h"
 #include "server/operations.h"
 #include "server/server.h"
@@ -7,14 +8,20 @@
 namespace reef::server {
 namespace {
 
+struct BackupsNeeds {
+  Pool& pool;
+  const std::string& home;
+  static BackupsNeeds of(const Node& node) { return {node.pool, node.home}; }
+};
+
 class BackupStream final : public protocol::MessageStream {
  public:
-  explicit BackupStream(Node& node) : node_(node), files_(node.home) {}
+  explicit BackupStream(BackupsNeeds needs) : needs_(needs), files_(needs.home) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
     auto work = [this] { return files_.next(kDataPerMessage); };
-    auto piece = co_await node_.pool.run(work);
+    auto piece = co_await needs_.pool.run(work);
     protocol::ServerMessage message;
     if (!piece) {
       done_ = true;
@@ -43,14 +50,14 @@ class BackupStream final : public protocol::MessageStream {
   }
 
  private:
-  Node& node_;
+  BackupsNeeds needs_;
   exchange::HomeFiles files_;
   std::uint64_t count_ = 0, bytes_ = 0;
   bool done_ = false;
 };
 
-protocol::Answer answer_backup(Node& node) {
-  return std::make_unique<BackupStream>(node);
+protocol::Answer answer_backup(BackupsNeeds needs) {
+  return std::make_unique<BackupStream>(needs);
 }
 
 }  // namespace
@@ -59,8 +66,7 @@ Operations backups_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kBackup, Right::admin, Answers::several,
-       [](const Asked& asked) { return answer_backup(asked.node); }},
+      {M::kBackup, Right::admin, Messages::many, Naming::none, answered<answer_backup>},
   };
   return kRows;
 }

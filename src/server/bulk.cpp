@@ -1,5 +1,7 @@
 // One change for all sessions a view and a filter hold: patch_sessions, trash_sessions.
 
+#include "server/bulk.h"
+
 #include <algorithm>
 
 #include <boost/asio/this_coro.hpp>
@@ -7,11 +9,22 @@
 
 #include "base/shield.h"
 #include "base/task_group.h"
+#include "organise/changes.h"
+#include "organise/definitions.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "server/sessions.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
+
+struct BulkNeeds {
+  session::Sessions& sessions;
+  organise::Definitions& definitions;
+  organise::Changes& changes;
+  static BulkNeeds of(const Node& node) { return {node.sessions, node.definitions, node.changes}; }
+};
 
 // So many sessions are changed side by side, so that they share their syncs.
 constexpr std::size_t kAtOnce = 64;
@@ -36,7 +49,7 @@ BulkRequest start_request(const Request& in) {
 // Each answer tells the outcome of some more sessions, which are changed when it is asked for.
 class BulkStream final : public protocol::MessageStream {
  public:
-  BulkStream(Node& node, BulkRequest request) : node_(node), request_(std::move(request)) {}
+  BulkStream(BulkNeeds needs, BulkRequest request) : needs_(needs), request_(std::move(request)) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
@@ -63,11 +76,11 @@ class BulkStream final : public protocol::MessageStream {
   Task<Status> find() {
     if (request_.view.empty() && request_.where.find_first_not_of(" \t\r\n") == std::string::npos)
       co_return Error(Errc::invalid, "name the sessions by a filter or a view; --view all is all");
-    const auto defined = co_await node_.definitions.look();
+    const auto defined = co_await needs_.definitions.look();
     REEF_CO_TRY(const auto filter, row_filter(defined, request_.view, request_.where));
     if (request_.change)
       REEF_CO_CHECK(organise::Changes::check(*request_.change, *defined, nullptr));
-    node_.sessions.visit([&](const session::Row& row) {
+    needs_.sessions.visit([&](const session::Row& row) {
       if (!filter || filter(row)) ids_.push_back(row.id);
     });
     if (request_.expected && *request_.expected != ids_.size())
@@ -89,8 +102,8 @@ class BulkStream final : public protocol::MessageStream {
   Task<void> change_one(session::SessionId id, protocol::BulkReport& report) {
     Result<bool> done = true;
     if (request_.change) {
-      done = co_await node_.changes.apply(id, *request_.change, organise::Changes::Same::skip);
-    } else if (auto moved = co_await node_.sessions.trash(id); !moved) {
+      done = co_await needs_.changes.apply(id, *request_.change, organise::Changes::Same::skip);
+    } else if (auto moved = co_await needs_.sessions.trash(id); !moved) {
       done = std::move(moved).error();
     }
     if (done) {
@@ -102,7 +115,7 @@ class BulkStream final : public protocol::MessageStream {
     failed.set_why(done.error().what);
   }
 
-  Node& node_;
+  BulkNeeds needs_;
   BulkRequest request_;
   std::vector<session::SessionId> ids_;
   std::size_t at_ = 0;
@@ -128,16 +141,16 @@ Result<organise::Change> change_from(
 
 namespace {
 
-protocol::Answer answer_patch_sessions(Node& node, const protocol::PatchSessions& request) {
+protocol::Answer answer_patch_sessions(BulkNeeds needs, const protocol::PatchSessions& request) {
   auto bulk = start_request(request);
   auto change = change_from(request.patch(), request.add_labels(), request.remove_labels());
   if (!change) return protocol::answer_with(change.error());
   bulk.change = *std::move(change);
-  return std::make_unique<BulkStream>(node, std::move(bulk));
+  return std::make_unique<BulkStream>(needs, std::move(bulk));
 }
 
-protocol::Answer answer_trash_sessions(Node& node, const protocol::TrashSessions& request) {
-  return std::make_unique<BulkStream>(node, start_request(request));
+protocol::Answer answer_trash_sessions(BulkNeeds needs, const protocol::TrashSessions& request) {
+  return std::make_unique<BulkStream>(needs, start_request(request));
 }
 
 }  // namespace
@@ -146,9 +159,9 @@ Operations bulk_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kPatchSessions, Right::admin, Answers::several,
+      {M::kPatchSessions, Right::admin, Messages::many, Naming::ledger,
        answered<&M::patch_sessions, answer_patch_sessions>},
-      {M::kTrashSessions, Right::admin, Answers::several,
+      {M::kTrashSessions, Right::admin, Messages::many, Naming::ledger,
        answered<&M::trash_sessions, answer_trash_sessions>},
   };
   return kRows;

@@ -2,33 +2,47 @@
 
 #include <fmt/format.h>
 
+#include "runtime/compaction.h"
+#include "runtime/runtime.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "server/sessions.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
 
-Result<runtime::Compactions::Request> whom(const Node& node, const protocol::Compact& in) {
-  const auto& setup = node.runtime.setup();
+struct CompactionsNeeds {
+  runtime::Runtime& runtime;
+  runtime::Compactions& compactions;
+  session::Sessions& sessions;
+  static CompactionsNeeds of(const Node& node) {
+    return {node.runtime, node.compactions, node.sessions};
+  }
+};
+
+Result<runtime::Compactions::Request> whom(CompactionsNeeds needs, const protocol::Compact& in) {
+  const auto& setup = needs.runtime.setup();
   if (!in.session_id().empty()) {
-    REEF_TRY(auto id, known_session(node, in.session_id()));
-    const auto* row = node.sessions.find(id);
+    REEF_TRY(auto id, known_session(needs.sessions, in.session_id()));
+    const auto* row = needs.sessions.find(id);
     REEF_TRY(auto agent, setup.find(row->agent()));
     return runtime::Compactions::Request{std::move(id), std::move(agent),
-                                         node.runtime.shared_setup(), in.instructions()};
+                                         needs.runtime.shared_setup(), in.instructions()};
   }
   const auto key = in.has_key() ? std::optional(in.key()) : std::nullopt;
-  REEF_TRY(auto address, node.runtime.resolve(in.agent(), in.sender(), key));
-  const auto id = node.sessions.current(address.key);
+  REEF_TRY(auto address, needs.runtime.resolve(in.agent(), in.sender(), key));
+  const auto id = needs.sessions.current(address.key);
   if (!id)
     return Error(Errc::not_found,
                  fmt::format("there is no conversation '{}' yet", address.key.text()));
-  return runtime::Compactions::Request{*id, std::move(address.agent), node.runtime.shared_setup(),
+  return runtime::Compactions::Request{*id, std::move(address.agent), needs.runtime.shared_setup(),
                                        in.instructions()};
 }
 
-Result<runtime::Compactions::Request> request_from(const Node& node, const protocol::Compact& in) {
-  REEF_TRY(auto out, whom(node, in));
+Result<runtime::Compactions::Request> request_from(CompactionsNeeds needs,
+                                                   const protocol::Compact& in) {
+  REEF_TRY(auto out, whom(needs, in));
   if (in.has_keep()) {
     if (in.keep() < 0) return Error(Errc::invalid, "keep: must not be negative");
     out.keep = in.keep();
@@ -37,9 +51,10 @@ Result<runtime::Compactions::Request> request_from(const Node& node, const proto
   return out;
 }
 
-Task<protocol::ServerMessage> compact(Node& node, runtime::Compactions::Request request) {
+Task<protocol::ServerMessage> compact(CompactionsNeeds needs,
+                                      runtime::Compactions::Request request) {
   const auto id = request.session;
-  const auto done = co_await node.compactions.compact(std::move(request));
+  const auto done = co_await needs.compactions.compact(std::move(request));
   if (!done) co_return protocol::make_error(done.error());
   protocol::ServerMessage message;
   auto& out = *message.mutable_compact();
@@ -53,10 +68,10 @@ Task<protocol::ServerMessage> compact(Node& node, runtime::Compactions::Request 
   co_return message;
 }
 
-protocol::Answer answer_compact(Node& node, const protocol::Compact& request) {
-  auto wanted = request_from(node, request);
+protocol::Answer answer_compact(CompactionsNeeds needs, const protocol::Compact& request) {
+  auto wanted = request_from(needs, request);
   if (!wanted) return protocol::answer_with(wanted.error());
-  return protocol::answer_with(compact(node, *std::move(wanted)));
+  return protocol::answer_with(compact(needs, *std::move(wanted)));
 }
 
 }  // namespace
@@ -65,7 +80,8 @@ Operations compactions_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kCompact, Right::admin, Answers::once, answered<&M::compact, answer_compact>},
+      {M::kCompact, Right::admin, Messages::one, Naming::ledger,
+       answered<&M::compact, answer_compact>},
   };
   return kRows;
 }

@@ -6,11 +6,21 @@
 
 #include <fmt/format.h>
 
+#include "runtime/runtime.h"
+#include "server/crabtalk.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "server/sessions.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
+
+struct ConversationsNeeds {
+  runtime::Runtime& runtime;
+  session::Sessions& sessions;
+  static ConversationsNeeds of(const Node& node) { return {node.runtime, node.sessions}; }
+};
 
 std::string local_day(std::time_t time) {
   std::tm local = {};
@@ -34,13 +44,13 @@ std::uint64_t seconds_between(TimePoint from, TimePoint to) {
                           std::chrono::duration_cast<std::chrono::seconds>(to - from).count());
 }
 
-Task<protocol::ServerMessage> history(Node& node, session::SessionId id) {
-  const auto transcript = co_await node.sessions.read(id);
+Task<protocol::ServerMessage> history(ConversationsNeeds needs, session::SessionId id) {
+  const auto transcript = co_await needs.sessions.read(id);
   if (!transcript) co_return protocol::make_error(transcript.error());
   protocol::ServerMessage message;
   auto& out = *message.mutable_conversation_history();
   const auto branch = transcript->branch();
-  const auto* row = node.sessions.find(id);
+  const auto* row = needs.sessions.find(id);
   const std::string host(row ? row->agent() : std::string_view());
   for (const auto& item : session::build_context(branch).items) {
     if (session::is_hidden(*item.message)) continue;
@@ -56,19 +66,20 @@ Task<protocol::ServerMessage> history(Node& node, session::SessionId id) {
   if (row) {
     out.set_title(std::string(row->name()));
     out.set_agent(host);
-    out.set_agent_id(agent_id(node, row->agent()));
+    out.set_agent_id(agent_id(needs.runtime.setup(), row->agent()));
     out.set_agent_name(out.agent());
   }
   co_return message;
 }
 
-protocol::Answer answer_list_conversations(Node& node, const protocol::ListConversations& request) {
+protocol::Answer answer_list_conversations(ConversationsNeeds needs,
+                                           const protocol::ListConversations& request) {
   session::Query query;
   query.agent = request.agent();
   query.sender = request.sender();
   query.sort = session::Query::Sort::created;
   query.ascending = true;
-  const auto page = node.sessions.list(query);
+  const auto page = needs.sessions.list(query);
   if (!page) return protocol::answer_with(page.error());
   // The number of a session among those of its pair, oldest first.
   std::map<std::pair<std::string, std::string>, std::uint32_t> counts;
@@ -83,7 +94,7 @@ protocol::Answer answer_list_conversations(Node& node, const protocol::ListConve
     info.set_message_count(row->message_count);
     info.set_alive_secs(seconds_between(row->created, row->updated));
     info.set_date(shown_date(row->updated));
-    info.set_agent_id(agent_id(node, row->agent()));
+    info.set_agent_id(agent_id(needs.runtime.setup(), row->agent()));
     info.set_agent_name(info.agent());
     infos.push_back(std::move(info));
   }
@@ -96,12 +107,12 @@ protocol::Answer answer_list_conversations(Node& node, const protocol::ListConve
   return protocol::answer_with(std::move(message));
 }
 
-protocol::Answer answer_active_conversations(Node& node) {
+protocol::Answer answer_active_conversations(ConversationsNeeds needs) {
   protocol::ServerMessage message;
   auto& list = *message.mutable_active_conversations();
-  for (const auto& key : node.runtime.active_keys()) {
-    const auto id = node.sessions.current(key);
-    const auto* row = id ? node.sessions.find(*id) : nullptr;
+  for (const auto& key : needs.runtime.active_keys()) {
+    const auto id = needs.sessions.current(key);
+    const auto* row = id ? needs.sessions.find(*id) : nullptr;
     if (!row) continue;  // its first message is being written
     auto& info = *list.add_conversations();
     info.set_agent(std::string(row->agent()));
@@ -109,17 +120,18 @@ protocol::Answer answer_active_conversations(Node& node) {
     info.set_message_count(row->message_count);
     info.set_alive_secs(seconds_between(row->created, SystemClock().now()));
     info.set_title(std::string(row->name()));
-    info.set_agent_id(agent_id(node, row->agent()));
+    info.set_agent_id(agent_id(needs.runtime.setup(), row->agent()));
     info.set_agent_name(info.agent());
     info.set_session_handle(handle_of(*row));
   }
   return protocol::answer_with(std::move(message));
 }
 
-protocol::Answer answer_history(Node& node, const protocol::GetConversationHistory& request) {
-  auto id = known_session(node, request.file_path());
+protocol::Answer answer_history(ConversationsNeeds needs,
+                                const protocol::GetConversationHistory& request) {
+  auto id = known_session(needs.sessions, request.file_path());
   if (!id) return protocol::answer_with(id.error());
-  return protocol::answer_with(history(node, *std::move(id)));
+  return protocol::answer_with(history(needs, *std::move(id)));
 }
 
 }  // namespace
@@ -128,11 +140,11 @@ Operations conversations_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kListConversations, Right::read, Answers::once,
+      {M::kListConversations, Right::read, Messages::one, Naming::none,
        answered<&M::list_conversations, answer_list_conversations>},
-      {M::kListActiveConversations, Right::read, Answers::once,
-       [](const Asked& asked) { return answer_active_conversations(asked.node); }},
-      {M::kGetConversationHistory, Right::read, Answers::once,
+      {M::kListActiveConversations, Right::read, Messages::one, Naming::none,
+       answered<answer_active_conversations>},
+      {M::kGetConversationHistory, Right::read, Messages::one, Naming::none,
        answered<&M::get_conversation_history, answer_history>},
   };
   return kRows;

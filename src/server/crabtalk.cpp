@@ -2,6 +2,8 @@
 // anybody sees them, and requests that only one generation makes are answered here.
 // docs/protocol.md lists the generations.
 
+#include "server/crabtalk.h"
+
 #include <cctype>
 #include <sys/stat.h>
 
@@ -10,12 +12,29 @@
 #include <google/protobuf/unknown_field_set.h>
 
 #include "base/utf8.h"
+#include "organise/definitions.h"
+#include "recall/recall.h"
 #include "runtime/permission.h"
+#include "runtime/runtime.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "session/session.h"
+#include "skills/library.h"
 
 namespace reef::server {
 namespace {
+
+struct CrabTalkNeeds {
+  runtime::Runtime& runtime;
+  session::Sessions& sessions;
+  organise::Definitions& definitions;
+  recall::Recall& recall;
+  skills::Library& skills;
+  TranslationNeeds translation() const { return {runtime, sessions}; }
+  static CrabTalkNeeds of(const Node& node) {
+    return {node.runtime, node.sessions, node.definitions, node.recall, node.skills};
+  }
+};
 
 using google::protobuf::FieldDescriptor;
 using protocol::ServerMessage;
@@ -62,19 +81,19 @@ struct Place {
   std::string key;
   const session::Row* row = nullptr;  // none: it was never seen
 };
-Result<Place> place_of(const Node& node, std::string_view handle) {
+Result<Place> place_of(TranslationNeeds needs, std::string_view handle) {
   Place out;
   REEF_TRY(out.key, key_of_handle(handle));
   REEF_TRY(const auto key, session::Key::parse(out.key));
-  if (const auto id = node.sessions.current(key)) {
-    out.row = node.sessions.find(*id);
+  if (const auto id = needs.sessions.current(key)) {
+    out.row = needs.sessions.find(*id);
     return out;
   }
   const auto id = session::SessionId::parse(handle);
-  const auto* row = id ? node.sessions.find(*id) : nullptr;
+  const auto* row = id ? needs.sessions.find(*id) : nullptr;
   if (!row) return out;
   const auto bound = session::Key::parse(row->key());
-  if (!bound || node.sessions.current(*bound) != row->id)
+  if (!bound || needs.sessions.current(*bound) != row->id)
     return Error(Errc::conflict, fmt::format("session {} is not the current one of its "
                                              "conversation; resume it first",
                                              row->id.text()));
@@ -84,82 +103,82 @@ Result<Place> place_of(const Node& node, std::string_view handle) {
 }
 
 // Returns the name for a name, an id or the alias; an unknown name is kept for the error.
-std::string canonical(const Node& node, const std::string& agent) {
-  const auto& setup = node.runtime.setup();
+std::string canonical(TranslationNeeds needs, const std::string& agent) {
+  const auto& setup = needs.runtime.setup();
   if (agent.empty() || setup.agents.contains(agent)) return agent;
   const auto found = setup.find(agent);
   return found ? found->name : agent;
 }
 
-void name_agents(const Node& node, google::protobuf::Message& request) {
+void name_agents(TranslationNeeds needs, google::protobuf::Message& request) {
   const auto* reflection = request.GetReflection();
   const auto* type = request.GetDescriptor();
   for (const auto* word : {"agent", "target_agent", "guest"}) {
     const auto* field = type->FindFieldByName(word);
     if (!field || field->type() != FieldDescriptor::TYPE_STRING || field->is_repeated()) continue;
     const auto given = reflection->GetString(request, field);
-    const auto name = canonical(node, given);
+    const auto name = canonical(needs, given);
     if (name != given) reflection->SetString(&request, field, name);
   }
 }
 
 // Names the agent: agent:crab:done is the default agent's, agent:ID:done that of the id.
 template <class Request>
-void name_source(const Node& node, Request& request) {
+void name_source(TranslationNeeds needs, Request& request) {
   constexpr std::string_view kAgents = "agent:";
   if (!request.source().starts_with(kAgents)) return;
   const auto rest = request.source().substr(kAgents.size());
   const auto agent = rest.substr(0, rest.find(':'));
   request.set_source(
-      fmt::format("{}{}{}", kAgents, canonical(node, agent), rest.substr(agent.size())));
+      fmt::format("{}{}{}", kAgents, canonical(needs, agent), rest.substr(agent.size())));
 }
 
 template <class Request>
-Status place_turn(const Node& node, Request& request) {
+Status place_turn(TranslationNeeds needs, const protocol::Peer& peer, Request& request) {
   if (request.session_handle().empty() || request.has_key()) return Ok{};
   if constexpr (requires { request.ephemeral(); })
     if (request.ephemeral()) return Ok{};
-  REEF_TRY(const auto place, place_of(node, request.session_handle()));
+  REEF_TRY(const auto place, place_of(needs, request.session_handle()));
   request.set_key(place.key);
   if (place.row) {
     // The first message decided whom the session belongs to.
-    request.set_agent(canonical(node, std::string(place.row->agent())));
+    request.set_agent(canonical(needs, std::string(place.row->agent())));
     request.set_sender(std::string(place.row->sender()));
   } else if (request.sender().empty()) {
-    request.set_sender(std::string(runtime::kDefaultSender));
+    request.set_sender(peer.sender);
   }
   return Ok{};
 }
 
 template <class Request>
-Status place_request(const Node& node, Request& request) {
+Status place_request(TranslationNeeds needs, Request& request) {
   if (request.session_handle().empty() || request.has_key()) return Ok{};
-  REEF_TRY(const auto place, place_of(node, request.session_handle()));
+  REEF_TRY(const auto place, place_of(needs, request.session_handle()));
   request.set_key(place.key);
-  if (place.row) request.set_agent(canonical(node, std::string(place.row->agent())));
+  if (place.row) request.set_agent(canonical(needs, std::string(place.row->agent())));
   return Ok{};
 }
 
 // A list may have shown a handle as the path.
 template <class Request>
-void place_path(const Node& node, Request& request) {
+void place_path(TranslationNeeds needs, Request& request) {
   const auto id = session::SessionId::parse(request.file_path());
-  if (request.file_path().empty() || (id && node.sessions.find(*id))) return;
-  const auto place = place_of(node, request.file_path());
+  if (request.file_path().empty() || (id && needs.sessions.find(*id))) return;
+  const auto place = place_of(needs, request.file_path());
   if (place && place->row) request.set_file_path(place->row->id.text());
 }
 
-Task<ServerMessage> create(Node& node, session::Sessions::New request) {
-  const auto made = co_await node.sessions.create(std::move(request));
+Task<ServerMessage> create(CrabTalkNeeds needs, session::Sessions::New request) {
+  const auto made = co_await needs.sessions.create(std::move(request));
   co_return made ? protocol::make_pong() : protocol::make_error(made.error());
 }
 
-Result<session::Sessions::New> session_from(const Node& node,
+Result<session::Sessions::New> session_from(CrabTalkNeeds needs,
                                             const protocol::CreateSession& request,
                                             const std::optional<session::ClientMark>& mark) {
   if (request.session_handle().empty())
     return Error(Errc::invalid, "session_handle: a new session needs one");
-  REEF_TRY(const auto place, place_of(node, request.session_handle()));
+  REEF_TRY(const auto place, place_of(needs.translation(), request.session_handle()));
   if (place.row)
     return Error(Errc::conflict, fmt::format("session '{}' exists already",
                                              utf8::excerpt(request.session_handle())));
@@ -169,24 +188,23 @@ Result<session::Sessions::New> session_from(const Node& node,
        !S_ISDIR(info.st_mode)))
     return Error(Errc::invalid,
                  fmt::format("root: '{}' is no folder", utf8::excerpt(request.root())));
-  REEF_TRY(auto address, node.runtime.resolve(request.agent(), request.sender(), place.key));
-  auto sender = request.sender().empty() ? std::string(runtime::kDefaultSender) : address.sender;
+  REEF_TRY(auto address, needs.runtime.resolve(request.agent(), request.sender(), place.key));
   return session::Sessions::New{address.key,
                                 address.agent.name,
-                                std::move(sender),
+                                std::move(address.sender),
                                 request.root(),
                                 {},
                                 {},
                                 mark ? session::made_for(*mark) : std::string()};
 }
 
-Task<ServerMessage> find(Node& node, recall::Ask ask) {
-  auto found = co_await node.recall.search(std::move(ask));
+Task<ServerMessage> find(CrabTalkNeeds needs, recall::Ask ask) {
+  auto found = co_await needs.recall.search(std::move(ask));
   if (!found) co_return protocol::make_error(found.error());
   ServerMessage message;
   auto& out = *message.mutable_session_hits();
   for (auto& hit : found->hits) {
-    const auto* row = node.sessions.find(hit.session);
+    const auto* row = needs.sessions.find(hit.session);
     if (!row) continue;
     auto& one = *out.add_hits();
     one.set_session_handle(handle_of(*row));
@@ -195,7 +213,7 @@ Task<ServerMessage> find(Node& node, recall::Ask ask) {
     one.set_sender(std::string(row->sender()));
     one.set_created_at(format_iso(row->created));
     one.set_updated_at(format_iso(row->updated));
-    one.set_agent_id(agent_id(node, row->agent()));
+    one.set_agent_id(agent_id(needs.runtime.setup(), row->agent()));
     one.set_agent_name(std::string(row->agent()));
     for (std::size_t i = 0; i < hit.items.size(); ++i) {
       auto& item = hit.items[i];
@@ -211,8 +229,8 @@ Task<ServerMessage> find(Node& node, recall::Ask ask) {
   co_return message;
 }
 
-Task<ServerMessage> body_of(Node& node, std::string name) {
-  const auto opened = co_await node.skills->open(name, {});
+Task<ServerMessage> body_of(CrabTalkNeeds needs, std::string name) {
+  const auto opened = co_await needs.skills.open(name, {});
   if (!opened) co_return protocol::make_error(opened.error());
   ServerMessage message;
   message.mutable_skill_body()->set_name(opened->found.skill.name);
@@ -227,48 +245,49 @@ std::string handle_of(const session::Row& row) {
                                               : row.id.text();
 }
 
-std::string agent_id(const Node& node, std::string_view name) {
-  const auto found = node.runtime.setup().agents.find(name);
-  return found == node.runtime.setup().agents.end() ? std::string() : found->second.id;
+std::string agent_id(const runtime::Setup& setup, std::string_view name) {
+  const auto found = setup.agents.find(name);
+  return found == setup.agents.end() ? std::string() : found->second.id;
 }
 
-Status translate(const Node& node, const protocol::Peer& peer, protocol::ClientMessage& message) {
+Status translate(TranslationNeeds needs, const protocol::Peer& peer,
+                 protocol::ClientMessage& message) {
   using M = protocol::ClientMessage;
   const auto* field = message.GetDescriptor()->FindFieldByNumber(message.msg_case());
   if (field && field->message_type())
-    name_agents(node, *message.GetReflection()->MutableMessage(&message, field));
+    name_agents(needs, *message.GetReflection()->MutableMessage(&message, field));
   switch (message.msg_case()) {
     case M::kSend:
-      return place_turn(node, *message.mutable_send());
+      return place_turn(needs, peer, *message.mutable_send());
     case M::kStream:
-      return place_turn(node, *message.mutable_stream());
+      return place_turn(needs, peer, *message.mutable_stream());
     case M::kKill:
-      return place_request(node, *message.mutable_kill());
+      return place_request(needs, *message.mutable_kill());
     case M::kCompact: {
       auto& request = *message.mutable_compact();
       if (request.instructions().empty()) request.set_instructions(request.prompt());
-      return place_request(node, request);
+      return place_request(needs, request);
     }
     case M::kCancelStream: {
       protocol::Kill kill;
       kill.set_session_handle(message.cancel_stream().session_handle());
       if (kill.session_handle().empty())
         return Error(Errc::invalid, "session_handle: which session?");
-      REEF_CHECK(place_request(node, kill));
+      REEF_CHECK(place_request(needs, kill));
       *message.mutable_kill() = std::move(kill);
       return Ok{};
     }
     case M::kSubscribeEvent:
-      name_source(node, *message.mutable_subscribe_event());
+      name_source(needs, *message.mutable_subscribe_event());
       return Ok{};
     case M::kPublishEvent:
-      name_source(node, *message.mutable_publish_event());
+      name_source(needs, *message.mutable_publish_event());
       return Ok{};
     case M::kGetConversationHistory:
-      place_path(node, *message.mutable_get_conversation_history());
+      place_path(needs, *message.mutable_get_conversation_history());
       return Ok{};
     case M::kDeleteConversation:
-      place_path(node, *message.mutable_delete_conversation());
+      place_path(needs, *message.mutable_delete_conversation());
       return Ok{};
     case M::kCreateAgent: {
       auto& request = *message.mutable_create_agent();
@@ -283,21 +302,23 @@ Status translate(const Node& node, const protocol::Peer& peer, protocol::ClientM
     case M::kUpdateAgent: {
       auto& request = *message.mutable_update_agent();
       // An unknown name makes an agent; an unknown id does not.
-      if (!request.agent().empty() && !node.runtime.setup().agents.contains(request.agent()))
+      if (!request.agent().empty() && !needs.runtime.setup().agents.contains(request.agent()))
         return Error(Errc::not_found,
                      fmt::format("agent '{}' not found", utf8::excerpt(request.agent())));
-      request.set_name(canonical(node, request.agent().empty() ? request.name() : request.agent()));
+      request.set_name(
+          canonical(needs, request.agent().empty() ? request.name() : request.agent()));
       return Ok{};
     }
     case M::kDeleteAgent: {
       auto& request = *message.mutable_delete_agent();
-      request.set_name(canonical(node, request.agent().empty() ? request.name() : request.agent()));
+      request.set_name(
+          canonical(needs, request.agent().empty() ? request.name() : request.agent()));
       return Ok{};
     }
     case M::kRenameAgent: {
       auto& request = *message.mutable_rename_agent();
       request.set_old_name(
-          canonical(node, request.agent().empty() ? request.old_name() : request.agent()));
+          canonical(needs, request.agent().empty() ? request.old_name() : request.agent()));
       return Ok{};
     }
     default:
@@ -309,36 +330,36 @@ namespace {
 
 protocol::Answer answer_create_session(const Asked& asked) {
   const auto& request = asked.message.create_session();
-  auto& node = asked.node;
+  const CrabTalkNeeds needs = asked.needs();
   // Made by this very request: a crash came before it was answered.
-  if (const auto place = place_of(node, request.session_handle());
+  if (const auto place = place_of(needs.translation(), request.session_handle());
       asked.mark && place && place->row &&
       session::is_made_for(place->row->text("madeFor"), *asked.mark) == session::Made::same)
     return protocol::answer_with(protocol::make_pong());
-  auto wanted = session_from(node, request, asked.mark);
+  auto wanted = session_from(needs, request, asked.mark);
   if (!wanted) return protocol::answer_with(wanted.error());
-  return protocol::answer_with(create(node, *std::move(wanted)));
+  return protocol::answer_with(create(needs, *std::move(wanted)));
 }
 
-protocol::Answer answer_find_sessions(Node& node, const protocol::FindSessions& request) {
+protocol::Answer answer_find_sessions(CrabTalkNeeds needs, const protocol::FindSessions& request) {
   recall::Ask ask;
   ask.query = request.query();
   if (request.has_limit() && request.limit() > 0) ask.limit = request.limit();
   if (request.has_context_before()) ask.before = request.context_before();
   if (request.has_context_after()) ask.after = request.context_after();
-  ask.filter = [defined = node.definitions.known()](const std::string& text) {
+  ask.filter = [defined = needs.definitions.known()](const std::string& text) {
     return organise::row_test(text, defined, SystemClock().now());
   };
   if (!request.agent().empty() || !request.sender().empty())
     ask.allowed = [agent = request.agent(), sender = request.sender()](const session::Row& row) {
       return (agent.empty() || row.agent() == agent) && (sender.empty() || row.sender() == sender);
     };
-  return protocol::answer_with(find(node, std::move(ask)));
+  return protocol::answer_with(find(needs, std::move(ask)));
 }
 
-protocol::Answer answer_get_skill(Node& node, const protocol::GetSkill& request) {
+protocol::Answer answer_get_skill(CrabTalkNeeds needs, const protocol::GetSkill& request) {
   if (request.name().empty()) return protocol::answer_with(Error(Errc::invalid, "which skill?"));
-  return protocol::answer_with(body_of(node, request.name()));
+  return protocol::answer_with(body_of(needs, request.name()));
 }
 
 }  // namespace
@@ -355,14 +376,15 @@ Operations crabtalk_operations() {
   using protocol::Right;
   static constexpr Operation kRows[] = {
       // translate() has made a Kill of it before it is answered.
-      {M::kCancelStream, Right::answer, Answers::once,
+      {M::kCancelStream, Right::answer, Messages::one, Naming::ledger,
        [](const Asked&) {
          return protocol::answer_with(Error(Errc::internal, "a cancelled stream is a kill"));
        }},
-      {M::kGetSkill, Right::read, Answers::once, answered<&M::get_skill, answer_get_skill>},
-      {M::kFindSessions, Right::read, Answers::once,
+      {M::kGetSkill, Right::read, Messages::one, Naming::none,
+       answered<&M::get_skill, answer_get_skill>},
+      {M::kFindSessions, Right::read, Messages::one, Naming::none,
        answered<&M::find_sessions, answer_find_sessions>},
-      {M::kCreateSession, Right::answer, Answers::once, answer_create_session},
+      {M::kCreateSession, Right::answer, Messages::one, Naming::ledger, answer_create_session},
   };
   return kRows;
 }

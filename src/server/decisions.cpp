@@ -1,33 +1,48 @@
 // What a person decides, of all sessions: list, answer.
 
+#include "server/decisions.h"
+
 #include <fmt/format.h>
 
 #include "base/shield.h"
+#include "runtime/runtime.h"
 #include "server/operations.h"
+#include "server/permissions.h"
 #include "server/server.h"
+#include "server/sessions.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
 
+struct DecisionsNeeds {
+  runtime::Runtime& runtime;
+  session::Sessions& sessions;
+  PermissionsNeeds plans;
+  static DecisionsNeeds of(const Node& node) {
+    return {node.runtime, node.sessions, PermissionsNeeds::of(node)};
+  }
+};
+
 using runtime::Ask;
 
-Task<protocol::ServerMessage> list(Node& node, protocol::ListDecisions request) {
-  auto& decisions = node.runtime.decisions();
+Task<protocol::ServerMessage> list(DecisionsNeeds needs, protocol::ListDecisions request) {
+  auto& decisions = needs.runtime.decisions();
   protocol::ServerMessage message;
   auto& out = *message.mutable_decision_list();
   if (!request.id().empty()) {
     const auto one = co_await decisions.find(request.id());
     if (!one) co_return protocol::make_error(one.error());
-    fill(*out.add_decisions(), *one);
+    server::fill(*out.add_decisions(), *one);
     out.set_total(1);
     co_return message;
   }
   if (!request.session_id().empty())
-    if (const auto known = known_session(node, request.session_id()); !known)
+    if (const auto known = known_session(needs.sessions, request.session_id()); !known)
       co_return protocol::make_error(known.error());
   if (request.history() && request.session_id().empty())
     co_return protocol::make_error(
-        Error(Errc::invalid, "history: of which session? session_id is empty"));
+        Error(Errc::invalid, "history: it is told of one session; name it in session_id"));
   runtime::Decisions::Query query{request.session_id(), request.agent(), request.sender(),
                                   request.history()};
   query.limit = request.limit();
@@ -37,7 +52,7 @@ Task<protocol::ServerMessage> list(Node& node, protocol::ListDecisions request) 
   // What is asked about may be long, and must fit in a message.
   constexpr std::size_t kBytesMax = 8U << 20;
   for (const auto& one : page->decisions) {
-    fill(*out.add_decisions(), one);
+    server::fill(*out.add_decisions(), one);
     if (out.ByteSizeLong() > kBytesMax && out.decisions_size() > 1) {
       out.mutable_decisions()->RemoveLast();
       co_return protocol::make_error(
@@ -68,7 +83,7 @@ bool is_declined(const Ask& ask, const std::string& words) {
 }
 
 // Words about a plan are said to the agent; what is accepted is carried out. Neither is waited for.
-Task<Status> follow_plan(Node& node, runtime::Decision decision) {
+Task<Status> follow_plan(DecisionsNeeds needs, runtime::Decision decision) {
   if (is_declined(decision.ask, decision.answer)) co_return Ok{};
   REEF_CO_TRY(auto id, session::SessionId::parse(decision.session));
   const auto mode = accepted_mode(decision.ask, decision.answer);
@@ -78,14 +93,15 @@ Task<Status> follow_plan(Node& node, runtime::Decision decision) {
     request.set_session_id(decision.session);
     request.set_name(decision.plan);
     request.set_mode(*mode);
-    REEF_CO_TRY(const auto turn, co_await begin_plan(node, std::move(id), std::move(request)));
+    REEF_CO_TRY(const auto turn,
+                co_await begin_plan(needs.plans, std::move(id), std::move(request)));
     message.agent = turn.agent();
     message.sender = turn.sender();
     message.key = turn.key();
     message.cwd = turn.cwd();
     message.content = turn.content();
   } else {
-    const auto* row = node.sessions.find(id);
+    const auto* row = needs.sessions.find(id);
     if (!row) co_return session::no_session(id);
     message.agent = std::string(row->agent());
     message.sender = decision.sender.empty() ? std::string(row->sender()) : decision.sender;
@@ -93,14 +109,14 @@ Task<Status> follow_plan(Node& node, runtime::Decision decision) {
     message.cwd = decision.cwd;
     message.content = decision.answer;
   }
-  REEF_CO_CHECK(node.runtime.submit(std::move(message)));
+  REEF_CO_CHECK(needs.runtime.submit(std::move(message)));
   co_return Ok{};
 }
 
-Task<protocol::ServerMessage> answer(Node& node, protocol::Peer peer,
+Task<protocol::ServerMessage> answer(DecisionsNeeds needs, protocol::Peer peer,
                                      protocol::AnswerDecision request,
                                      std::optional<session::ClientMark> mark) {
-  auto& decisions = node.runtime.decisions();
+  auto& decisions = needs.runtime.decisions();
   const auto asked = co_await decisions.find(request.id());
   if (!asked) co_return protocol::make_error(asked.error());
   const bool plan = asked->ask.kind == Ask::Kind::plan;
@@ -110,26 +126,20 @@ Task<protocol::ServerMessage> answer(Node& node, protocol::Peer peer,
     co_return protocol::make_error(Error(
         Errc::denied, "to accept a plan needs the right 'admin': it changes what may be done"));
   const bool answered_before = asked->state != runtime::Decision::State::pending;
-  runtime::Decisions::Reply reply{
-      request.id(), request.answer(),
-      request.by().empty() ? std::string(runtime::kDefaultSender) : request.by(), name_of(peer.via),
-      std::move(mark)};
+  runtime::Decisions::Reply reply{request.id(), request.answer(), request.by(),
+                                  std::string(name_of(peer.via)), std::move(mark)};
   const auto done = co_await decisions.answer(std::move(reply));
   if (!done) co_return protocol::make_error(done.error());
   if (plan && !answered_before)
-    if (const auto followed = co_await follow_plan(node, *done); !followed)
+    if (const auto followed = co_await follow_plan(needs, *done); !followed)
       co_return protocol::make_error(
           Error(followed.error()).with("the answer is kept, but nothing could be done about it"));
   protocol::ServerMessage message;
-  fill(*message.mutable_decision(), *done);
+  server::fill(*message.mutable_decision(), *done);
   co_return message;
 }
 
 }  // namespace
-
-std::string name_of(protocol::Peer::Via via) {
-  return via == protocol::Peer::Via::tcp ? "tcp" : "unix";
-}
 
 void fill(protocol::Decision& out, const runtime::Decision& decision) {
   out.set_id(decision.id);
@@ -154,14 +164,14 @@ Operations decisions_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kListDecisions, Right::read, Answers::once,
+      {M::kListDecisions, Right::read, Messages::one, Naming::none,
        [](const Asked& asked) {
-         return protocol::answer_with(list(asked.node, asked.message.list_decisions()));
+         return protocol::answer_with(list(asked.needs(), asked.message.list_decisions()));
        }},
-      {M::kAnswerDecision, Right::answer, Answers::once,
+      {M::kAnswerDecision, Right::answer, Messages::one, Naming::ledger,
        [](const Asked& asked) {
-         return protocol::answer_with(
-             shielded(answer(asked.node, asked.peer, asked.message.answer_decision(), asked.mark)));
+         return protocol::answer_with(shielded(
+             answer(asked.needs(), asked.peer, asked.message.answer_decision(), asked.mark)));
        }},
   };
   return kRows;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "server/crabtalk.h"
 #include "server/ledger.h"
 #include "server/operations.h"
 #include "server/server.h"
@@ -30,7 +31,8 @@ std::optional<Error> objection_to(const protocol::Peer& peer,
                                            protocol::name_of(protocol::right_of(peer))));
   }
   const bool child = peer.origin == Origin::child;
-  log::warn("{} was refused: process {} {}", operation, peer.pid,
+  log::warn("{} was refused: process {} of user {} {}", operation, peer.pid,
+            peer.uid ? std::to_string(*peer.uid) : "?",
             child ? "came from a tool" : "could not be told from a tool");
   if (child)
     return Error(Errc::denied,
@@ -43,9 +45,51 @@ std::optional<Error> objection_to(const protocol::Peer& peer,
                            operation));
 }
 
+// A request that speaks for somebody and names neither whom nor a conversation speaks for the peer.
+// In requests that only look, no sender means all of them.
+template <class Request>
+void fill_in_sender(const protocol::Peer& peer, Request& request) {
+  if (request.sender().empty() && !request.has_key()) request.set_sender(peer.sender);
+}
+
+void fill_in_sender(const protocol::Peer& peer, protocol::ClientMessage& message) {
+  using M = protocol::ClientMessage;
+  switch (message.msg_case()) {
+    case M::kSend:
+      return fill_in_sender(peer, *message.mutable_send());
+    case M::kStream:
+      return fill_in_sender(peer, *message.mutable_stream());
+    case M::kKill:
+      return fill_in_sender(peer, *message.mutable_kill());
+    case M::kCompact:
+      return fill_in_sender(peer, *message.mutable_compact());
+    case M::kReplyToAsk:
+      return fill_in_sender(peer, *message.mutable_reply_to_ask());
+    case M::kSteerSession:
+      return fill_in_sender(peer, *message.mutable_steer_session());
+    case M::kAttachRun:
+      return fill_in_sender(peer, *message.mutable_attach_run());
+    case M::kDescribeSession:
+      return fill_in_sender(peer, *message.mutable_describe_session());
+    case M::kNewSession:
+      return fill_in_sender(peer, *message.mutable_new_session());
+    case M::kCreateSession:
+      if (message.create_session().sender().empty())
+        message.mutable_create_session()->set_sender(peer.sender);
+      return;
+    case M::kAnswerDecision:
+      if (message.answer_decision().by().empty())
+        message.mutable_answer_decision()->set_by(peer.sender);
+      return;
+    default:
+      return;
+  }
+}
+
 }  // namespace
 
-protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::ClientMessage message) {
+protocol::Answer dispatch(const Node& node, const protocol::Peer& peer,
+                          protocol::ClientMessage message) {
   if (auto why = objection_to(peer, message)) return protocol::answer_with(*std::move(why));
   std::optional<session::ClientMark> mark;
   if (message.has_client_id()) {
@@ -53,25 +97,24 @@ protocol::Answer dispatch(Node& node, const protocol::Peer& peer, protocol::Clie
       return protocol::answer_with(good.error());
     mark = mark_of(message);
   }
-  if (const auto known = translate(node, peer, message); !known)
+  if (const auto known = translate({node.runtime, node.sessions}, peer, message); !known)
     return protocol::answer_with(known.error());
   // The rights are checked for the request as it came, and again for what it was translated into.
   if (auto why = objection_to(peer, message)) return protocol::answer_with(*std::move(why));
   if (message.msg_case() == protocol::ClientMessage::MSG_NOT_SET) return answer_unknown(message);
+  fill_in_sender(peer, message);
   const auto* operation = find_operation(message.msg_case());
   if (!operation)
     return protocol::answer_with(
         Error(Errc::unsupported,
               fmt::format("operation '{}' is not built yet", protocol::operation_name(message))));
-  if (!mark || naming_of(*operation) != Naming::ledger)
-    return operation->answer(Asked{node, peer, message, std::move(mark)});
-  if (!node.ledger)
-    return protocol::answer_with(Error(Errc::unsupported, "client_id: nothing is remembered here"));
+  if (!mark || operation->naming != Naming::ledger)
+    return operation->answer(Asked(node, peer, message, std::move(mark)));
   auto kept = std::make_shared<protocol::ClientMessage>(std::move(message));
   auto make = [&node, peer, operation, kept, mark] {
-    return operation->answer(Asked{node, peer, *kept, mark});
+    return operation->answer(Asked(node, peer, *kept, mark));
   };
-  return answer_once(*node.ledger, *mark, operation->answers == Answers::once, std::move(make));
+  return answer_once(node.ledger, *mark, operation->messages == Messages::one, std::move(make));
 }
 
 }  // namespace reef::server

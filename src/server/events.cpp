@@ -5,11 +5,19 @@
 
 #include "base/overload.h"
 #include "base/utf8.h"
+#include "runtime/runtime.h"
+#include "server/decisions.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "server/turns.h"
 
 namespace reef::server {
 namespace {
+
+struct EventsNeeds {
+  runtime::Runtime& runtime;
+  static EventsNeeds of(const Node& node) { return {node.runtime}; }
+};
 
 using protocol::AgentEventKind;
 using runtime::Happening;
@@ -157,7 +165,8 @@ class EventStream final : public protocol::MessageStream {
   std::shared_ptr<runtime::Subscription> subscription_;
 };
 
-protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEvents& request) {
+protocol::Answer answer_subscribe_events(EventsNeeds needs,
+                                         const protocol::SubscribeEvents& request) {
   for (const int kind : request.kinds())
     if (!protocol::AgentEventKind_IsValid(kind))
       return protocol::answer_with(
@@ -174,7 +183,7 @@ protocol::Answer answer_subscribe_events(Node& node, const protocol::SubscribeEv
                                 *kind != protocol::AGENT_EVENT_KIND_DECISION
                           : std::find(kinds.begin(), kinds.end(), *kind) != kinds.end());
   };
-  return std::make_unique<EventStream>(node.runtime.broadcast().subscribe(std::move(filter)));
+  return std::make_unique<EventStream>(needs.runtime.broadcast().subscribe(std::move(filter)));
 }
 
 }  // namespace
@@ -183,7 +192,7 @@ Operations events_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kSubscribeEvents, Right::read, Answers::several,
+      {M::kSubscribeEvents, Right::read, Messages::many, Naming::none,
        answered<&M::subscribe_events, answer_subscribe_events>},
   };
   return kRows;

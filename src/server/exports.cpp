@@ -3,15 +3,33 @@
 
 #include <fmt/format.h>
 
+#include "base/pool.h"
 #include "base/utf8.h"
 #include "exchange/archive/spool.h"
 #include "exchange/sources.h"
+#include "organise/definitions.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "server/sessions.h"
+#include "session/documents.h"
 #include "session/reader.h"
+#include "session/session.h"
+#include "session/store.h"
 
 namespace reef::server {
 namespace {
+
+struct ExportsNeeds {
+  session::Sessions& sessions;
+  session::Store& store;
+  session::Documents& documents;
+  organise::Definitions& definitions;
+  Pool& pool;
+  const std::string& home;
+  static ExportsNeeds of(const Node& node) {
+    return {node.sessions, node.store, node.documents, node.definitions, node.pool, node.home};
+  }
+};
 
 constexpr std::size_t kSessionFilesMax = 100'000;
 
@@ -45,14 +63,15 @@ void end_with_line(std::string& bytes) {
 
 class ExportStream final : public protocol::MessageStream {
  public:
-  ExportStream(Node& node, const exchange::Format& format, std::vector<session::SessionId> ids)
-      : node_(node), ids_(std::move(ids)), spool_(node.home), writer_(format.make(spool_)) {}
+  ExportStream(ExportsNeeds needs, const exchange::Format& format,
+               std::vector<session::SessionId> ids)
+      : needs_(needs), ids_(std::move(ids)), spool_(needs.home), writer_(format.make(spool_)) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     for (;;) {
       if (done_) co_return std::nullopt;
       auto take = [this] { return spool_.take(kDataPerMessage); };
-      auto piece = co_await node_.pool.run(take);
+      auto piece = co_await needs_.pool.run(take);
       if (!piece) co_return fail(piece.error());
       if (*piece) co_return message_of(std::move(**piece));
       if (finished_) co_return summary();
@@ -70,15 +89,15 @@ class ExportStream final : public protocol::MessageStream {
     }
     finished_ = true;
     auto finish = [this] { return writer_->finish(); };
-    co_return co_await node_.pool.run(finish);
+    co_return co_await needs_.pool.run(finish);
   }
 
   Task<Status> add(session::SessionId id) {
-    co_await node_.sessions.update(id);
-    const auto* known = node_.sessions.find(id);
+    co_await needs_.sessions.update(id);
+    const auto* known = needs_.sessions.find(id);
     if (!known) co_return Ok{};  // trashed meanwhile
     const auto row = *known;
-    auto bytes = co_await node_.store.read(id);
+    auto bytes = co_await needs_.store.read(id);
     if (!bytes && bytes.error().code == Errc::not_found) co_return Ok{};
     if (!bytes) {
       problems_.push_back(fmt::format("{}: {}", id.text(), bytes.error().what));
@@ -88,15 +107,15 @@ class ExportStream final : public protocol::MessageStream {
     auto work = [&]() -> Status {
       end_with_line(*bytes);
       const session::Transcript transcript(session::read_transcript(*bytes));
-      auto files = files_of(node_.documents, id);
+      auto files = files_of(needs_.documents, id);
       // One of a store in memory, or trashed just now, has none.
       if (!files && files.error().code == Errc::not_found)
         files = std::vector<exchange::Exported::File>();
       if (!files) return std::move(files).error();
       return writer_->add(
-          exchange::Exported{row, transcript, *std::move(files), *bytes, &node_.documents});
+          exchange::Exported{row, transcript, *std::move(files), *bytes, &needs_.documents});
     };
-    auto added = co_await node_.pool.run(work);
+    auto added = co_await needs_.pool.run(work);
     if (!added) co_return std::move(added).error().with("export " + id.text());
     co_return added;
   }
@@ -129,7 +148,7 @@ class ExportStream final : public protocol::MessageStream {
     return protocol::make_error(error);
   }
 
-  Node& node_;
+  ExportsNeeds needs_;
   const std::vector<session::SessionId> ids_;
   std::size_t at_ = 0;
   exchange::Spool spool_;
@@ -141,23 +160,24 @@ class ExportStream final : public protocol::MessageStream {
 };
 
 // The sessions that the request names, or those a list would show.
-Result<std::vector<session::SessionId>> chosen(Node& node, const protocol::ExportSessions& in) {
+Result<std::vector<session::SessionId>> chosen(ExportsNeeds needs,
+                                               const protocol::ExportSessions& in) {
   std::vector<session::SessionId> ids;
   for (const auto& text : in.ids()) {
-    REEF_TRY(auto id, known_session(node, text));
+    REEF_TRY(auto id, known_session(needs.sessions, text));
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(std::move(id));
   }
   if (!ids.empty()) return ids;
-  REEF_TRY(const auto query, query_from(node.definitions.known(), in.query()));
-  REEF_TRY(const auto page, node.sessions.list(query));
+  REEF_TRY(const auto query, query_from(needs.definitions.known(), in.query()));
+  REEF_TRY(const auto page, needs.sessions.list(query));
   for (const auto* row : page.rows) ids.push_back(row->id);
   return ids;
 }
 
 // The session a key is bound to comes after those it was bound to before.
-void put_oldest_first(Node& node, std::vector<session::SessionId>& ids) {
+void put_oldest_first(ExportsNeeds needs, std::vector<session::SessionId>& ids) {
   const auto rank = [&](const session::SessionId& id) {
-    const auto* row = node.sessions.find(id);
+    const auto* row = needs.sessions.find(id);
     return row ? std::pair(row->bound_at(), unix_millis(row->created))
                : std::pair(INT64_C(0), INT64_C(0));
   };
@@ -165,13 +185,13 @@ void put_oldest_first(Node& node, std::vector<session::SessionId>& ids) {
                    [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
 }
 
-protocol::Answer answer_export(Node& node, const protocol::ExportSessions& request) {
+protocol::Answer answer_export(ExportsNeeds needs, const protocol::ExportSessions& request) {
   const auto format = exchange::find_format(request.format());
   if (!format) return protocol::answer_with(format.error());
-  auto ids = chosen(node, request);
+  auto ids = chosen(needs, request);
   if (!ids) return protocol::answer_with(ids.error());
-  if ((*format)->oldest_first) put_oldest_first(node, *ids);
-  return std::make_unique<ExportStream>(node, **format, *std::move(ids));
+  if ((*format)->oldest_first) put_oldest_first(needs, *ids);
+  return std::make_unique<ExportStream>(needs, **format, *std::move(ids));
 }
 
 }  // namespace
@@ -180,7 +200,7 @@ Operations exports_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kExportSessions, Right::admin, Answers::several,
+      {M::kExportSessions, Right::admin, Messages::many, Naming::none,
        answered<&M::export_sessions, answer_export>},
   };
   return kRows;

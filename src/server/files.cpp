@@ -4,10 +4,18 @@
 
 #include "server/operations.h"
 #include "server/server.h"
+#include "server/sessions.h"
 #include "session/attachments.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
+
+struct FilesNeeds {
+  session::Sessions& sessions;
+  session::Attachments& attachments;
+  static FilesNeeds of(const Node& node) { return {node.sessions, node.attachments}; }
+};
 
 constexpr std::size_t kFilesPerMessage = 500;
 
@@ -23,14 +31,14 @@ void fill(protocol::FileInfo& out, const session::FileInfo& file) {
 // destroyed, and the upload with it.
 class UploadStream final : public protocol::MessageStream {
  public:
-  UploadStream(Node& node, session::SessionId id, const protocol::AttachFile& request)
-      : node_(node), id_(std::move(id)), name_(request.name()), bytes_(request.bytes()) {}
+  UploadStream(FilesNeeds needs, session::SessionId id, const protocol::AttachFile& request)
+      : needs_(needs), id_(std::move(id)), name_(request.name()), bytes_(request.bytes()) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
     protocol::ServerMessage message;
     if (!upload_) {
-      auto begun = co_await node_.attachments.begin(id_, name_, bytes_);
+      auto begun = co_await needs_.attachments.begin(id_, name_, bytes_);
       if (!begun) {
         done_ = true;
         co_return protocol::make_error(begun.error());
@@ -51,7 +59,7 @@ class UploadStream final : public protocol::MessageStream {
   }
 
  private:
-  Node& node_;
+  FilesNeeds needs_;
   session::SessionId id_;
   std::string name_;
   std::uint64_t bytes_;
@@ -69,13 +77,13 @@ Task<protocol::ServerMessage> attach_data(std::shared_ptr<session::Attachments::
   co_return message;
 }
 
-Task<protocol::ServerMessage> list_files(Node& node, session::SessionId id,
+Task<protocol::ServerMessage> list_files(FilesNeeds needs, session::SessionId id,
                                          protocol::ListFiles request) {
   const std::size_t limit = request.limit() == 0
                                 ? kFilesPerMessage
                                 : std::min<std::size_t>(request.limit(), kFilesPerMessage);
   const auto page =
-      co_await node.attachments.folders().list(id, request.folder(), limit, request.cursor());
+      co_await needs.attachments.folders().list(id, request.folder(), limit, request.cursor());
   if (!page) co_return protocol::make_error(page.error());
   protocol::ServerMessage message;
   auto& list = *message.mutable_file_list();
@@ -86,7 +94,7 @@ Task<protocol::ServerMessage> list_files(Node& node, session::SessionId id,
     attached = attached || file.path.starts_with(session::kAttachmentsFolder);
   }
   if (!attached) co_return message;
-  const auto names = co_await node.attachments.names(id);
+  const auto names = co_await needs.attachments.names(id);
   if (!names) co_return protocol::make_error(names.error());
   for (auto& file : *list.mutable_files())
     if (const auto found = names->find(file.path()); found != names->end())
@@ -96,8 +104,8 @@ Task<protocol::ServerMessage> list_files(Node& node, session::SessionId id,
 
 class FileStream final : public protocol::MessageStream {
  public:
-  FileStream(Node& node, session::SessionId id, const protocol::ReadFile& request)
-      : node_(node),
+  FileStream(FilesNeeds needs, session::SessionId id, const protocol::ReadFile& request)
+      : needs_(needs),
         id_(std::move(id)),
         path_(request.path()),
         at_(request.from()),
@@ -108,7 +116,7 @@ class FileStream final : public protocol::MessageStream {
     protocol::ServerMessage message;
     auto& out = *message.mutable_file_data();
     if (!file_) {
-      auto opened = co_await node_.attachments.folders().open(id_, path_);
+      auto opened = co_await needs_.attachments.folders().open(id_, path_);
       if (!opened) {
         done_ = true;
         co_return protocol::make_error(opened.error());
@@ -131,7 +139,7 @@ class FileStream final : public protocol::MessageStream {
   }
 
  private:
-  Node& node_;
+  FilesNeeds needs_;
   session::SessionId id_;
   std::string path_;
   std::uint64_t at_;
@@ -140,18 +148,18 @@ class FileStream final : public protocol::MessageStream {
   bool done_ = false;
 };
 
-protocol::Answer answer_attach_file(Node& node, const protocol::AttachFile& request,
+protocol::Answer answer_attach_file(FilesNeeds needs, const protocol::AttachFile& request,
                                     bool numbered) {
   // It is answered when it ends: without a request_id, its bytes would wait behind it for ever.
   if (!numbered)
     return protocol::answer_with(Error(Errc::invalid, "attach_file needs a request_id"));
-  auto id = known_session(node, request.id());
+  auto id = known_session(needs.sessions, request.id());
   if (!id) return protocol::answer_with(id.error());
-  return std::make_unique<UploadStream>(node, *std::move(id), request);
+  return std::make_unique<UploadStream>(needs, *std::move(id), request);
 }
 
-protocol::Answer answer_attach_data(Node& node, protocol::AttachData& request) {
-  auto upload = node.attachments.find(request.upload());
+protocol::Answer answer_attach_data(FilesNeeds needs, protocol::AttachData& request) {
+  auto upload = needs.attachments.find(request.upload());
   if (!upload)
     return protocol::answer_with(
         Error(Errc::not_found, fmt::format("no upload {}", request.upload())));
@@ -159,16 +167,16 @@ protocol::Answer answer_attach_data(Node& node, protocol::AttachData& request) {
                                            std::move(*request.mutable_data()), request.last()));
 }
 
-protocol::Answer answer_list_files(Node& node, const protocol::ListFiles& request) {
-  auto id = known_session(node, request.id());
+protocol::Answer answer_list_files(FilesNeeds needs, const protocol::ListFiles& request) {
+  auto id = known_session(needs.sessions, request.id());
   if (!id) return protocol::answer_with(id.error());
-  return protocol::answer_with(list_files(node, *std::move(id), request));
+  return protocol::answer_with(list_files(needs, *std::move(id), request));
 }
 
-protocol::Answer answer_read_file(Node& node, const protocol::ReadFile& request) {
-  auto id = known_session(node, request.id());
+protocol::Answer answer_read_file(FilesNeeds needs, const protocol::ReadFile& request) {
+  auto id = known_session(needs.sessions, request.id());
   if (!id) return protocol::answer_with(id.error());
-  return std::make_unique<FileStream>(node, *std::move(id), request);
+  return std::make_unique<FileStream>(needs, *std::move(id), request);
 }
 
 }  // namespace
@@ -177,17 +185,19 @@ Operations files_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kAttachFile, Right::answer, Answers::several,
+      {M::kAttachFile, Right::answer, Messages::many, Naming::ledger,
        [](const Asked& asked) {
-         return answer_attach_file(asked.node, asked.message.attach_file(),
+         return answer_attach_file(asked.needs(), asked.message.attach_file(),
                                    asked.message.has_request_id());
        }},
-      {M::kAttachData, Right::answer, Answers::once,
+      {M::kAttachData, Right::answer, Messages::one, Naming::ledger,
        [](const Asked& asked) {
-         return answer_attach_data(asked.node, *asked.message.mutable_attach_data());
+         return answer_attach_data(asked.needs(), *asked.message.mutable_attach_data());
        }},
-      {M::kListFiles, Right::read, Answers::once, answered<&M::list_files, answer_list_files>},
-      {M::kReadFile, Right::read, Answers::several, answered<&M::read_file, answer_read_file>},
+      {M::kListFiles, Right::read, Messages::one, Naming::none,
+       answered<&M::list_files, answer_list_files>},
+      {M::kReadFile, Right::read, Messages::many, Naming::none,
+       answered<&M::read_file, answer_read_file>},
   };
   return kRows;
 }

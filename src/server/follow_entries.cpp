@@ -4,13 +4,31 @@
 #include <fmt/format.h>
 
 #include "base/notify.h"
+#include "organise/definitions.h"
+#include "runtime/live.h"
+#include "runtime/runtime.h"
 #include "server/following.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "server/sessions.h"
+#include "server/turns.h"
 #include "session/pages.h"
+#include "session/session.h"
+#include "session/store.h"
 
 namespace reef::server {
 namespace {
+
+struct FollowEntriesNeeds {
+  runtime::Runtime& runtime;
+  runtime::Live& live;
+  session::Sessions& sessions;
+  session::Store& store;
+  organise::Definitions& definitions;
+  static FollowEntriesNeeds of(const Node& node) {
+    return {node.runtime, node.live, node.sessions, node.store, node.definitions};
+  }
+};
 
 // How often a session is looked at although nobody here wrote to it.
 constexpr std::chrono::seconds kOutsideStep{1};
@@ -34,13 +52,14 @@ std::uint64_t sum_of(std::string_view bytes) {
 
 class EntriesStream final : public protocol::MessageStream {
  public:
-  EntriesStream(Node& node, session::SessionId id, const protocol::FollowEntries& request)
-      : node_(node),
+  EntriesStream(FollowEntriesNeeds needs, session::SessionId id,
+                const protocol::FollowEntries& request)
+      : needs_(needs),
         id_(std::move(id)),
         cursor_(request.cursor().size() > kCursorBytesMax ? "?" : request.cursor()),
         after_(request.after()),
         live_(request.live()),
-        bell_(node.sessions.changes().bell(id_.text())) {
+        bell_(needs.sessions.changes().bell(id_.text())) {
     if (request.has_last()) last_ = std::min(request.last(), kLastMax);
   }
 
@@ -57,7 +76,7 @@ class EntriesStream final : public protocol::MessageStream {
       const auto heard =
           co_await bell_->wait_until(std::chrono::steady_clock::now() + kOutsideStep);
       // Another program may have written to it.
-      if (!heard) co_await node_.sessions.update(id_);
+      if (!heard) co_await needs_.sessions.update(id_);
     }
   }
 
@@ -67,19 +86,19 @@ class EntriesStream final : public protocol::MessageStream {
     const bool first = !begun_;
     if (first) {
       begun_ = true;
-      static_cast<void>(co_await node_.definitions.look());
-      co_await node_.sessions.update(id_);
+      static_cast<void>(co_await needs_.definitions.look());
+      co_await needs_.sessions.update(id_);
       REEF_CO_CHECK(co_await begin(out));
     }
-    const auto* row = node_.sessions.find(id_);
+    const auto* row = needs_.sessions.find(id_);
     if (!row) co_return gone(out);
-    if (first) server::fill(node_, *out.mutable_session(), *row);
+    if (first) server::fill(*out.mutable_session(), *row, needs_.definitions);
     // Who looks on reads what comes. Once: that it is noted wakes this one, too.
     const bool unread = live_ && row->flag("hasUnread");
     if (unread && !std::exchange(seen_unread_, unread))
-      node_.sessions.note(id_, {{"hasUnread", nullptr}});
+      needs_.sessions.note(id_, {{"hasUnread", nullptr}});
     seen_unread_ = unread;
-    const auto version = node_.sessions.changes().version_of(id_.text());
+    const auto version = needs_.sessions.changes().version_of(id_.text());
     if (std::exchange(seen_, version) != version && !first) {
       REEF_CO_TRY(const bool same, co_await is_same_file());
       if (!same) {
@@ -91,7 +110,7 @@ class EntriesStream final : public protocol::MessageStream {
     bool said = first || out.entries_size() > 0;
     REEF_CO_TRY(const bool more, co_await tell_news(out));
     said = said || more;
-    if (!node_.sessions.find(id_)) co_return gone(out);
+    if (!needs_.sessions.find(id_)) co_return gone(out);
     finish(out);
     co_return said;
   }
@@ -118,20 +137,20 @@ class EntriesStream final : public protocol::MessageStream {
     if (!same) co_return co_await start_over(out, "the transcript was made anew");
     place_ = place;
     // What was live in another daemon's days is over, and among the entries if it was kept.
-    if (turn_ != 0 && epoch != node_.sessions.changes().epoch()) turn_ = kNobodys;
+    if (turn_ != 0 && epoch != needs_.sessions.changes().epoch()) turn_ = kNobodys;
     co_return Ok{};
   }
 
   Task<Status> start_over(protocol::EntriesNews& out, std::string why) {
     out.mutable_place()->set_start_over(std::move(why));
-    const auto* row = node_.sessions.find(id_);
+    const auto* row = needs_.sessions.find(id_);
     const auto size = row ? row->bytes : 0;
     turn_ = 0;
     place_ = {};
     over_ = true;
     at_ = 0;
     if (!after_.empty()) {
-      REEF_CO_TRY(const auto line, co_await session::find_line(node_.store, id_, after_, size));
+      REEF_CO_TRY(const auto line, co_await session::find_line(needs_.store, id_, after_, size));
       if (!line && cursor_.empty())
         co_return Error(Errc::not_found, "no entry of that name in session " + id_.text());
       if (line) at_ = line->at + line->bytes;
@@ -140,7 +159,7 @@ class EntriesStream final : public protocol::MessageStream {
       if (*last_ > 0) {
         session::PageLimits limits{.lines_max = *last_, .bytes_max = kEntryBytesPerMessage};
         REEF_CO_TRY(const auto page,
-                    co_await session::lines_before(node_.store, id_, size, limits));
+                    co_await session::lines_before(needs_.store, id_, size, limits));
         add(out, page.lines);
         if (!page.begins && !page.lines.empty())
           out.set_before(session::place_name(page.lines.front()));
@@ -157,7 +176,7 @@ class EntriesStream final : public protocol::MessageStream {
   // What follows in the turn and in the file, each behind what came before it.
   Task<Result<bool>> tell_news(protocol::EntriesNews& out) {
     bool said = false;
-    const auto* turn = live_ ? node_.live->find(id_) : nullptr;
+    const auto* turn = live_ ? needs_.live.find(id_) : nullptr;
     const bool lost = turn && turn->number() == turn_ && !turn->has(place_);
     if (!turn && turn_ != 0) {
       turn_ = 0;
@@ -171,7 +190,7 @@ class EntriesStream final : public protocol::MessageStream {
       REEF_CO_TRY(const auto entries, co_await tell_entries(out, base));
       said = entries.said;
       if (!entries.all) co_return said;
-      turn = node_.live->find(id_);
+      turn = needs_.live.find(id_);
       if (!turn) co_return true;
       turn_ = turn->number();
       place_ = turn->begin();
@@ -194,7 +213,7 @@ class EntriesStream final : public protocol::MessageStream {
         const auto number = turn->number();
         REEF_CO_TRY(const auto entries, co_await tell_entries(out, kept->bytes));
         said = said || entries.said || kept->replaces;
-        turn = node_.live->find(id_);
+        turn = needs_.live.find(id_);
         if (!entries.all) {
           // The mark is passed with the last of them.
           over_ = was_over;
@@ -214,7 +233,7 @@ class EntriesStream final : public protocol::MessageStream {
       bytes += added.ByteSizeLong();
       said = true;
     }
-    const auto* row = node_.sessions.find(id_);
+    const auto* row = needs_.sessions.find(id_);
     if (row && out.live_size() == 0) {
       REEF_CO_TRY(const auto entries, co_await tell_entries(out, row->bytes));
       said = said || entries.said;
@@ -234,10 +253,10 @@ class EntriesStream final : public protocol::MessageStream {
         out.ByteSizeLong() < kEntryBytesPerMessage) {
       session::PageLimits limits{
           .lines_max = kEntriesPerMessage, .bytes_max = kEntryBytesPerMessage, .end = to};
-      REEF_CO_TRY(const auto page, co_await session::lines_after(node_.store, id_, at_, limits));
+      REEF_CO_TRY(const auto page, co_await session::lines_after(needs_.store, id_, at_, limits));
       add(out, page.lines);
       told.said = !page.lines.empty();
-      if (const auto* row = node_.sessions.find(id_); row && page.ends) whole_to_ = row->bytes;
+      if (const auto* row = needs_.sessions.find(id_); row && page.ends) whole_to_ = row->bytes;
       const bool moved = page.to != at_;
       at_ = page.to;
       if (moved) REEF_CO_CHECK(co_await sum_up());
@@ -252,7 +271,7 @@ class EntriesStream final : public protocol::MessageStream {
   }
 
   bool is_pending(const std::string& id) const {
-    for (const auto* asked : node_.runtime.questions().list())
+    for (const auto* asked : needs_.runtime.questions().list())
       if (asked->id == id) return true;
     return false;
   }
@@ -260,7 +279,7 @@ class EntriesStream final : public protocol::MessageStream {
   Task<Result<std::string>> before(std::uint64_t at) {
     const auto size = std::min(at, kSummedBytes);
     if (size == 0) co_return std::string();
-    co_return co_await node_.store.read(id_, at - size, size);
+    co_return co_await needs_.store.read(id_, at - size, size);
   }
 
   Task<Status> sum_up() {
@@ -281,11 +300,11 @@ class EntriesStream final : public protocol::MessageStream {
     if (std::exchange(over_, false)) out.set_live_over(true);
     auto& place = *out.mutable_place();
     place.set_cursor(fmt::format("{:x}.{:x}.{:x}.{:x}.{:x}.{:x}", at_, sum_,
-                                 node_.sessions.changes().epoch(), turn_, place_.item,
+                                 needs_.sessions.changes().epoch(), turn_, place_.item,
                                  place_.byte));
-    const auto* row = node_.sessions.find(id_);
+    const auto* row = needs_.sessions.find(id_);
     bool all = row && (at_ >= row->bytes || whole_to_ == row->bytes);
-    if (const auto* turn = live_ ? node_.live->find(id_) : nullptr) {
+    if (const auto* turn = live_ ? needs_.live.find(id_) : nullptr) {
       auto next = place_;
       all = all && turn->number() == turn_ && turn->has(next) && !turn->next(next);
     }
@@ -295,7 +314,7 @@ class EntriesStream final : public protocol::MessageStream {
   // No turn has this number.
   static constexpr std::uint64_t kNobodys = UINT64_MAX;
 
-  Node& node_;
+  FollowEntriesNeeds needs_;
   session::SessionId id_;
   std::string cursor_;
   std::string after_;
@@ -314,10 +333,11 @@ class EntriesStream final : public protocol::MessageStream {
   bool done_ = false;
 };
 
-protocol::Answer answer_follow_entries(Node& node, const protocol::FollowEntries& request) {
-  auto id = known_session(node, request.id());
+protocol::Answer answer_follow_entries(FollowEntriesNeeds needs,
+                                       const protocol::FollowEntries& request) {
+  auto id = known_session(needs.sessions, request.id());
   if (!id) return protocol::answer_with(id.error());
-  return std::make_unique<EntriesStream>(node, *std::move(id), request);
+  return std::make_unique<EntriesStream>(needs, *std::move(id), request);
 }
 
 }  // namespace
@@ -332,7 +352,7 @@ Operations follow_entries_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kFollowEntries, Right::read, Answers::several,
+      {M::kFollowEntries, Right::read, Messages::many, Naming::none,
        answered<&M::follow_entries, answer_follow_entries>},
   };
   return kRows;

@@ -3,12 +3,21 @@
 
 #include <fmt/format.h>
 
+#include "organise/definitions.h"
 #include "server/following.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "server/sessions.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
+
+struct FollowSessionsNeeds {
+  session::Sessions& sessions;
+  organise::Definitions& definitions;
+  static FollowSessionsNeeds of(const Node& node) { return {node.sessions, node.definitions}; }
+};
 
 constexpr std::size_t kRowsAtOnce = 500;
 // How exactly a filter like idle>3d is kept: rows that come or leave by themselves are looked for
@@ -19,8 +28,8 @@ constexpr std::size_t kAbsentMax = 4096;
 
 class SessionsFeed final : public Feed {
  public:
-  SessionsFeed(Node& node, protocol::ListSessions request)
-      : node_(node), request_(std::move(request)), limit_(request_.limit()) {
+  SessionsFeed(FollowSessionsNeeds needs, protocol::ListSessions request)
+      : needs_(needs), request_(std::move(request)), limit_(request_.limit()) {
     // The order, and how many come first, are no part of what is in the list.
     request_.clear_cursor();
     request_.clear_limit();
@@ -30,22 +39,16 @@ class SessionsFeed final : public Feed {
     what_ = std::hash<std::string>()(what.SerializeAsString());
   }
 
-  ChangeLog& log() override { return node_.sessions.changes(); }
+  ChangeLog& log() override { return needs_.sessions.changes(); }
   protocol::Place& place(protocol::ServerMessage& out) override {
     return *out.mutable_sessions_news()->mutable_place();
   }
 
   Task<Result<std::string>> look() override {
-    auto defined = co_await node_.definitions.look();
-    auto& last = node_.defined_last;
-    if (last.defined != defined) {
-      last.defined = defined;
-      ++last.changes;
-    }
+    auto defined = co_await needs_.definitions.look();
     const bool first = !defined_;
     const bool same = first || defined_ == defined;
     defined_ = std::move(defined);
-    defined_changes_ = last.changes;
     if (!first && same) co_return std::string();
     drifted_.clear();
     asked_at_ = SystemClock().now();
@@ -54,7 +57,7 @@ class SessionsFeed final : public Feed {
     co_return std::string(same ? "" : "statuses, labels or views were changed");
   }
 
-  std::string scope() override { return fmt::format("{:x}x{:x}", what_, defined_changes_); }
+  std::string scope() override { return fmt::format("{:x}x{:x}", what_, defined_->number); }
   // When ages were last counted.
   std::string memo() override {
     return ages_ ? fmt::format("{:x}", unix_millis(drifted_.empty() ? asked_at_ : before_at_)) : "";
@@ -84,7 +87,7 @@ class SessionsFeed final : public Feed {
     return keys;
   }
 
-  Result<bool> tell_all(protocol::ServerMessage& out, bool first) override {
+  Task<Result<bool>> tell_all(protocol::ServerMessage& out, bool first) override {
     if (first) {
       left_ = limit_;
       query_.cursor.clear();
@@ -93,32 +96,33 @@ class SessionsFeed final : public Feed {
     }
     auto part = query_;
     part.limit = limit_ > 0 ? std::min(left_, kRowsAtOnce) : kRowsAtOnce;
-    REEF_TRY(const auto page, node_.sessions.list(part));
+    REEF_CO_TRY(const auto page, needs_.sessions.list(part));
     auto& news = *out.mutable_sessions_news();
-    for (const auto* row : page.rows) server::fill(node_, *news.add_sessions(), *row);
+    for (const auto* row : page.rows) server::fill(*news.add_sessions(), *row, needs_.definitions);
     left_ -= std::min(left_, page.rows.size());
     query_.cursor = page.cursor;
     const bool last = page.cursor.empty() || (limit_ > 0 && left_ == 0);
-    if (!last) return false;
+    if (!last) co_return false;
     news.set_more(page.cursor);
     news.set_total(page.total);
     query_.cursor.clear();
-    return true;
+    co_return true;
   }
 
-  bool tell(protocol::ServerMessage& out, const std::string& key) override {
+  Task<std::size_t> tell(protocol::ServerMessage& out, std::string key) override {
     const auto id = session::SessionId::parse(key);
-    const auto* row = id ? node_.sessions.find(*id) : nullptr;
+    const auto* row = id ? needs_.sessions.find(*id) : nullptr;
     auto& news = *out.mutable_sessions_news();
     if (row && session::matches(query_, *row)) {
       absent_.erase(key);
-      server::fill(node_, *news.add_sessions(), *row);
-      return true;
+      auto& added = *news.add_sessions();
+      server::fill(added, *row, needs_.definitions);
+      co_return added.ByteSizeLong();
     }
     if (absent_.size() >= kAbsentMax) absent_.clear();
-    if (!absent_.insert(key).second) return false;
+    if (!absent_.insert(key).second) co_return 0;
     news.add_left(key);
-    return true;
+    co_return key.size();
   }
 
  private:
@@ -126,7 +130,7 @@ class SessionsFeed final : public Feed {
     const auto before = query_from(defined_, request_, then);
     if (!before) return;
     before_at_ = then;
-    node_.sessions.visit([&](const session::Row& row) {
+    needs_.sessions.visit([&](const session::Row& row) {
       if (session::matches(*before, row) != session::matches(query_, row))
         drifted_.push_back(row.id.text());
     });
@@ -140,12 +144,11 @@ class SessionsFeed final : public Feed {
     return words.find("idle") != std::string::npos || words.find("age") != std::string::npos;
   }
 
-  Node& node_;
+  FollowSessionsNeeds needs_;
   protocol::ListSessions request_;
   std::size_t limit_;
   std::size_t what_ = 0;
   std::shared_ptr<const organise::Defined> defined_;
-  std::uint64_t defined_changes_ = 0;
   session::Query query_;
   TimePoint asked_at_;  // what ages are counted to
   bool ages_ = false;
@@ -155,8 +158,9 @@ class SessionsFeed final : public Feed {
   std::unordered_set<std::string> absent_;
 };
 
-protocol::Answer answer_follow_sessions(Node& node, const protocol::FollowSessions& request) {
-  return follow(std::make_unique<SessionsFeed>(node, request.query()), request.cursor());
+protocol::Answer answer_follow_sessions(FollowSessionsNeeds needs,
+                                        const protocol::FollowSessions& request) {
+  return follow(std::make_unique<SessionsFeed>(needs, request.query()), request.cursor());
 }
 
 }  // namespace
@@ -165,7 +169,7 @@ Operations follow_sessions_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kFollowSessions, Right::read, Answers::several,
+      {M::kFollowSessions, Right::read, Messages::many, Naming::none,
        answered<&M::follow_sessions, answer_follow_sessions>},
   };
   return kRows;

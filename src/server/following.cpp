@@ -11,6 +11,8 @@ namespace reef::server {
 namespace {
 
 constexpr std::size_t kChangesPerMessage = 500;
+// A single change may have more.
+constexpr std::size_t kBytesPerMessage = 1U << 20;
 // How often it is looked whether what is followed has become something else.
 constexpr std::chrono::seconds kLookStep{1};
 
@@ -39,7 +41,7 @@ class FollowStream final : public protocol::MessageStream {
       }
       if (!why->empty()) start_over(*std::move(why));
       protocol::ServerMessage out;
-      auto told = telling_all_ ? tell_all(out) : Result<bool>(tell_changes(out));
+      const auto told = telling_all_ ? co_await tell_all(out) : co_await tell_changes(out);
       if (!told) co_return failed(told.error());
       if (*told) co_return out;
       if (more_to_tell()) {
@@ -80,33 +82,39 @@ class FollowStream final : public protocol::MessageStream {
     version_ = feed_->log().version();
   }
 
-  Result<bool> tell_all(protocol::ServerMessage& out) {
-    auto& place = feed_->place(out);
-    place.set_start_over(std::exchange(why_, {}));
-    REEF_TRY(const bool last, feed_->tell_all(out, first_));
+  Task<Result<bool>> tell_all(protocol::ServerMessage& out) {
+    feed_->place(out).set_start_over(std::exchange(why_, {}));
+    REEF_CO_TRY(const bool last, co_await feed_->tell_all(out, first_));
     first_ = false;
     if (last) {
       telling_all_ = false;
-      finish(place);
+      finish(feed_->place(out));
     }
-    return true;
+    co_return true;
   }
 
   // False: there was nothing, and nobody waits to hear so.
-  bool tell_changes(protocol::ServerMessage& out) {
-    auto& log = feed_->log();
-    auto& place = feed_->place(out);
-    bool said = !answered_;
-    for (const auto& key : feed_->drifted(kChangesPerMessage, more_drifted_))
-      said = feed_->tell(out, key) || said;
-    const auto changes = log.after(version_, kChangesPerMessage);
-    for (const auto& change : changes) said = feed_->tell(out, change.key) || said;
-    if (!changes.empty()) version_ = changes.back().version;
-    finish(place);
-    return said;
+  Task<Result<bool>> tell_changes(protocol::ServerMessage& out) {
+    std::size_t bytes = 0;
+    const auto drifted = feed_->drifted(kChangesPerMessage, more_drifted_);
+    for (const auto& key : drifted) bytes += co_await feed_->tell(out, key);
+    // What changes again while it is told gets a later version, and is told again.
+    const auto changes = feed_->log().after(version_, kChangesPerMessage);
+    for (const auto& change : changes) {
+      if (bytes >= kBytesPerMessage) break;
+      bytes += co_await feed_->tell(out, change.key);
+      version_ = change.version;
+    }
+    const bool said = bytes > 0 || !answered_;
+    // It may have been forgotten meanwhile; the next answer says so.
+    if (feed_->log().remembers(version_)) finish(feed_->place(out));
+    co_return said;
   }
 
-  bool more_to_tell() { return more_drifted_ || !feed_->log().after(version_, 1).empty(); }
+  bool more_to_tell() {
+    return more_drifted_ || !feed_->log().remembers(version_) ||
+           !feed_->log().after(version_, 1).empty();
+  }
 
   void finish(protocol::Place& place) {
     auto& log = feed_->log();

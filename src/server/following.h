@@ -25,9 +25,9 @@ class Feed {
   virtual protocol::Place& place(protocol::ServerMessage& out) = 0;
 
   // Everything, a part at a time; true with the last part. An error ends the answer.
-  virtual Result<bool> tell_all(protocol::ServerMessage& out, bool first) = 0;
-  // What is true of this key now; whether there was anything to tell.
-  virtual bool tell(protocol::ServerMessage& out, const std::string& key) = 0;
+  virtual Task<Result<bool>> tell_all(protocol::ServerMessage& out, bool first) = 0;
+  // What is true of this key now. Returns how many bytes there were to tell; 0: nothing.
+  virtual Task<std::size_t> tell(protocol::ServerMessage& out, std::string key) = 0;
 
   // Before each answer, and once a second: whether what is followed has become something else, and
   // why; empty: it has not. Called first of all.

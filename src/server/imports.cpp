@@ -2,14 +2,26 @@
 
 #include <fmt/format.h>
 
+#include "base/pool.h"
 #include "base/utf8.h"
 #include "exchange/import.h"
 #include "exchange/places.h"
+#include "runtime/tasks.h"
 #include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
 namespace {
+
+struct ImportsNeeds {
+  exchange::Importer& imports;
+  runtime::Tasks& tasks;
+  Pool& pool;
+  const std::function<Task<Status>()>& reload;
+  static ImportsNeeds of(const Node& node) {
+    return {node.imports, node.tasks, node.pool, node.reload};
+  }
+};
 
 constexpr std::chrono::milliseconds kProgressStep{100};
 constexpr std::size_t kProblemsPerMessage = 500;
@@ -41,11 +53,11 @@ void move_piece(std::vector<exchange::Problem>& from,
 // leaves.
 class ImportStream final : public protocol::MessageStream {
  public:
-  ImportStream(Node& node, exchange::Import import, std::string what)
-      : node_(node), import_(std::move(import)) {
+  ImportStream(ImportsNeeds needs, exchange::Import import, std::string what)
+      : needs_(needs), import_(std::move(import)) {
     runtime::TaskInfo info{"import", std::move(what)};
     task_ =
-        node.tasks->begin(std::move(info), [given_up = import_]() mutable { given_up.cancel(); });
+        needs.tasks.begin(std::move(info), [given_up = import_]() mutable { given_up.cancel(); });
   }
   ~ImportStream() override { import_.cancel(); }
 
@@ -69,7 +81,7 @@ class ImportStream final : public protocol::MessageStream {
     told_ = true;
     const auto& outcome = import_.outcome();
     if (import_.agents_came()) {
-      const auto reloaded = co_await node_.reload();
+      const auto reloaded = co_await needs_.reload();
       if (!reloaded) {
         auto& out = *event.add_problems();
         out.set_path("agents");
@@ -107,7 +119,7 @@ class ImportStream final : public protocol::MessageStream {
                   fmt::format("{} sessions read, {} added", counts.sessions, counts.added));
   }
 
-  Node& node_;
+  ImportsNeeds needs_;
   exchange::Import import_;
   std::unique_ptr<runtime::Tasks::Entry> task_;
   std::vector<exchange::Problem> problems_;
@@ -115,13 +127,13 @@ class ImportStream final : public protocol::MessageStream {
   bool told_ = false;
 };
 
-Task<protocol::ServerMessage> find_imports(Node& node,
+Task<protocol::ServerMessage> find_imports(ImportsNeeds needs,
                                            std::map<std::string, std::string> environment) {
   auto work = [&] {
     PosixFiles files;
     return exchange::find_places(files, environment);
   };
-  const auto places = co_await node.pool.run(work);
+  const auto places = co_await needs.pool.run(work);
   protocol::ServerMessage message;
   auto& out = *message.mutable_import_places();
   for (const auto& place : places) {
@@ -133,26 +145,26 @@ Task<protocol::ServerMessage> find_imports(Node& node,
   co_return message;
 }
 
-protocol::Answer answer_import(Node& node, const protocol::ImportSessions& request) {
+protocol::Answer answer_import(ImportsNeeds needs, const protocol::ImportSessions& request) {
   const auto source = exchange::find_source(request.kind());
   if (!source) return protocol::answer_with(source.error());
   exchange::ImportRequest wanted{**source, request.path(), request.redact(), request.dry_run(),
                                  request.keys()};
-  auto import = node.imports.start(std::move(wanted));
+  auto import = needs.imports.start(std::move(wanted));
   if (!import) return protocol::answer_with(import.error());
   return std::make_unique<ImportStream>(
-      node, *std::move(import),
+      needs, *std::move(import),
       fmt::format("imports {} from {}", request.kind(), utf8::excerpt(request.path(), 200)));
 }
 
-protocol::Answer answer_find_imports(Node& node, const protocol::FindImports& request) {
+protocol::Answer answer_find_imports(ImportsNeeds needs, const protocol::FindImports& request) {
   std::map<std::string, std::string> environment(request.environment().begin(),
                                                  request.environment().end());
-  return protocol::answer_with(find_imports(node, std::move(environment)));
+  return protocol::answer_with(find_imports(needs, std::move(environment)));
 }
 
-protocol::Answer answer_cancel_import(Node& node) {
-  node.imports.cancel();
+protocol::Answer answer_cancel_import(ImportsNeeds needs) {
+  needs.imports.cancel();
   return protocol::answer_with(protocol::make_pong());
 }
 
@@ -162,12 +174,12 @@ Operations imports_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kImportSessions, Right::admin, Answers::several,
+      {M::kImportSessions, Right::admin, Messages::many, Naming::ledger,
        answered<&M::import_sessions, answer_import>},
-      {M::kFindImports, Right::admin, Answers::once,
+      {M::kFindImports, Right::admin, Messages::one, Naming::none,
        answered<&M::find_imports, answer_find_imports>},
-      {M::kCancelImport, Right::admin, Answers::once,
-       [](const Asked& asked) { return answer_cancel_import(asked.node); }},
+      {M::kCancelImport, Right::admin, Messages::one, Naming::ledger,
+       answered<answer_cancel_import>},
   };
   return kRows;
 }

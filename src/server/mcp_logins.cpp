@@ -3,7 +3,10 @@
 
 #include "base/shield.h"
 #include "base/utf8.h"
+#include "mcp/connections.h"
 #include "oauth/accounts.h"
+#include "runtime/runtime.h"
+#include "server/mcps.h"
 #include "server/operations.h"
 #include "server/server.h"
 
@@ -12,16 +15,16 @@ namespace {
 
 using protocol::ServerMessage;
 
-Result<std::shared_ptr<oauth::Account>> find_account(Node& node, const std::string& agent,
+Result<std::shared_ptr<oauth::Account>> find_account(McpsNeeds needs, const std::string& agent,
                                                      const std::string& name) {
-  if (!node.mcps.connections || !node.mcps.accounts)
+  if (!needs.mcps.connections || !needs.mcps.accounts)
     return Error(Errc::unavailable, "nobody can log in to MCP servers in this daemon");
-  REEF_TRY(const auto spec, find_mcp(node, agent, name));
+  REEF_TRY(const auto spec, find_mcp(needs.runtime.setup(), agent, name));
   if (spec.url.empty())
     return Error(Errc::invalid, fmt::format("server '{}' is a program of this machine or a "
                                             "component: there is no login",
                                             spec.name));
-  auto account = node.mcps.connections->account_of(spec);
+  auto account = needs.mcps.connections->account_of(spec);
   if (!account)
     return Error(
         Errc::invalid,
@@ -90,14 +93,14 @@ Task<ServerMessage> log_out(std::shared_ptr<oauth::Account> account) {
   co_return message;
 }
 
-protocol::Answer answer_login_mcp(Node& node, const protocol::LoginMcp& request) {
-  auto account = find_account(node, request.agent(), request.name());
+protocol::Answer answer_login_mcp(McpsNeeds needs, const protocol::LoginMcp& request) {
+  auto account = find_account(needs, request.agent(), request.name());
   if (!account) return protocol::answer_with(account.error());
-  return std::make_unique<LoginStream>(node.mcps.accounts->login(*std::move(account)));
+  return std::make_unique<LoginStream>(needs.mcps.accounts->login(*std::move(account)));
 }
 
-protocol::Answer answer_finish_mcp_login(Node& node, const protocol::FinishMcpLogin& request) {
-  const auto login = node.mcps.accounts ? node.mcps.accounts->find_login(request.id()) : nullptr;
+protocol::Answer answer_finish_mcp_login(McpsNeeds needs, const protocol::FinishMcpLogin& request) {
+  const auto login = needs.mcps.accounts ? needs.mcps.accounts->find_login(request.id()) : nullptr;
   if (!login)
     return protocol::answer_with(Error(Errc::not_found, "there is no such login under way"));
   const auto taken = login->take(request.redirect_url());
@@ -105,8 +108,8 @@ protocol::Answer answer_finish_mcp_login(Node& node, const protocol::FinishMcpLo
   return protocol::answer_with(protocol::make_pong());
 }
 
-protocol::Answer answer_logout_mcp(Node& node, const protocol::LogoutMcp& request) {
-  auto account = find_account(node, request.agent(), request.name());
+protocol::Answer answer_logout_mcp(McpsNeeds needs, const protocol::LogoutMcp& request) {
+  auto account = find_account(needs, request.agent(), request.name());
   if (!account) return protocol::answer_with(account.error());
   return protocol::answer_with(log_out(*std::move(account)));
 }
@@ -117,10 +120,12 @@ Operations mcp_logins_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kLoginMcp, Right::admin, Answers::several, answered<&M::login_mcp, answer_login_mcp>},
-      {M::kFinishMcpLogin, Right::admin, Answers::once,
+      {M::kLoginMcp, Right::admin, Messages::many, Naming::ledger,
+       answered<&M::login_mcp, answer_login_mcp>},
+      {M::kFinishMcpLogin, Right::admin, Messages::one, Naming::ledger,
        answered<&M::finish_mcp_login, answer_finish_mcp_login>},
-      {M::kLogoutMcp, Right::admin, Answers::once, answered<&M::logout_mcp, answer_logout_mcp>},
+      {M::kLogoutMcp, Right::admin, Messages::one, Naming::ledger,
+       answered<&M::logout_mcp, answer_logout_mcp>},
   };
   return kRows;
 }

@@ -1,8 +1,12 @@
 // MCP servers of agents: list, add or change, remove, test, and what happens to them.
+#include "server/mcps.h"
+
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "mcp/connections.h"
 #include "oauth/accounts.h"
+#include "runtime/runtime.h"
 #include "server/operations.h"
 #include "server/server.h"
 
@@ -179,66 +183,72 @@ class McpEvents final : public protocol::MessageStream {
   std::shared_ptr<mcp::Feed> feed_;
 };
 
-protocol::Answer answer_list_mcps(Node& node, const protocol::ListMcps& request) {
-  if (!node.mcps.connections) return protocol::answer_with(not_here());
-  if (!request.agent().empty() && !node.runtime.setup().agents.contains(request.agent()))
+protocol::Answer answer_list_mcps(McpsNeeds needs, const protocol::ListMcps& request) {
+  if (!needs.mcps.connections) return protocol::answer_with(not_here());
+  if (!request.agent().empty() && !needs.runtime.setup().agents.contains(request.agent()))
     return protocol::answer_with(no_agent(request.agent()));
   ServerMessage message;
   auto& list = *message.mutable_mcp_list();
-  for (const auto& listing : node.mcps.connections->list(request.agent()))
+  for (const auto& listing : needs.mcps.connections->list(request.agent()))
     fill(*list.add_mcps(), listing);
   return protocol::answer_with(std::move(message));
 }
 
-protocol::Answer answer_upsert_mcp(Node& node, const protocol::UpsertMcp& request) {
-  if (!node.mcps.connections) return protocol::answer_with(not_here());
+protocol::Answer answer_upsert_mcp(McpsNeeds needs, const protocol::UpsertMcp& request) {
+  if (!needs.mcps.connections) return protocol::answer_with(not_here());
   if (request.agent().empty())
     return protocol::answer_with(Error(Errc::invalid, "agent name is required for upsert_mcp"));
-  if (!node.runtime.setup().agents.contains(request.agent()))
+  if (!needs.runtime.setup().agents.contains(request.agent()))
     return protocol::answer_with(no_agent(request.agent()));
-  const auto spec = node.mcps.read(request.config());
+  const auto spec = needs.mcps.read(request.config());
   if (!spec) return protocol::answer_with(spec.error());
-  return protocol::answer_with(info_when_done(*node.mcps.connections,
-                                              node.mcps.save(request.agent(), request.config()),
+  return protocol::answer_with(info_when_done(*needs.mcps.connections,
+                                              needs.mcps.save(request.agent(), request.config()),
                                               request.agent(), spec->name));
 }
 
-protocol::Answer answer_delete_mcp(Node& node, const protocol::DeleteMcp& request) {
-  if (!node.mcps.connections) return protocol::answer_with(not_here());
+protocol::Answer answer_delete_mcp(McpsNeeds needs, const protocol::DeleteMcp& request) {
+  if (!needs.mcps.connections) return protocol::answer_with(not_here());
   if (request.agent().empty())
     return protocol::answer_with(Error(Errc::invalid, "agent name is required for delete_mcp"));
-  if (!node.runtime.setup().agents.contains(request.agent()))
+  if (!needs.runtime.setup().agents.contains(request.agent()))
     return protocol::answer_with(no_agent(request.agent()));
-  return protocol::answer_with(pong_when_done(node.mcps.remove(request.agent(), request.name())));
+  return protocol::answer_with(
+      protocol::pong_when_done(needs.mcps.remove(request.agent(), request.name())));
 }
 
-protocol::Answer answer_reconnect_mcp(Node& node, const protocol::ReconnectMcp& request) {
-  if (!node.mcps.connections) return protocol::answer_with(not_here());
-  const auto spec = find_mcp(node, request.agent(), request.name());
+protocol::Answer answer_reconnect_mcp(McpsNeeds needs, const protocol::ReconnectMcp& request) {
+  if (!needs.mcps.connections) return protocol::answer_with(not_here());
+  const auto spec = find_mcp(needs.runtime.setup(), request.agent(), request.name());
   if (!spec) return protocol::answer_with(spec.error());
-  const auto agent = node.runtime.setup().find(request.agent());
+  const auto agent = needs.runtime.setup().find(request.agent());
   return protocol::answer_with(info_when_done(
-      *node.mcps.connections, node.mcps.connections->reconnect(agent->name, spec->name),
+      *needs.mcps.connections, needs.mcps.connections->reconnect(agent->name, spec->name),
       agent->name, spec->name));
 }
 
-protocol::Answer answer_test_mcp(Node& node, const protocol::TestMcp& request) {
-  if (!node.mcps.connections) return protocol::answer_with(not_here());
+protocol::Answer answer_test_mcp(McpsNeeds needs, const protocol::TestMcp& request) {
+  if (!needs.mcps.connections) return protocol::answer_with(not_here());
   if (!request.config().empty()) {
-    auto spec = node.mcps.read(request.config());
+    auto spec = needs.mcps.read(request.config());
     if (!spec) return protocol::answer_with(spec.error());
-    return protocol::answer_with(test(*node.mcps.connections, *std::move(spec), {}));
+    return protocol::answer_with(test(*needs.mcps.connections, *std::move(spec), {}));
   }
-  auto spec = find_mcp(node, request.agent(), request.name());
+  auto spec = find_mcp(needs.runtime.setup(), request.agent(), request.name());
   if (!spec) return protocol::answer_with(spec.error());
-  const auto agent = node.runtime.setup().find(request.agent());
-  return protocol::answer_with(test(*node.mcps.connections, *std::move(spec), agent->name));
+  const auto agent = needs.runtime.setup().find(request.agent());
+  return protocol::answer_with(test(*needs.mcps.connections, *std::move(spec), agent->name));
 }
 
 }  // namespace
 
-Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std::string& name) {
-  REEF_TRY(const auto found, node.runtime.setup().find(agent));
+McpsNeeds McpsNeeds::of(const Node& node) {
+  return {node.runtime, *node.mcps};
+}
+
+Result<mcp::Spec> find_mcp(const runtime::Setup& setup, const std::string& agent,
+                           const std::string& name) {
+  REEF_TRY(const auto found, setup.find(agent));
   for (const auto& spec : found.servers.all())
     if (spec.name == name) return spec;
   return Error(Errc::not_found,
@@ -247,9 +257,9 @@ Result<mcp::Spec> find_mcp(const Node& node, const std::string& agent, const std
 
 namespace {
 
-protocol::Answer answer_subscribe_mcp_events(Node& node) {
-  if (!node.mcps.connections) return protocol::answer_with(not_here());
-  return std::make_unique<McpEvents>(node.mcps.connections->subscribe());
+protocol::Answer answer_subscribe_mcp_events(McpsNeeds needs) {
+  if (!needs.mcps.connections) return protocol::answer_with(not_here());
+  return std::make_unique<McpEvents>(needs.mcps.connections->subscribe());
 }
 
 }  // namespace
@@ -258,14 +268,18 @@ Operations mcps_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kReconnectMcp, Right::admin, Answers::once,
+      {M::kReconnectMcp, Right::admin, Messages::one, Naming::ledger,
        answered<&M::reconnect_mcp, answer_reconnect_mcp>},
-      {M::kListMcps, Right::read, Answers::once, answered<&M::list_mcps, answer_list_mcps>},
-      {M::kUpsertMcp, Right::admin, Answers::once, answered<&M::upsert_mcp, answer_upsert_mcp>},
-      {M::kDeleteMcp, Right::admin, Answers::once, answered<&M::delete_mcp, answer_delete_mcp>},
-      {M::kTestMcp, Right::admin, Answers::once, answered<&M::test_mcp, answer_test_mcp>},
-      {M::kSubscribeMcpEvents, Right::read, Answers::several,
-       [](const Asked& asked) { return answer_subscribe_mcp_events(asked.node); }},
+      {M::kListMcps, Right::read, Messages::one, Naming::none,
+       answered<&M::list_mcps, answer_list_mcps>},
+      {M::kUpsertMcp, Right::admin, Messages::one, Naming::ledger,
+       answered<&M::upsert_mcp, answer_upsert_mcp>},
+      {M::kDeleteMcp, Right::admin, Messages::one, Naming::ledger,
+       answered<&M::delete_mcp, answer_delete_mcp>},
+      {M::kTestMcp, Right::admin, Messages::one, Naming::ledger,
+       answered<&M::test_mcp, answer_test_mcp>},
+      {M::kSubscribeMcpEvents, Right::read, Messages::many, Naming::none,
+       answered<answer_subscribe_mcp_events>},
   };
   return kRows;
 }

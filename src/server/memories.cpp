@@ -2,12 +2,22 @@
 
 #include <fmt/format.h>
 
+#include "base/pool.h"
 #include "base/utf8.h"
+#include "memory/memory.h"
+#include "runtime/runtime.h"
 #include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
 namespace {
+
+struct MemoriesNeeds {
+  runtime::Runtime& runtime;
+  memory::Memories& memories;
+  Pool& pool;
+  static MemoriesNeeds of(const Node& node) { return {node.runtime, node.memories, node.pool}; }
+};
 
 constexpr std::size_t kRowsPerMessage = 500;
 // Bytes of contents in one message; a single entry may have more.
@@ -24,15 +34,15 @@ struct Opened {
 };
 
 // Opens the memory of an agent that exists, or of one that is gone and left its memory.
-Task<Result<Opened>> open_memory(Node& node, std::string agent) {
-  const auto found = node.runtime.setup().find(agent);
+Task<Result<Opened>> open_memory(MemoriesNeeds needs, std::string agent) {
+  const auto found = needs.runtime.setup().find(agent);
   if (found) {
     agent = found->name;
   } else {
-    REEF_CO_TRY(const bool left, co_await node.memories.exists(agent));
+    REEF_CO_TRY(const bool left, co_await needs.memories.exists(agent));
     if (!left) co_return found.error();
   }
-  REEF_CO_TRY(auto memory, node.memories.of(agent));
+  REEF_CO_TRY(auto memory, needs.memories.of(agent));
   co_return Opened{std::move(agent), std::move(memory)};
 }
 
@@ -77,8 +87,8 @@ class MemoryStream final : public protocol::MessageStream {
  public:
   using Ask = std::function<Task<Result<std::vector<memory::Hit>>>(memory::Memory&)>;
 
-  MemoryStream(Node& node, std::string agent, Part part, Ask ask)
-      : node_(node), agent_(std::move(agent)), part_(part), ask_(std::move(ask)) {}
+  MemoryStream(MemoriesNeeds needs, std::string agent, Part part, Ask ask)
+      : needs_(needs), agent_(std::move(agent)), part_(part), ask_(std::move(ask)) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
@@ -111,13 +121,13 @@ class MemoryStream final : public protocol::MessageStream {
  private:
   Task<Status> ask() {
     const auto ask = std::exchange(ask_, nullptr);
-    REEF_CO_TRY(auto opened, co_await open_memory(node_, agent_));
+    REEF_CO_TRY(auto opened, co_await open_memory(needs_, agent_));
     agent_ = std::move(opened.agent);
     REEF_CO_TRY(hits_, co_await ask(*opened.memory));
     co_return Ok{};
   }
 
-  Node& node_;
+  MemoriesNeeds needs_;
   std::string agent_;
   Part part_;
   Ask ask_;
@@ -136,7 +146,7 @@ Task<Result<std::vector<memory::Hit>>> all_of(memory::Memory& memory, std::strin
 
 class ReadStream final : public protocol::MessageStream {
  public:
-  ReadStream(Node& node, std::string agent) : node_(node), agent_(std::move(agent)) {}
+  ReadStream(MemoriesNeeds needs, std::string agent) : needs_(needs), agent_(std::move(agent)) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
@@ -159,21 +169,21 @@ class ReadStream final : public protocol::MessageStream {
 
  private:
   Task<Result<std::string>> read_bytes() {
-    REEF_CO_TRY(const auto opened, co_await open_memory(node_, agent_));
+    REEF_CO_TRY(const auto opened, co_await open_memory(needs_, agent_));
     REEF_CO_TRY(const auto contents, co_await opened.memory->contents());
     auto write = [&] { return memory::serialize(*contents); };
-    co_return co_await node_.pool.run(write);
+    co_return co_await needs_.pool.run(write);
   }
 
-  Node& node_;
+  MemoriesNeeds needs_;
   std::string agent_;
   std::optional<std::string> bytes_;
   std::size_t at_ = 0;
   bool done_ = false;
 };
 
-Task<protocol::ServerMessage> get(Node& node, std::string agent, std::string name) {
-  const auto opened = co_await open_memory(node, std::move(agent));
+Task<protocol::ServerMessage> get(MemoriesNeeds needs, std::string agent, std::string name) {
+  const auto opened = co_await open_memory(needs, std::move(agent));
   if (!opened) co_return protocol::make_error(opened.error());
   const auto contents = co_await opened->memory->contents();
   if (!contents) co_return protocol::make_error(contents.error());
@@ -182,36 +192,38 @@ Task<protocol::ServerMessage> get(Node& node, std::string agent, std::string nam
   co_return info_of(*entry);
 }
 
-Task<Result<memory::EntryPtr>> apply(Node& node, std::string agent, memory::Operation operation) {
-  REEF_CO_TRY(const auto opened, co_await open_memory(node, std::move(agent)));
+Task<Result<memory::EntryPtr>> apply(MemoriesNeeds needs, std::string agent,
+                                     memory::Operation operation) {
+  REEF_CO_TRY(const auto opened, co_await open_memory(needs, std::move(agent)));
   co_return co_await opened.memory->apply(std::move(operation));
 }
 
-Task<protocol::ServerMessage> change(Node& node, std::string agent, memory::Operation operation) {
-  const auto done = co_await apply(node, std::move(agent), std::move(operation));
+Task<protocol::ServerMessage> change(MemoriesNeeds needs, std::string agent,
+                                     memory::Operation operation) {
+  const auto done = co_await apply(needs, std::move(agent), std::move(operation));
   if (!done) co_return protocol::make_error(done.error());
   co_return info_of(**done);
 }
 
-Task<protocol::ServerMessage> forget(Node& node, std::string agent, std::string name) {
-  const auto done = co_await apply(node, std::move(agent), memory::Forget{std::move(name)});
+Task<protocol::ServerMessage> forget(MemoriesNeeds needs, std::string agent, std::string name) {
+  const auto done = co_await apply(needs, std::move(agent), memory::Forget{std::move(name)});
   co_return done ? protocol::make_pong() : protocol::make_error(done.error());
 }
 
-Task<protocol::ServerMessage> load(Node& node, protocol::LoadMemory request) {
-  auto bytes =
-      node.memories.uploads().add(request.load(), request.offset(), request.data(), request.last());
+Task<protocol::ServerMessage> load(MemoriesNeeds needs, protocol::LoadMemory request) {
+  auto bytes = needs.memories.uploads().add(request.load(), request.offset(), request.data(),
+                                            request.last());
   if (!bytes) co_return protocol::make_error(bytes.error());
   if (!*bytes) co_return protocol::make_pong();
   auto read = [&] { return memory::parse(**bytes); };
-  auto contents = co_await node.pool.run(read);
+  auto contents = co_await needs.pool.run(read);
   if (!contents) {
     contents.error().code = Errc::invalid;
     co_return protocol::make_error(contents.error());
   }
   protocol::ServerMessage message;
   message.mutable_memory_loaded()->set_entries(contents->entries.size());
-  const auto done = co_await apply(node, request.agent(), memory::Replace{*std::move(contents)});
+  const auto done = co_await apply(needs, request.agent(), memory::Replace{*std::move(contents)});
   if (!done) co_return protocol::make_error(done.error());
   co_return message;
 }
@@ -220,56 +232,56 @@ std::vector<std::string> list_of(const google::protobuf::RepeatedPtrField<std::s
   return {texts.begin(), texts.end()};
 }
 
-protocol::Answer answer_list_memories(Node& node, const protocol::ListMemories& request) {
+protocol::Answer answer_list_memories(MemoriesNeeds needs, const protocol::ListMemories& request) {
   if (!is_kind(request.kind()))
     return protocol::answer_with(
         Error(Errc::invalid, fmt::format("'{}' is no kind of entry: note, archive or topic",
                                          utf8::excerpt(request.kind()))));
   return std::make_unique<MemoryStream>(
-      node, request.agent(), Part::preview,
+      needs, request.agent(), Part::preview,
       [kind = request.kind()](memory::Memory& memory) { return all_of(memory, kind); });
 }
 
-protocol::Answer answer_get_memory(Node& node, const protocol::GetMemory& request) {
-  return protocol::answer_with(get(node, request.agent(), request.name()));
+protocol::Answer answer_get_memory(MemoriesNeeds needs, const protocol::GetMemory& request) {
+  return protocol::answer_with(get(needs, request.agent(), request.name()));
 }
 
-protocol::Answer answer_recall(Node& node, const protocol::Recall& request) {
+protocol::Answer answer_recall(MemoriesNeeds needs, const protocol::Recall& request) {
   // There is no upper limit, because the hits go a message at a time. A client that leaves some out
   // afterwards, as the policy does archives, must be able to ask for all.
   const std::size_t limit = request.limit() == 0 ? kRecallDefault : request.limit();
-  return std::make_unique<MemoryStream>(node, request.agent(), Part::content,
+  return std::make_unique<MemoryStream>(needs, request.agent(), Part::content,
                                         [query = request.query(), limit](memory::Memory& memory) {
                                           return memory.recall(query, limit);
                                         });
 }
 
-protocol::Answer answer_remember(Node& node, const protocol::Remember& request) {
+protocol::Answer answer_remember(MemoriesNeeds needs, const protocol::Remember& request) {
   memory::Remember operation{request.name(), request.content(), {}};
   if (request.aliases_size() > 0) operation.aliases = list_of(request.aliases());
-  return protocol::answer_with(change(node, request.agent(), std::move(operation)));
+  return protocol::answer_with(change(needs, request.agent(), std::move(operation)));
 }
 
-protocol::Answer answer_forget(Node& node, const protocol::Forget& request) {
-  return protocol::answer_with(forget(node, request.agent(), request.name()));
+protocol::Answer answer_forget(MemoriesNeeds needs, const protocol::Forget& request) {
+  return protocol::answer_with(forget(needs, request.agent(), request.name()));
 }
 
-protocol::Answer answer_rename_memory(Node& node, const protocol::RenameMemory& request) {
+protocol::Answer answer_rename_memory(MemoriesNeeds needs, const protocol::RenameMemory& request) {
   return protocol::answer_with(
-      change(node, request.agent(), memory::Rename{request.name(), request.to()}));
+      change(needs, request.agent(), memory::Rename{request.name(), request.to()}));
 }
 
-protocol::Answer answer_alias_memory(Node& node, const protocol::AliasMemory& request) {
+protocol::Answer answer_alias_memory(MemoriesNeeds needs, const protocol::AliasMemory& request) {
   memory::Alias operation{request.name(), list_of(request.add()), list_of(request.remove())};
-  return protocol::answer_with(change(node, request.agent(), std::move(operation)));
+  return protocol::answer_with(change(needs, request.agent(), std::move(operation)));
 }
 
-protocol::Answer answer_read_memory(Node& node, const protocol::ReadMemory& request) {
-  return std::make_unique<ReadStream>(node, request.agent());
+protocol::Answer answer_read_memory(MemoriesNeeds needs, const protocol::ReadMemory& request) {
+  return std::make_unique<ReadStream>(needs, request.agent());
 }
 
-protocol::Answer answer_load_memory(Node& node, const protocol::LoadMemory& request) {
-  return protocol::answer_with(load(node, request));
+protocol::Answer answer_load_memory(MemoriesNeeds needs, const protocol::LoadMemory& request) {
+  return protocol::answer_with(load(needs, request));
 }
 
 }  // namespace
@@ -278,19 +290,23 @@ Operations memories_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kListMemories, Right::read, Answers::several,
+      {M::kListMemories, Right::read, Messages::many, Naming::none,
        answered<&M::list_memories, answer_list_memories>},
-      {M::kGetMemory, Right::read, Answers::once, answered<&M::get_memory, answer_get_memory>},
-      {M::kRecall, Right::read, Answers::several, answered<&M::recall, answer_recall>},
-      {M::kRemember, Right::admin, Answers::once, answered<&M::remember, answer_remember>},
-      {M::kForget, Right::admin, Answers::once, answered<&M::forget, answer_forget>},
-      {M::kRenameMemory, Right::admin, Answers::once,
+      {M::kGetMemory, Right::read, Messages::one, Naming::none,
+       answered<&M::get_memory, answer_get_memory>},
+      {M::kRecall, Right::read, Messages::many, Naming::none, answered<&M::recall, answer_recall>},
+      {M::kRemember, Right::admin, Messages::one, Naming::ledger,
+       answered<&M::remember, answer_remember>},
+      {M::kForget, Right::admin, Messages::one, Naming::ledger,
+       answered<&M::forget, answer_forget>},
+      {M::kRenameMemory, Right::admin, Messages::one, Naming::ledger,
        answered<&M::rename_memory, answer_rename_memory>},
-      {M::kAliasMemory, Right::admin, Answers::once,
+      {M::kAliasMemory, Right::admin, Messages::one, Naming::ledger,
        answered<&M::alias_memory, answer_alias_memory>},
-      {M::kReadMemory, Right::read, Answers::several,
+      {M::kReadMemory, Right::read, Messages::many, Naming::none,
        answered<&M::read_memory, answer_read_memory>},
-      {M::kLoadMemory, Right::admin, Answers::once, answered<&M::load_memory, answer_load_memory>},
+      {M::kLoadMemory, Right::admin, Messages::one, Naming::ledger,
+       answered<&M::load_memory, answer_load_memory>},
   };
   return kRows;
 }

@@ -1,4 +1,6 @@
 // Models and the providers behind them.
+#include "server/models.h"
+
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
@@ -9,6 +11,11 @@
 
 namespace reef::server {
 namespace {
+
+struct ModelsNeeds {
+  const Models& models;
+  static ModelsNeeds of(const Node& node) { return {*node.models}; }
+};
 
 using protocol::ServerMessage;
 using std::chrono::steady_clock;
@@ -40,13 +47,13 @@ model::ModelFacts facts_of(const model::Providers::Entry& entry, const std::stri
   return facts;
 }
 
-Task<ServerMessage> list_models(Node& node, std::string only) {
-  const auto providers = node.models.providers();
+Task<ServerMessage> list_models(ModelsNeeds needs, std::string only) {
+  const auto providers = needs.models.providers();
   if (!only.empty() && !providers->find(only))
     co_return protocol::make_error(
         Error(Errc::not_found, fmt::format("there is no provider '{}'", only)));
-  const auto lists = co_await node.models.lists->look(providers, only, kListPatience);
-  const auto active = providers->route(node.models.default_model());
+  const auto lists = co_await needs.models.lists->look(providers, only, kListPatience);
+  const auto active = providers->route(needs.models.default_model());
   ServerMessage message;
   auto& out = *message.mutable_model_list();
   for (const auto& [name, entry] : providers->entries()) {
@@ -75,10 +82,10 @@ Task<ServerMessage> list_models(Node& node, std::string only) {
   co_return message;
 }
 
-Task<ServerMessage> set_active(Node& node, std::string model) {
-  const auto route = node.models.providers()->route(model);
+Task<ServerMessage> set_active(ModelsNeeds needs, std::string model) {
+  const auto route = needs.models.providers()->route(model);
   if (!route) co_return protocol::make_error(route.error());
-  co_return co_await pong_when_done(node.models.set_default(std::move(model)));
+  co_return co_await protocol::pong_when_done(needs.models.set_default(std::move(model)));
 }
 
 Result<model::ProviderSpec> spec_from(const protocol::ProviderDefinition& in) {
@@ -199,19 +206,20 @@ Task<ServerMessage> test(model::Providers::Entry entry, std::string model) {
   co_return message;
 }
 
-protocol::Answer answer_list_models(Node& node, const protocol::ListModels& request) {
-  return protocol::answer_with(list_models(node, request.provider()));
+protocol::Answer answer_list_models(ModelsNeeds needs, const protocol::ListModels& request) {
+  return protocol::answer_with(list_models(needs, request.provider()));
 }
 
-protocol::Answer answer_set_active_model(Node& node, const protocol::SetActiveModel& request) {
-  return protocol::answer_with(set_active(node, request.model()));
+protocol::Answer answer_set_active_model(ModelsNeeds needs,
+                                         const protocol::SetActiveModel& request) {
+  return protocol::answer_with(set_active(needs, request.model()));
 }
 
-protocol::Answer answer_list_providers(Node& node) {
+protocol::Answer answer_list_providers(ModelsNeeds needs) {
   ServerMessage message;
   auto& out = *message.mutable_provider_list();
-  const auto providers = node.models.providers();
-  const auto active = providers->route(node.models.default_model());
+  const auto providers = needs.models.providers();
+  const auto active = providers->route(needs.models.default_model());
   for (const auto& [name, entry] : providers->entries()) {
     auto& info = *out.add_providers();
     info.set_name(name);
@@ -233,29 +241,31 @@ protocol::Answer answer_list_providers(Node& node) {
   return protocol::answer_with(std::move(message));
 }
 
-protocol::Answer answer_test_provider(Node& node, const protocol::TestProvider& request) {
+protocol::Answer answer_test_provider(ModelsNeeds needs, const protocol::TestProvider& request) {
   if (request.has_definition()) {
     const auto spec = spec_from(request.definition());
     if (!spec) return protocol::answer_with(spec.error());
-    auto entry = node.models.make(*spec);
+    auto entry = needs.models.make(*spec);
     if (!entry) return protocol::answer_with(entry.error());
     return protocol::answer_with(test(*std::move(entry), request.model()));
   }
-  const auto* entry = node.models.providers()->find(request.name());
+  const auto* entry = needs.models.providers()->find(request.name());
   if (!entry)
     return protocol::answer_with(
         Error(Errc::not_found, fmt::format("there is no provider '{}'", request.name())));
   return protocol::answer_with(test(*entry, request.model()));
 }
 
-protocol::Answer answer_save_provider(Node& node, const protocol::SaveProvider& request) {
+protocol::Answer answer_save_provider(ModelsNeeds needs, const protocol::SaveProvider& request) {
   const auto spec = spec_from(request.definition());
   if (!spec) return protocol::answer_with(spec.error());
-  return protocol::answer_with(pong_when_done(node.models.save(*spec, request.make_default())));
+  return protocol::answer_with(
+      protocol::pong_when_done(needs.models.save(*spec, request.make_default())));
 }
 
-protocol::Answer answer_remove_provider(Node& node, const protocol::RemoveProvider& request) {
-  return protocol::answer_with(pong_when_done(node.models.remove(request.name())));
+protocol::Answer answer_remove_provider(ModelsNeeds needs,
+                                        const protocol::RemoveProvider& request) {
+  return protocol::answer_with(protocol::pong_when_done(needs.models.remove(request.name())));
 }
 
 }  // namespace
@@ -264,16 +274,17 @@ Operations models_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kListModels, Right::read, Answers::once, answered<&M::list_models, answer_list_models>},
-      {M::kSetActiveModel, Right::admin, Answers::once,
+      {M::kListModels, Right::read, Messages::one, Naming::none,
+       answered<&M::list_models, answer_list_models>},
+      {M::kSetActiveModel, Right::admin, Messages::one, Naming::ledger,
        answered<&M::set_active_model, answer_set_active_model>},
-      {M::kListProviders, Right::read, Answers::once,
-       [](const Asked& asked) { return answer_list_providers(asked.node); }},
-      {M::kTestProvider, Right::admin, Answers::once,
+      {M::kListProviders, Right::read, Messages::one, Naming::none,
+       answered<answer_list_providers>},
+      {M::kTestProvider, Right::admin, Messages::one, Naming::ledger,
        answered<&M::test_provider, answer_test_provider>},
-      {M::kSaveProvider, Right::admin, Answers::once,
+      {M::kSaveProvider, Right::admin, Messages::one, Naming::ledger,
        answered<&M::save_provider, answer_save_provider>},
-      {M::kRemoveProvider, Right::admin, Answers::once,
+      {M::kRemoveProvider, Right::admin, Messages::one, Naming::ledger,
        answered<&M::remove_provider, answer_remove_provider>},
   };
   return kRows;

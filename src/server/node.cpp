@@ -1,34 +1,52 @@
 #include <fmt/format.h>
 
+#include "bus/bus.h"
+#include "organise/definitions.h"
+#include "runtime/runtime.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
 
+struct NodeNeeds {
+  runtime::Runtime& runtime;
+  session::Sessions& sessions;
+  organise::Definitions& definitions;
+  bus::Bus& bus;
+  const std::function<Task<Status>()>& reload;
+  const std::function<void()>& shutdown;
+  const std::function<void(protocol::Stats&)>& fill_stats;
+  static NodeNeeds of(const Node& node) {
+    return {node.runtime, node.sessions, node.definitions, node.bus,
+            node.reload,  node.shutdown, node.fill_stats};
+  }
+};
+
 constexpr std::string_view kFeatures[] = {"request_id", "sessions", "shutdown", "organise",
                                           "cursors"};
 
-Task<protocol::ServerMessage> reload(Node& node) {
-  const auto done = co_await node.reload();
+Task<protocol::ServerMessage> reload(NodeNeeds needs) {
+  const auto done = co_await needs.reload();
   if (!done) co_return protocol::make_error(done.error());
   co_return protocol::make_pong();
 }
 
-Task<protocol::ServerMessage> stats(Node& node) {
+Task<protocol::ServerMessage> stats(NodeNeeds needs) {
   protocol::ServerMessage message;
   auto& out = *message.mutable_stats();
-  const auto& setup = node.runtime.setup();
-  out.set_active_conversations(static_cast<std::uint32_t>(node.runtime.active()));
+  const auto& setup = needs.runtime.setup();
+  out.set_active_conversations(static_cast<std::uint32_t>(needs.runtime.active()));
   out.set_registered_agents(static_cast<std::uint32_t>(setup.agents.size()));
   if (const auto agent = setup.find("")) out.set_active_model(agent->model);
   out.set_version(REEF_VERSION);
   out.set_protocol_version(protocol::kVersion);
-  out.set_sessions(node.sessions.size());
-  const auto defined = co_await node.definitions.look();
+  out.set_sessions(needs.sessions.size());
+  const auto defined = co_await needs.definitions.look();
   for (const auto& problem : defined->problems) out.add_problems(problem);
-  if (node.bus && !node.bus->problem().empty()) out.add_problems(node.bus->problem());
-  node.fill_stats(out);
+  if (!needs.bus.problem().empty()) out.add_problems(needs.bus.problem());
+  needs.fill_stats(out);
   co_return message;
 }
 
@@ -55,16 +73,16 @@ protocol::Answer answer_hello(const protocol::Hello&) {
   return protocol::answer_with(std::move(message));
 }
 
-protocol::Answer answer_stats(Node& node) {
-  return protocol::answer_with(stats(node));
+protocol::Answer answer_stats(NodeNeeds needs) {
+  return protocol::answer_with(stats(needs));
 }
 
-protocol::Answer answer_reload(Node& node) {
-  return protocol::answer_with(reload(node));
+protocol::Answer answer_reload(NodeNeeds needs) {
+  return protocol::answer_with(reload(needs));
 }
 
-protocol::Answer answer_shutdown(Node& node) {
-  node.shutdown();
+protocol::Answer answer_shutdown(NodeNeeds needs) {
+  needs.shutdown();
   return protocol::answer_with(protocol::make_pong());
 }
 
@@ -80,31 +98,28 @@ Operations node_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kPing, Right::none, Answers::once,
+      {M::kPing, Right::none, Messages::one, Naming::none,
        [](const Asked&) { return protocol::answer_with(protocol::make_pong()); }},
-      {M::kHello, Right::none, Answers::once,
+      {M::kHello, Right::none, Messages::one, Naming::none,
        [](const Asked& asked) { return answer_hello(asked.message.hello()); }},
-      {M::kGetStats, Right::none, Answers::once,
-       [](const Asked& asked) { return answer_stats(asked.node); }},
-      {M::kReload, Right::admin, Answers::once,
-       [](const Asked& asked) { return answer_reload(asked.node); }},
-      {M::kShutdown, Right::admin, Answers::once,
-       [](const Asked& asked) { return answer_shutdown(asked.node); }},
-      {M::kInstallPlugin, Right::admin, Answers::once,
+      {M::kGetStats, Right::none, Messages::one, Naming::none, answered<answer_stats>},
+      {M::kReload, Right::admin, Messages::one, Naming::ledger, answered<answer_reload>},
+      {M::kShutdown, Right::admin, Messages::one, Naming::ledger, answered<answer_shutdown>},
+      {M::kInstallPlugin, Right::admin, Messages::one, Naming::ledger,
        [](const Asked& asked) { return answer_gone(asked.message); }},
-      {M::kUninstallPlugin, Right::admin, Answers::once,
+      {M::kUninstallPlugin, Right::admin, Messages::one, Naming::ledger,
        [](const Asked& asked) { return answer_gone(asked.message); }},
-      {M::kListPlugins, Right::admin, Answers::once,
+      {M::kListPlugins, Right::admin, Messages::one, Naming::ledger,
        [](const Asked& asked) { return answer_gone(asked.message); }},
-      {M::kSearchPlugins, Right::admin, Answers::once,
+      {M::kSearchPlugins, Right::admin, Messages::one, Naming::ledger,
        [](const Asked& asked) { return answer_gone(asked.message); }},
-      {M::kStartService, Right::admin, Answers::once,
+      {M::kStartService, Right::admin, Messages::one, Naming::ledger,
        [](const Asked& asked) { return answer_gone(asked.message); }},
-      {M::kStopService, Right::admin, Answers::once,
+      {M::kStopService, Right::admin, Messages::one, Naming::ledger,
        [](const Asked& asked) { return answer_gone(asked.message); }},
-      {M::kServiceLogs, Right::admin, Answers::once,
+      {M::kServiceLogs, Right::admin, Messages::one, Naming::ledger,
        [](const Asked& asked) { return answer_gone(asked.message); }},
-      {M::kGetConfig, Right::admin, Answers::once,
+      {M::kGetConfig, Right::admin, Messages::one, Naming::ledger,
        [](const Asked& asked) { return answer_gone(asked.message); }},
   };
   return kRows;

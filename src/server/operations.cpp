@@ -10,37 +10,22 @@ namespace {
 std::vector<Operation> collect() {
   std::vector<Operation> rows;
   for (const auto group : {
-           agents_operations(),
-           backups_operations(),
-           bulk_operations(),
-           compactions_operations(),
-           contexts_operations(),
-           conversations_operations(),
-           crabtalk_operations(),
-           decisions_operations(),
-           events_operations(),
-           exports_operations(),
-           files_operations(),
-           follow_entries_operations(),
-           follow_sessions_operations(),
-           imports_operations(),
-           mcp_logins_operations(),
-           mcps_operations(),
-           memories_operations(),
-           models_operations(),
-           node_operations(),
-           organise_operations(),
-           permissions_operations(),
-           questions_operations(),
-           retention_operations(),
-           search_operations(),
-           session_changes_operations(),
-           sessions_operations(),
-           skills_operations(),
-           subscriptions_operations(),
-           tasks_operations(),
-           turns_operations(),
-           usage_operations(),
+           agents_operations(),         backups_operations(),
+           bulk_operations(),           compactions_operations(),
+           contexts_operations(),       conversations_operations(),
+           crabtalk_operations(),       decisions_operations(),
+           events_operations(),         exports_operations(),
+           files_operations(),          follow_decisions_operations(),
+           follow_entries_operations(), follow_sessions_operations(),
+           imports_operations(),        mcp_logins_operations(),
+           mcps_operations(),           memories_operations(),
+           models_operations(),         node_operations(),
+           organise_operations(),       permissions_operations(),
+           questions_operations(),      retention_operations(),
+           search_operations(),         session_changes_operations(),
+           sessions_operations(),       skills_operations(),
+           subscriptions_operations(),  tasks_operations(),
+           turns_operations(),          usage_operations(),
        })
     rows.insert(rows.end(), group.begin(), group.end());
   std::sort(rows.begin(), rows.end(),
@@ -53,24 +38,6 @@ std::vector<Operation> collect() {
 }
 
 }  // namespace
-
-Naming naming_of(const Operation& operation) {
-  using M = protocol::ClientMessage;
-  if (operation.right < protocol::Right::answer) return Naming::none;
-  switch (operation.kind) {
-    case M::kSend:
-    case M::kStream:
-    case M::kSteerSession:
-    case M::kAcceptPlan:
-      return Naming::transcript;
-    case M::kBackup:
-    case M::kExportSessions:
-    case M::kFindImports:
-      return Naming::none;
-    default:
-      return Naming::ledger;
-  }
-}
 
 session::ClientMark mark_of(const protocol::ClientMessage& message) {
   session::ClientMark mark;

@@ -4,11 +4,20 @@
 
 #include "base/notify.h"
 #include "base/utf8.h"
+#include "organise/definitions.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "server/sessions.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
+
+struct OrganiseNeeds {
+  session::Sessions& sessions;
+  organise::Definitions& definitions;
+  static OrganiseNeeds of(const Node& node) { return {node.sessions, node.definitions}; }
+};
 
 using organise::Definitions;
 
@@ -21,10 +30,10 @@ void add_problems(List& out, const organise::Defined& defined) {
   for (const auto& problem : defined.problems) out.add_problems(problem);
 }
 
-Task<protocol::ServerMessage> list_statuses(Node& node) {
-  const auto defined = co_await node.definitions.look();
+Task<protocol::ServerMessage> list_statuses(OrganiseNeeds needs) {
+  const auto defined = co_await needs.definitions.look();
   std::map<std::string_view, std::uint64_t> counts;
-  node.sessions.visit([&](const session::Row& row) {
+  needs.sessions.visit([&](const session::Row& row) {
     ++counts[defined->statuses.shown(row.text("sessionStatus"))];
   });
   protocol::ServerMessage message;
@@ -44,10 +53,10 @@ Task<protocol::ServerMessage> list_statuses(Node& node) {
 }
 
 // How many sessions carry each label or one below it; a session counts once.
-std::map<std::string, std::uint64_t, std::less<>> label_counts(Node& node,
+std::map<std::string, std::uint64_t, std::less<>> label_counts(OrganiseNeeds needs,
                                                                const organise::Labels& labels) {
   std::map<std::string, std::uint64_t, std::less<>> counts;
-  node.sessions.visit([&](const session::Row& row) {
+  needs.sessions.visit([&](const session::Row& row) {
     const auto* entries = json::find_array(row.meta, "labels");
     if (!entries) return;
     std::set<std::string_view> seen;
@@ -62,10 +71,10 @@ std::map<std::string, std::uint64_t, std::less<>> label_counts(Node& node,
   return counts;
 }
 
-Task<protocol::ServerMessage> list_labels(Node& node) {
-  const auto defined = co_await node.definitions.look();
+Task<protocol::ServerMessage> list_labels(OrganiseNeeds needs) {
+  const auto defined = co_await needs.definitions.look();
   const auto& labels = defined->labels;
-  auto counts = label_counts(node, labels);
+  auto counts = label_counts(needs, labels);
   protocol::ServerMessage message;
   auto& list = *message.mutable_label_list();
   const auto add = [&](const organise::Label& label) {
@@ -104,14 +113,14 @@ Task<protocol::ServerMessage> list_labels(Node& node) {
   co_return message;
 }
 
-Task<protocol::ServerMessage> list_views(Node& node) {
-  const auto defined = co_await node.definitions.look();
+Task<protocol::ServerMessage> list_views(OrganiseNeeds needs) {
+  const auto defined = co_await needs.definitions.look();
   protocol::ServerMessage message;
   auto& list = *message.mutable_view_list();
   for (const auto& view : defined->views.all()) {
     const organise::Look look{defined->statuses, defined->labels, SystemClock().now()};
     std::uint64_t count = 0;
-    node.sessions.visit([&](const session::Row& row) {
+    needs.sessions.visit([&](const session::Row& row) {
       if (organise::holds(view.parsed, row, look)) ++count;
     });
     auto& out = *list.add_views();
@@ -126,14 +135,14 @@ Task<protocol::ServerMessage> list_views(Node& node) {
   co_return message;
 }
 
-using List = Task<protocol::ServerMessage> (*)(Node&);
+using List = Task<protocol::ServerMessage> (*)(OrganiseNeeds);
 
 // Changes one file and answers with its list.
-Task<protocol::ServerMessage> change(Node& node, Definitions::Which which, Definitions::Edit edit,
-                                     List list) {
-  const auto done = co_await node.definitions.change(which, std::move(edit));
+Task<protocol::ServerMessage> change(OrganiseNeeds needs, Definitions::Which which,
+                                     Definitions::Edit edit, List list) {
+  const auto done = co_await needs.definitions.change(which, std::move(edit));
   if (!done) co_return protocol::make_error(done.error());
-  co_return co_await list(node);
+  co_return co_await list(needs);
 }
 
 Result<std::string> edit_status(const protocol::ChangeStatus& request, std::string_view text) {
@@ -214,71 +223,46 @@ Result<std::string> edit_view(const protocol::ChangeView& request, std::string_v
   }
 }
 
-Task<protocol::ServerMessage> change_view(Node& node, protocol::ChangeView request) {
+Task<protocol::ServerMessage> change_view(OrganiseNeeds needs, protocol::ChangeView request) {
   // A client that saves a filter must hear of a status that does not exist.
   if (request.has_filter()) {
-    const auto defined = co_await node.definitions.look();
+    const auto defined = co_await needs.definitions.look();
     const auto checked = row_filter(defined, "", request.filter());
     if (!checked) co_return protocol::make_error(checked.error());
   }
   auto edit = [request](std::string_view text) { return edit_view(request, text); };
-  co_return co_await change(node, Definitions::Which::views, edit, list_views);
+  co_return co_await change(needs, Definitions::Which::views, edit, list_views);
 }
 
-}  // namespace
-
-Result<RowFilter> row_filter(std::shared_ptr<const organise::Defined> defined,
-                             const std::string& view, const std::string& where, TimePoint now) {
-  organise::Filter filter;
-  if (!view.empty()) {
-    REEF_TRY(const auto* found, defined->views.find(view));
-    if (!found->parsed.parts.empty() || found->parsed.kind == organise::Filter::Kind::term)
-      filter.parts.push_back(found->parsed);
-  }
-  if (where.find_first_not_of(" \t\r\n") != std::string::npos) {
-    REEF_TRY(auto typed, organise::parse_filter(where));
-    REEF_CHECK(organise::check_filter(typed, defined->statuses, defined->labels));
-    filter.parts.push_back(std::move(typed));
-  }
-  // Without anything to compare there is no test: the list of everything is the fastest.
-  if (filter.parts.empty()) return RowFilter();
-  return RowFilter(
-      [defined = std::move(defined), filter = std::move(filter), now](const session::Row& row) {
-        return organise::holds(filter, row, {defined->statuses, defined->labels, now});
-      });
+protocol::Answer answer_list_statuses(OrganiseNeeds needs) {
+  return protocol::answer_with(list_statuses(needs));
 }
 
-namespace {
-
-protocol::Answer answer_list_statuses(Node& node) {
-  return protocol::answer_with(list_statuses(node));
+protocol::Answer answer_list_labels(OrganiseNeeds needs) {
+  return protocol::answer_with(list_labels(needs));
 }
 
-protocol::Answer answer_list_labels(Node& node) {
-  return protocol::answer_with(list_labels(node));
+protocol::Answer answer_list_views(OrganiseNeeds needs) {
+  return protocol::answer_with(list_views(needs));
 }
 
-protocol::Answer answer_list_views(Node& node) {
-  return protocol::answer_with(list_views(node));
-}
-
-protocol::Answer answer_change_status(Node& node, const protocol::ChangeStatus& request) {
+protocol::Answer answer_change_status(OrganiseNeeds needs, const protocol::ChangeStatus& request) {
   auto edit = [request](std::string_view text) { return edit_status(request, text); };
-  return protocol::answer_with(change(node, Definitions::Which::statuses, edit, list_statuses));
+  return protocol::answer_with(change(needs, Definitions::Which::statuses, edit, list_statuses));
 }
 
-protocol::Answer answer_change_label(Node& node, const protocol::ChangeLabel& request) {
+protocol::Answer answer_change_label(OrganiseNeeds needs, const protocol::ChangeLabel& request) {
   auto edit = [request](std::string_view text) { return edit_label(request, text); };
-  return protocol::answer_with(change(node, Definitions::Which::labels, edit, list_labels));
+  return protocol::answer_with(change(needs, Definitions::Which::labels, edit, list_labels));
 }
 
-protocol::Answer answer_change_rule(Node& node, const protocol::ChangeRule& request) {
+protocol::Answer answer_change_rule(OrganiseNeeds needs, const protocol::ChangeRule& request) {
   auto edit = [request](std::string_view text) { return edit_rule(request, text); };
-  return protocol::answer_with(change(node, Definitions::Which::labels, edit, list_labels));
+  return protocol::answer_with(change(needs, Definitions::Which::labels, edit, list_labels));
 }
 
-protocol::Answer answer_change_view(Node& node, const protocol::ChangeView& request) {
-  return protocol::answer_with(change_view(node, request));
+protocol::Answer answer_change_view(OrganiseNeeds needs, const protocol::ChangeView& request) {
+  return protocol::answer_with(change_view(needs, request));
 }
 
 }  // namespace
@@ -287,18 +271,17 @@ Operations organise_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kListStatuses, Right::read, Answers::once,
-       [](const Asked& asked) { return answer_list_statuses(asked.node); }},
-      {M::kChangeStatus, Right::admin, Answers::once,
+      {M::kListStatuses, Right::read, Messages::one, Naming::none, answered<answer_list_statuses>},
+      {M::kChangeStatus, Right::admin, Messages::one, Naming::ledger,
        answered<&M::change_status, answer_change_status>},
-      {M::kListLabels, Right::read, Answers::once,
-       [](const Asked& asked) { return answer_list_labels(asked.node); }},
-      {M::kChangeLabel, Right::admin, Answers::once,
+      {M::kListLabels, Right::read, Messages::one, Naming::none, answered<answer_list_labels>},
+      {M::kChangeLabel, Right::admin, Messages::one, Naming::ledger,
        answered<&M::change_label, answer_change_label>},
-      {M::kChangeRule, Right::admin, Answers::once, answered<&M::change_rule, answer_change_rule>},
-      {M::kListViews, Right::read, Answers::once,
-       [](const Asked& asked) { return answer_list_views(asked.node); }},
-      {M::kChangeView, Right::admin, Answers::once, answered<&M::change_view, answer_change_view>},
+      {M::kChangeRule, Right::admin, Messages::one, Naming::ledger,
+       answered<&M::change_rule, answer_change_rule>},
+      {M::kListViews, Right::read, Messages::one, Naming::none, answered<answer_list_views>},
+      {M::kChangeView, Right::admin, Messages::one, Naming::ledger,
+       answered<&M::change_view, answer_change_view>},
   };
   return kRows;
 }

@@ -1,13 +1,21 @@
 // Permissions and plans: what was allowed for good, and what waits to be accepted.
 
+#include "server/permissions.h"
+
 #include <fmt/format.h>
 
 #include "base/log.h"
 #include "base/shield.h"
 #include "base/utf8.h"
+#include "organise/changes.h"
 #include "process/process.h"
+#include "runtime/runtime.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "server/sessions.h"
+#include "server/turns.h"
+#include "session/attachments.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
@@ -15,10 +23,10 @@ namespace {
 constexpr std::size_t kPlansMax = 200;
 constexpr std::uint64_t kPlanBytesMax = 256U << 10;
 
-protocol::ServerMessage list_permissions(Node& node, const session::Row& row) {
+protocol::ServerMessage list_permissions(PermissionsNeeds needs, const session::Row& row) {
   protocol::ServerMessage message;
   auto& list = *message.mutable_permission_list();
-  const auto agent = node.runtime.setup().find(row.agent());
+  const auto agent = needs.runtime.setup().find(row.agent());
   const bool local = runtime::is_local(row.sender(), row.key());
   list.set_mode(
       std::string(runtime::name_of(mode_of(agent ? *agent : runtime::Agent(), local, row))));
@@ -32,18 +40,19 @@ protocol::ServerMessage list_permissions(Node& node, const session::Row& row) {
   return message;
 }
 
-Task<protocol::ServerMessage> revoke(Node& node, session::SessionId id, std::string tool,
-                                     std::string rule) {
+Task<protocol::ServerMessage> revoke(PermissionsNeeds needs, session::SessionId id,
+                                     std::string tool, std::string rule) {
   const auto done =
-      co_await node.runtime.permissions().revoke(id, std::move(tool), std::move(rule));
+      co_await needs.runtime.permissions().revoke(id, std::move(tool), std::move(rule));
   if (!done) co_return protocol::make_error(done.error());
-  const auto* row = node.sessions.find(id);
+  const auto* row = needs.sessions.find(id);
   if (!row) co_return protocol::make_error(session::no_session(id));
-  co_return list_permissions(node, *row);
+  co_return list_permissions(needs, *row);
 }
 
-Task<Result<std::string>> read_plan(Node& node, const session::SessionId& id, std::string path) {
-  REEF_CO_TRY(const auto file, co_await node.attachments.folders().open(id, path));
+Task<Result<std::string>> read_plan(PermissionsNeeds needs, const session::SessionId& id,
+                                    std::string path) {
+  REEF_CO_TRY(const auto file, co_await needs.attachments.folders().open(id, path));
   if (file->info().bytes > kPlanBytesMax)
     co_return Error(Errc::too_large, fmt::format("{} has {} bytes; a plan has at most {}", path,
                                                  file->info().bytes, kPlanBytesMax));
@@ -51,8 +60,8 @@ Task<Result<std::string>> read_plan(Node& node, const session::SessionId& id, st
   co_return utf8::sanitize(bytes);
 }
 
-Task<protocol::ServerMessage> list_plans(Node& node, session::SessionId id) {
-  auto page = co_await node.attachments.folders().list(id, "plans", kPlansMax, "");
+Task<protocol::ServerMessage> list_plans(PermissionsNeeds needs, session::SessionId id) {
+  auto page = co_await needs.attachments.folders().list(id, "plans", kPlansMax, "");
   if (!page) co_return protocol::make_error(page.error());
   protocol::ServerMessage message;
   auto& list = *message.mutable_plan_list();
@@ -60,7 +69,7 @@ Task<protocol::ServerMessage> list_plans(Node& node, session::SessionId id) {
     std::string_view name = file.path;
     name.remove_prefix(std::min<std::size_t>(name.size(), 6));  // plans/
     if (!name.ends_with(".md") || name.find('/') != std::string_view::npos) continue;
-    auto content = co_await read_plan(node, id, file.path);
+    auto content = co_await read_plan(needs, id, file.path);
     auto& plan = *list.add_plans();
     plan.set_name(std::string(name.substr(0, name.size() - 3)));
     plan.set_content(content ? *std::move(content) : content.error().what);
@@ -71,31 +80,35 @@ Task<protocol::ServerMessage> list_plans(Node& node, session::SessionId id) {
 
 }  // namespace
 
-Task<Result<protocol::Stream>> begin_plan(Node& node, session::SessionId id,
+PermissionsNeeds PermissionsNeeds::of(const Node& node) {
+  return {node.runtime, node.sessions, node.attachments, node.changes, TurnsNeeds::of(node)};
+}
+
+Task<Result<protocol::Stream>> begin_plan(PermissionsNeeds needs, session::SessionId id,
                                           protocol::AcceptPlan request) {
   const auto mode = request.mode().empty() ? "ask" : request.mode();
   if (mode != "ask" && mode != "allow-all")
     co_return Error(Errc::invalid, "the mode of a plan must be ask or allow-all");
   auto name = request.name();
   if (name.ends_with(".md")) name.resize(name.size() - 3);
-  auto content = co_await read_plan(node, id, "plans/" + name + ".md");
+  auto content = co_await read_plan(needs, id, "plans/" + name + ".md");
   if (!content) co_return std::move(content).error().with("plan '" + utf8::excerpt(name) + "'");
 
-  const auto* row = node.sessions.find(id);
+  const auto* row = needs.sessions.find(id);
   if (!row) co_return session::no_session(id);
   std::optional<session::Key> key;
-  if (auto own = session::Key::parse(row->key()); own && node.sessions.current(*own) == id)
+  if (auto own = session::Key::parse(row->key()); own && needs.sessions.current(*own) == id)
     key = *std::move(own);
   if (!key) {
-    REEF_CO_TRY(auto bound, co_await node.sessions.resume(id, std::nullopt));
+    REEF_CO_TRY(auto bound, co_await needs.sessions.resume(id, std::nullopt));
     key = std::move(bound);
   }
   organise::Change change;
   change.patch["permissionMode"] = mode;
   const auto changed =
-      co_await node.changes.apply(id, std::move(change), organise::Changes::Same::skip);
+      co_await needs.changes.apply(id, std::move(change), organise::Changes::Same::skip);
   if (!changed) co_return changed.error();
-  row = node.sessions.find(id);
+  row = needs.sessions.find(id);
   if (!row) co_return session::no_session(id);
   protocol::Stream turn;
   turn.set_agent(std::string(row->agent()));
@@ -113,78 +126,82 @@ Task<Result<protocol::Stream>> begin_plan(Node& node, session::SessionId id,
 namespace {
 
 // Whoever accepts it in this way has answered what was asked about it.
-Task<void> answer_decision(Node& node, session::SessionId id, std::string plan, std::string mode,
-                           std::string from) {
+Task<void> answer_decision(PermissionsNeeds needs, session::SessionId id, std::string plan,
+                           std::string mode, protocol::Peer peer) {
   if (plan.ends_with(".md")) plan.resize(plan.size() - 3);
-  const auto* row = node.sessions.find(id);
+  const auto* row = needs.sessions.find(id);
   std::string decision;
   for (const auto& one : row ? row->waiting : std::vector<session::Waiting>())
     if (one.kind == runtime::name_of(runtime::Ask::Kind::plan) && one.about == plan)
       decision = one.id;
   if (decision.empty()) co_return;
-  const auto done = co_await node.runtime.decisions().answer(
-      {decision, mode == "allow-all" ? "Accept, allow all" : "Accept",
-       std::string(runtime::kDefaultSender), std::move(from)});
+  const auto done = co_await needs.runtime.decisions().answer(
+      {decision, mode == "allow-all" ? "Accept, allow all" : "Accept", peer.sender,
+       std::string(name_of(peer.via))});
   if (!done) log::warn("decision {}: {}", decision, done.error().what);
 }
 
 class PlanStream final : public protocol::MessageStream {
  public:
-  PlanStream(Node& node, session::SessionId id, protocol::AcceptPlan request, std::string client_id,
-             std::string from)
-      : node_(node),
+  PlanStream(PermissionsNeeds needs, session::SessionId id, protocol::AcceptPlan request,
+             std::string client_id, protocol::Peer peer)
+      : needs_(needs),
         id_(std::move(id)),
         request_(std::move(request)),
         client_id_(std::move(client_id)),
-        from_(std::move(from)) {}
+        peer_(std::move(peer)) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (failed_) co_return std::nullopt;
     if (!turn_) {
-      const auto begun = co_await shielded(begin_plan(node_, id_, request_));
+      const auto begun = co_await shielded(begin_plan(needs_, id_, request_));
       if (!begun) {
         failed_ = true;
         co_return protocol::make_error(begun.error());
       }
-      co_await answer_decision(node_, id_, request_.name(), request_.mode(), from_);
-      turn_ = answer_stream(node_, *begun, {}, client_id_);
+      co_await answer_decision(needs_, id_, request_.name(), request_.mode(), peer_);
+      turn_ = answer_stream(needs_.turns, *begun, {}, client_id_);
     }
     co_return co_await turn_->next();
   }
 
  private:
-  Node& node_;
+  PermissionsNeeds needs_;
   session::SessionId id_;
   protocol::AcceptPlan request_;
-  std::string client_id_, from_;
+  std::string client_id_;
+  protocol::Peer peer_;
   protocol::Answer turn_;
   bool failed_ = false;
 };
 
-protocol::Answer answer_list_permissions(Node& node, const protocol::ListPermissions& request) {
-  const auto id = known_session(node, request.session_id());
+protocol::Answer answer_list_permissions(PermissionsNeeds needs,
+                                         const protocol::ListPermissions& request) {
+  const auto id = known_session(needs.sessions, request.session_id());
   if (!id) return protocol::answer_with(id.error());
-  return protocol::answer_with(list_permissions(node, *node.sessions.find(*id)));
+  return protocol::answer_with(list_permissions(needs, *needs.sessions.find(*id)));
 }
 
-protocol::Answer answer_revoke_permission(Node& node, const protocol::RevokePermission& request) {
-  auto id = known_session(node, request.session_id());
+protocol::Answer answer_revoke_permission(PermissionsNeeds needs,
+                                          const protocol::RevokePermission& request) {
+  auto id = known_session(needs.sessions, request.session_id());
   if (!id) return protocol::answer_with(id.error());
-  return protocol::answer_with(revoke(node, *std::move(id), request.tool(), request.rule()));
+  return protocol::answer_with(revoke(needs, *std::move(id), request.tool(), request.rule()));
 }
 
-protocol::Answer answer_list_plans(Node& node, const protocol::ListPlans& request) {
-  auto id = known_session(node, request.session_id());
+protocol::Answer answer_list_plans(PermissionsNeeds needs, const protocol::ListPlans& request) {
+  auto id = known_session(needs.sessions, request.session_id());
   if (!id) return protocol::answer_with(id.error());
-  return protocol::answer_with(list_plans(node, *std::move(id)));
+  return protocol::answer_with(list_plans(needs, *std::move(id)));
 }
 
 protocol::Answer answer_accept_plan(const Asked& asked) {
   const auto& request = asked.message.accept_plan();
-  auto id = known_session(asked.node, request.session_id());
+  const PermissionsNeeds needs = asked.needs();
+  auto id = known_session(needs.sessions, request.session_id());
   if (!id) return protocol::answer_with(id.error());
-  return std::make_unique<PlanStream>(asked.node, *std::move(id), request,
-                                      asked.message.client_id(), name_of(asked.peer.via));
+  return std::make_unique<PlanStream>(needs, *std::move(id), request, asked.message.client_id(),
+                                      asked.peer);
 }
 
 }  // namespace
@@ -193,12 +210,13 @@ Operations permissions_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kListPermissions, Right::read, Answers::once,
+      {M::kListPermissions, Right::read, Messages::one, Naming::none,
        answered<&M::list_permissions, answer_list_permissions>},
-      {M::kRevokePermission, Right::admin, Answers::once,
+      {M::kRevokePermission, Right::admin, Messages::one, Naming::ledger,
        answered<&M::revoke_permission, answer_revoke_permission>},
-      {M::kListPlans, Right::read, Answers::once, answered<&M::list_plans, answer_list_plans>},
-      {M::kAcceptPlan, Right::admin, Answers::several, answer_accept_plan},
+      {M::kListPlans, Right::read, Messages::one, Naming::none,
+       answered<&M::list_plans, answer_list_plans>},
+      {M::kAcceptPlan, Right::admin, Messages::many, Naming::transcript, answer_accept_plan},
   };
   return kRows;
 }

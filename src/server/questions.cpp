@@ -4,51 +4,60 @@
 
 #include <fmt/format.h>
 
+#include "runtime/runtime.h"
+#include "server/decisions.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
 
+struct QuestionsNeeds {
+  runtime::Runtime& runtime;
+  session::Sessions& sessions;
+  static QuestionsNeeds of(const Node& node) { return {node.runtime, node.sessions}; }
+};
+
 // Of those that are kept nowhere the wait itself is answered.
-Task<Status> answer_by_id(Node& node, std::string id, std::string content, std::string by,
+Task<Status> answer_by_id(QuestionsNeeds needs, std::string id, std::string content, std::string by,
                           std::string from, std::optional<session::ClientMark> mark) {
-  auto& decisions = node.runtime.decisions();
+  auto& decisions = needs.runtime.decisions();
   const auto known = co_await decisions.find(id);
   if (!known && known.error().code != Errc::not_found) co_return known.error();
-  if (!known) co_return node.runtime.questions().answer(id, content);
+  if (!known) co_return needs.runtime.questions().answer(id, content);
   REEF_CO_CHECK(co_await decisions.answer(
       {std::move(id), std::move(content), std::move(by), std::move(from), std::move(mark)}));
   co_return Ok{};
 }
 
 // The oldest that waits in a conversation; what a turn waits for now goes first.
-std::string oldest_in(Node& node, const session::Key& key) {
-  for (const auto* pending : node.runtime.questions().list())
+std::string oldest_in(QuestionsNeeds needs, const session::Key& key) {
+  for (const auto* pending : needs.runtime.questions().list())
     if (pending->origin.key == key) return pending->id;
-  const auto current = node.sessions.current(key);
-  return current ? node.runtime.decisions().oldest(*current).value_or("") : "";
+  const auto current = needs.sessions.current(key);
+  return current ? needs.runtime.decisions().oldest(*current).value_or("") : "";
 }
 
-Task<Status> reply(Node& node, std::string from, protocol::ReplyToAsk request,
+Task<Status> reply(QuestionsNeeds needs, protocol::Peer peer, protocol::ReplyToAsk request,
                    std::optional<session::ClientMark> mark) {
-  const auto by =
-      request.sender().empty() ? std::string(runtime::kDefaultSender) : request.sender();
+  const auto by = request.sender().empty() ? peer.sender : request.sender();
+  std::string from(name_of(peer.via));
   if (request.has_id())
-    co_return co_await answer_by_id(node, request.id(), request.content(), by, std::move(from),
+    co_return co_await answer_by_id(needs, request.id(), request.content(), by, std::move(from),
                                     std::move(mark));
   auto key = request.has_key() ? std::optional<std::string>(request.key()) : std::nullopt;
-  REEF_CO_TRY(const auto address, node.runtime.resolve(request.agent(), request.sender(), key));
+  REEF_CO_TRY(const auto address, needs.runtime.resolve(request.agent(), request.sender(), key));
   // Sent again after a crash it must not answer what was asked next.
   if (mark) {
-    REEF_CO_TRY(const bool sent, co_await node.runtime.was_sent(address.key, *mark));
+    REEF_CO_TRY(const bool sent, co_await needs.runtime.was_sent(address.key, *mark));
     if (sent) co_return Ok{};
   }
-  const auto id = oldest_in(node, address.key);
+  const auto id = oldest_in(needs, address.key);
   if (id.empty())
     co_return Error(Errc::not_found, fmt::format("no pending ask_user for agent='{}' sender='{}'",
                                                  address.agent.name, address.sender));
-  co_return co_await answer_by_id(node, id, request.content(), by, std::move(from),
+  co_return co_await answer_by_id(needs, id, request.content(), by, std::move(from),
                                   std::move(mark));
 }
 
@@ -73,39 +82,36 @@ void fill_ask(protocol::AskUser& out, const std::string& id, const std::string& 
 
 namespace {
 
-Task<protocol::ServerMessage> pong(Task<Status> work) {
-  const auto done = co_await std::move(work);
-  co_return done ? protocol::make_pong() : protocol::make_error(done.error());
-}
-
 protocol::Answer answer_reply(const Asked& asked) {
-  return protocol::answer_with(
-      pong(reply(asked.node, name_of(asked.peer.via), asked.message.reply_to_ask(), asked.mark)));
+  return protocol::answer_with(protocol::pong_when_done(
+      reply(asked.needs(), asked.peer, asked.message.reply_to_ask(), asked.mark)));
 }
 
 // A question that was put as a forwarded tool call is answered as one.
-Task<Status> reply_to_tool(Node& node, std::string from, protocol::ReplyToTool request) {
-  auto& questions = node.runtime.questions();
+Task<Status> reply_to_tool(QuestionsNeeds needs, protocol::Peer peer,
+                           protocol::ReplyToTool request) {
+  auto& questions = needs.runtime.questions();
   Status answered = Ok{};
   if (request.is_error()) {
     answered = questions.decline(request.call_id(), request.output());
   } else {
-    answered = co_await answer_by_id(node, request.call_id(), request.output(),
-                                     std::string(runtime::kDefaultSender), std::move(from), {});
+    answered = co_await answer_by_id(needs, request.call_id(), request.output(), peer.sender,
+                                     std::string(name_of(peer.via)), {});
   }
   if (!answered && answered.error().code == Errc::not_found)
-    answered = node.runtime.forwards().answer(request.conversation_id(), request.call_id(),
-                                              request.output(), request.is_error());
+    answered = needs.runtime.forwards().answer(request.conversation_id(), request.call_id(),
+                                               request.output(), request.is_error());
   co_return answered;
 }
 
 protocol::Answer answer_reply_to_tool(const Asked& asked) {
-  return protocol::answer_with(
-      pong(reply_to_tool(asked.node, name_of(asked.peer.via), asked.message.reply_to_tool())));
+  return protocol::answer_with(protocol::pong_when_done(
+      reply_to_tool(asked.needs(), asked.peer, asked.message.reply_to_tool())));
 }
 
 // Those of turns that run and those of turns that a restart cut off, the oldest first.
-Task<protocol::ServerMessage> list_questions(Node& node, protocol::ListQuestions request) {
+Task<protocol::ServerMessage> list_questions(QuestionsNeeds needs,
+                                             protocol::ListQuestions request) {
   using runtime::Ask;
   constexpr std::size_t kBytesMax = 8U << 20;
   std::vector<protocol::PendingQuestion> found;
@@ -113,10 +119,10 @@ Task<protocol::ServerMessage> list_questions(Node& node, protocol::ListQuestions
   runtime::Decisions::Query query{{}, request.agent(), request.sender()};
   query.kinds = {Ask::Kind::question, Ask::Kind::permission};
   do {
-    const auto page = co_await node.runtime.decisions().list(query);
+    const auto page = co_await needs.runtime.decisions().list(query);
     if (!page) co_return protocol::make_error(page.error());
     for (const auto& one : page->decisions) {
-      if (node.runtime.questions().find(one.id)) continue;
+      if (needs.runtime.questions().find(one.id)) continue;
       auto& out = found.emplace_back();
       out.set_agent(one.agent);
       out.set_sender(one.sender);
@@ -133,7 +139,7 @@ Task<protocol::ServerMessage> list_questions(Node& node, protocol::ListQuestions
   protocol::ServerMessage message;
   auto& list = *message.mutable_question_list();
   for (auto& one : found) *list.add_questions() = std::move(one);
-  for (const auto* pending : node.runtime.questions().list()) {
+  for (const auto* pending : needs.runtime.questions().list()) {
     const auto& origin = pending->origin;
     if (!request.agent().empty() && request.agent() != origin.agent) continue;
     if (!request.sender().empty() && request.sender() != origin.sender) continue;
@@ -149,8 +155,9 @@ Task<protocol::ServerMessage> list_questions(Node& node, protocol::ListQuestions
   co_return message;
 }
 
-protocol::Answer answer_list_questions(Node& node, const protocol::ListQuestions& request) {
-  return protocol::answer_with(list_questions(node, request));
+protocol::Answer answer_list_questions(QuestionsNeeds needs,
+                                       const protocol::ListQuestions& request) {
+  return protocol::answer_with(list_questions(needs, request));
 }
 
 }  // namespace
@@ -159,9 +166,9 @@ Operations questions_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kReplyToTool, Right::answer, Answers::once, answer_reply_to_tool},
-      {M::kReplyToAsk, Right::answer, Answers::once, answer_reply},
-      {M::kListQuestions, Right::read, Answers::once,
+      {M::kReplyToTool, Right::answer, Messages::one, Naming::ledger, answer_reply_to_tool},
+      {M::kReplyToAsk, Right::answer, Messages::one, Naming::ledger, answer_reply},
+      {M::kListQuestions, Right::read, Messages::one, Naming::none,
        answered<&M::list_questions, answer_list_questions>},
   };
   return kRows;

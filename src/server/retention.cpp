@@ -3,17 +3,25 @@
 #include "base/shield.h"
 #include "server/operations.h"
 #include "server/server.h"
+#include "session/session.h"
+#include "session/store.h"
 
 namespace reef::server {
 namespace {
+
+struct RetentionNeeds {
+  session::Sessions& sessions;
+  session::Store& store;
+  static RetentionNeeds of(const Node& node) { return {node.sessions, node.store}; }
+};
 
 constexpr std::uint32_t kDaysDefault = 30;
 
 // Tells one session after the other, and removes each when it is asked for.
 class GarbageStream final : public protocol::MessageStream {
  public:
-  GarbageStream(Node& node, const protocol::CollectGarbage& request)
-      : node_(node),
+  GarbageStream(RetentionNeeds needs, const protocol::CollectGarbage& request)
+      : needs_(needs),
         archived_days_(request.has_archived_days() ? request.archived_days() : kDaysDefault),
         trash_days_(request.has_trash_days() ? request.trash_days() : kDaysDefault),
         remove_(request.remove()) {}
@@ -44,8 +52,8 @@ class GarbageStream final : public protocol::MessageStream {
     report.set_since(format_iso(item.since));
     report.set_bytes(item.bytes);
     if (remove_) {
-      const auto removed = co_await shielded(item.archived ? node_.sessions.trash(item.id)
-                                                           : node_.store.purge(item.id));
+      const auto removed = co_await shielded(item.archived ? needs_.sessions.trash(item.id)
+                                                           : needs_.store.purge(item.id));
       report.set_removed(removed.ok());
       if (!removed) {
         report.set_error(protocol::make_error(removed.error()).error().message());
@@ -69,14 +77,14 @@ class GarbageStream final : public protocol::MessageStream {
     const auto now = SystemClock().now();
     session::Query archived;
     archived.archived = true;
-    REEF_CO_TRY(const auto page, node_.sessions.list(archived));
+    REEF_CO_TRY(const auto page, needs_.sessions.list(archived));
     for (const auto* row : page.rows)
       if (row->archived_at() <= now - std::chrono::days(archived_days_))
         items_.push_back(Item{row->id, row->archived_at(), true});
     co_await measure(0, session::Store::Place::sessions);
 
     const auto first_of_trash = items_.size();
-    REEF_CO_TRY(const auto trashed, co_await node_.store.trashed());
+    REEF_CO_TRY(const auto trashed, co_await needs_.store.trashed());
     for (const auto& [id, since] : trashed)
       if (since <= now - std::chrono::days(trash_days_)) items_.push_back(Item{id, since, false});
     co_await measure(first_of_trash, session::Store::Place::trash);
@@ -86,11 +94,11 @@ class GarbageStream final : public protocol::MessageStream {
   Task<void> measure(std::size_t from, session::Store::Place place) {
     std::vector<session::SessionId> ids;
     for (std::size_t i = from; i < items_.size(); ++i) ids.push_back(items_[i].id);
-    const auto sizes = co_await node_.store.measure(std::move(ids), place);
+    const auto sizes = co_await needs_.store.measure(std::move(ids), place);
     for (std::size_t i = from; i < items_.size(); ++i) items_[i].bytes = sizes.at(i - from);
   }
 
-  Node& node_;
+  RetentionNeeds needs_;
   std::uint32_t archived_days_;
   std::uint32_t trash_days_;
   bool remove_;
@@ -102,8 +110,9 @@ class GarbageStream final : public protocol::MessageStream {
   std::uint64_t bytes_ = 0;
 };
 
-protocol::Answer answer_collect_garbage(Node& node, const protocol::CollectGarbage& request) {
-  return std::make_unique<GarbageStream>(node, request);
+protocol::Answer answer_collect_garbage(RetentionNeeds needs,
+                                        const protocol::CollectGarbage& request) {
+  return std::make_unique<GarbageStream>(needs, request);
 }
 
 }  // namespace
@@ -112,7 +121,7 @@ Operations retention_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kCollectGarbage, Right::admin, Answers::several,
+      {M::kCollectGarbage, Right::admin, Messages::many, Naming::ledger,
        answered<&M::collect_garbage, answer_collect_garbage>},
   };
   return kRows;

@@ -1,16 +1,30 @@
 // Sessions: list, read, follow.
 
+#include "server/sessions.h"
+
 #include <array>
 
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "organise/definitions.h"
 #include "server/operations.h"
 #include "server/server.h"
 #include "session/pages.h"
+#include "session/session.h"
+#include "session/store.h"
 
 namespace reef::server {
 namespace {
+
+struct SessionsNeeds {
+  session::Sessions& sessions;
+  session::Store& store;
+  organise::Definitions& definitions;
+  static SessionsNeeds of(const Node& node) {
+    return {node.sessions, node.store, node.definitions};
+  }
+};
 
 constexpr std::size_t kRowsPerMessage = 500;
 // How often a followed transcript is looked at when nobody here writes to it.
@@ -33,14 +47,14 @@ RowFilter with_status_and_label(std::shared_ptr<const organise::Defined> defined
 // holds no copy of the list.
 class RowStream final : public protocol::MessageStream {
  public:
-  RowStream(Node& node, protocol::ListSessions request)
-      : node_(node), request_(std::move(request)), left_(request_.limit()) {}
+  RowStream(SessionsNeeds needs, protocol::ListSessions request)
+      : needs_(needs), request_(std::move(request)), left_(request_.limit()) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
     if (!begun_) {
       begun_ = true;
-      auto query = query_from(co_await node_.definitions.look(), request_);
+      auto query = query_from(co_await needs_.definitions.look(), request_);
       if (!query) {
         done_ = true;
         co_return protocol::make_error(query.error());
@@ -50,14 +64,14 @@ class RowStream final : public protocol::MessageStream {
     const bool limited = query_.limit > 0;
     auto part = query_;
     part.limit = limited ? std::min(left_, kRowsPerMessage) : kRowsPerMessage;
-    const auto page = node_.sessions.list(part);
+    const auto page = needs_.sessions.list(part);
     if (!page) {
       done_ = true;
       co_return protocol::make_error(page.error());
     }
     protocol::ServerMessage message;
     auto& list = *message.mutable_session_list();
-    for (const auto* row : page->rows) fill(node_, *list.add_sessions(), *row);
+    for (const auto* row : page->rows) server::fill(*list.add_sessions(), *row, needs_.definitions);
     left_ -= std::min(left_, page->rows.size());
     query_.cursor = page->cursor;
     done_ = page->cursor.empty() || (limited && left_ == 0);
@@ -68,7 +82,7 @@ class RowStream final : public protocol::MessageStream {
   }
 
  private:
-  Node& node_;
+  SessionsNeeds needs_;
   protocol::ListSessions request_;
   session::Query query_;
   std::size_t left_;
@@ -79,21 +93,22 @@ class RowStream final : public protocol::MessageStream {
 // Sends the transcript to its end, whoever wrote it, in pieces that are read when asked for.
 class TranscriptStream final : public protocol::MessageStream {
  public:
-  TranscriptStream(Node& node, session::SessionId id) : node_(node), id_(std::move(id)) {}
+  TranscriptStream(SessionsNeeds needs, session::SessionId id)
+      : needs_(needs), id_(std::move(id)) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
     protocol::ServerMessage message;
     auto& data = *message.mutable_session_data();
     if (at_ == 0) {
-      static_cast<void>(co_await node_.definitions.look());
-      co_await node_.sessions.update(id_);
-      if (const auto* row = node_.sessions.find(id_)) {
-        fill(node_, *data.mutable_session(), *row);
-        if (row->flag("hasUnread")) node_.sessions.note(id_, {{"hasUnread", nullptr}});
+      static_cast<void>(co_await needs_.definitions.look());
+      co_await needs_.sessions.update(id_);
+      if (const auto* row = needs_.sessions.find(id_)) {
+        server::fill(*data.mutable_session(), *row, needs_.definitions);
+        if (row->flag("hasUnread")) needs_.sessions.note(id_, {{"hasUnread", nullptr}});
       }
     }
-    auto piece = co_await node_.store.read(id_, at_, kDataPerMessage);
+    auto piece = co_await needs_.store.read(id_, at_, kDataPerMessage);
     if (!piece) {
       done_ = true;
       co_return protocol::make_error(piece.error());
@@ -106,7 +121,7 @@ class TranscriptStream final : public protocol::MessageStream {
   }
 
  private:
-  Node& node_;
+  SessionsNeeds needs_;
   session::SessionId id_;
   std::uint64_t at_ = 0;
   bool done_ = false;
@@ -115,24 +130,24 @@ class TranscriptStream final : public protocol::MessageStream {
 // A page of entries, from either end or beside one; nothing else of the transcript is read.
 constexpr std::uint32_t kPageMax = 1000;
 
-Task<protocol::ServerMessage> read_page(Node& node, session::SessionId id,
+Task<protocol::ServerMessage> read_page(SessionsNeeds needs, session::SessionId id,
                                         protocol::ReadSession request) {
   const bool before = !request.before().empty();
   const bool after = request.has_after();
   if (before && after)
     co_return protocol::make_error(Error(Errc::invalid, "a page is before an entry or after one"));
-  static_cast<void>(co_await node.definitions.look());
-  co_await node.sessions.update(id);
-  const auto* row = node.sessions.find(id);
+  static_cast<void>(co_await needs.definitions.look());
+  co_await needs.sessions.update(id);
+  const auto* row = needs.sessions.find(id);
   if (!row) co_return protocol::make_error(session::no_session(id));
   const auto size = row->bytes;
   protocol::ServerMessage message;
   auto& data = *message.mutable_session_data();
-  fill(node, *data.mutable_session(), *row);
+  server::fill(*data.mutable_session(), *row, needs.definitions);
   const auto name = after ? request.after() : request.before();
   std::uint64_t at = after ? 0 : size;
   if (!name.empty()) {
-    const auto line = co_await session::find_line(node.store, id, name, size);
+    const auto line = co_await session::find_line(needs.store, id, name, size);
     if (!line) co_return protocol::make_error(line.error());
     if (!*line)
       co_return protocol::make_error(
@@ -140,11 +155,11 @@ Task<protocol::ServerMessage> read_page(Node& node, session::SessionId id,
                 fmt::format("no entry '{}' in session {}", utf8::excerpt(name), id.text())));
     at = after ? (*line)->at + (*line)->bytes : (*line)->at;
   } else if (!after && row->flag("hasUnread")) {
-    node.sessions.note(id, {{"hasUnread", nullptr}});
+    needs.sessions.note(id, {{"hasUnread", nullptr}});
   }
   session::PageLimits limits{.lines_max = std::min(request.limit(), kPageMax)};
-  const auto page = after ? co_await session::lines_after(node.store, id, at, limits)
-                          : co_await session::lines_before(node.store, id, at, limits);
+  const auto page = after ? co_await session::lines_after(needs.store, id, at, limits)
+                          : co_await session::lines_before(needs.store, id, at, limits);
   if (!page) co_return protocol::make_error(page.error());
   for (const auto& line : page->lines) fill_entry(*data.add_entries(), line);
   data.set_last(true);
@@ -159,13 +174,13 @@ Task<protocol::ServerMessage> read_page(Node& node, session::SessionId id,
 
 class FollowStream final : public protocol::MessageStream {
  public:
-  FollowStream(Node& node, session::SessionId id, std::uint64_t from)
-      : node_(node), id_(std::move(id)), at_(from) {}
+  FollowStream(SessionsNeeds needs, session::SessionId id, std::uint64_t from)
+      : needs_(needs), id_(std::move(id)), at_(from) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     for (;;) {
       if (done_) co_return std::nullopt;
-      auto piece = co_await node_.store.read(id_, at_, kDataPerMessage);
+      auto piece = co_await needs_.store.read(id_, at_, kDataPerMessage);
       if (!piece) {
         done_ = true;
         co_return protocol::make_error(piece.error());
@@ -176,19 +191,19 @@ class FollowStream final : public protocol::MessageStream {
         message.mutable_session_data()->set_data(*std::move(piece));
         co_return message;
       }
-      co_await node_.sessions.wait_for_append(std::chrono::steady_clock::now() + kFollowStep);
+      co_await needs_.sessions.wait_for_append(std::chrono::steady_clock::now() + kFollowStep);
     }
   }
 
  private:
-  Node& node_;
+  SessionsNeeds needs_;
   session::SessionId id_;
   std::uint64_t at_;
   bool done_ = false;
 };
 
-Task<protocol::ServerMessage> list_trash(Node& node) {
-  const auto trashed = co_await node.store.trashed();
+Task<protocol::ServerMessage> list_trash(SessionsNeeds needs) {
+  const auto trashed = co_await needs.store.trashed();
   if (!trashed) co_return protocol::make_error(trashed.error());
   protocol::ServerMessage message;
   message.mutable_trash_list();
@@ -197,6 +212,27 @@ Task<protocol::ServerMessage> list_trash(Node& node) {
 }
 
 }  // namespace
+
+Result<RowFilter> row_filter(std::shared_ptr<const organise::Defined> defined,
+                             const std::string& view, const std::string& where, TimePoint now) {
+  organise::Filter filter;
+  if (!view.empty()) {
+    REEF_TRY(const auto* found, defined->views.find(view));
+    if (!found->parsed.parts.empty() || found->parsed.kind == organise::Filter::Kind::term)
+      filter.parts.push_back(found->parsed);
+  }
+  if (where.find_first_not_of(" \t\r\n") != std::string::npos) {
+    REEF_TRY(auto typed, organise::parse_filter(where));
+    REEF_CHECK(organise::check_filter(typed, defined->statuses, defined->labels));
+    filter.parts.push_back(std::move(typed));
+  }
+  // Without anything to compare there is no test: the list of everything is the fastest.
+  if (filter.parts.empty()) return RowFilter();
+  return RowFilter(
+      [defined = std::move(defined), filter = std::move(filter), now](const session::Row& row) {
+        return organise::holds(filter, row, {defined->statuses, defined->labels, now});
+      });
+}
 
 Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defined,
                                   const protocol::ListSessions& in, TimePoint now) {
@@ -226,7 +262,8 @@ Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defin
   return query;
 }
 
-void fill(const Node& node, protocol::SessionRow& out, const session::Row& row) {
+void fill(protocol::SessionRow& out, const session::Row& row,
+          const organise::Definitions& definitions) {
   out.set_id(row.id.text());
   out.set_key(std::string(row.key()));
   out.set_agent(std::string(row.agent()));
@@ -238,43 +275,39 @@ void fill(const Node& node, protocol::SessionRow& out, const session::Row& row) 
   out.set_updated_at(format_iso(row.updated));
   out.set_bytes(row.bytes);
   // A status that is not defined is kept, and shown as todo.
-  const auto shown = node.definitions.known()->statuses.shown(row.text("sessionStatus"));
+  const auto shown = definitions.known()->statuses.shown(row.text("sessionStatus"));
   out.set_details(session::details_of(row, shown));
 }
 
-Task<protocol::ServerMessage> pong_when_done(Task<Status> work) {
-  const auto done = co_await std::move(work);
-  if (!done) co_return protocol::make_error(done.error());
-  co_return protocol::make_pong();
-}
-
-Result<session::SessionId> known_session(const Node& node, const std::string& text) {
+Result<session::SessionId> known_session(const session::Sessions& sessions,
+                                         const std::string& text) {
   REEF_TRY(auto id, session::SessionId::parse(text));
-  if (!node.sessions.find(id)) return Error(Errc::not_found, "no session '" + id.text() + "'");
+  if (!sessions.find(id)) return Error(Errc::not_found, "no session '" + id.text() + "'");
   return id;
 }
 
 namespace {
 
-protocol::Answer answer_list_sessions(Node& node, const protocol::ListSessions& request) {
-  return std::make_unique<RowStream>(node, request);
+protocol::Answer answer_list_sessions(SessionsNeeds needs, const protocol::ListSessions& request) {
+  return std::make_unique<RowStream>(needs, request);
 }
 
-protocol::Answer answer_read_session(Node& node, const protocol::ReadSession& request) {
-  const auto id = known_session(node, request.id());
+protocol::Answer answer_read_session(SessionsNeeds needs, const protocol::ReadSession& request) {
+  const auto id = known_session(needs.sessions, request.id());
   if (!id) return protocol::answer_with(id.error());
-  if (request.limit() > 0) return protocol::answer_with(read_page(node, *id, request));
-  return std::make_unique<TranscriptStream>(node, *id);
+  if (request.limit() > 0) return protocol::answer_with(read_page(needs, *id, request));
+  return std::make_unique<TranscriptStream>(needs, *id);
 }
 
-protocol::Answer answer_follow_session(Node& node, const protocol::FollowSession& request) {
-  auto id = known_session(node, request.id());
+protocol::Answer answer_follow_session(SessionsNeeds needs,
+                                       const protocol::FollowSession& request) {
+  auto id = known_session(needs.sessions, request.id());
   if (!id) return protocol::answer_with(id.error());
-  return std::make_unique<FollowStream>(node, *std::move(id), request.from());
+  return std::make_unique<FollowStream>(needs, *std::move(id), request.from());
 }
 
-protocol::Answer answer_list_trash(Node& node) {
-  return protocol::answer_with(list_trash(node));
+protocol::Answer answer_list_trash(SessionsNeeds needs) {
+  return protocol::answer_with(list_trash(needs));
 }
 
 }  // namespace
@@ -283,14 +316,13 @@ Operations sessions_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kListSessions, Right::read, Answers::several,
+      {M::kListSessions, Right::read, Messages::many, Naming::none,
        answered<&M::list_sessions, answer_list_sessions>},
-      {M::kReadSession, Right::read, Answers::several,
+      {M::kReadSession, Right::read, Messages::many, Naming::none,
        answered<&M::read_session, answer_read_session>},
-      {M::kFollowSession, Right::read, Answers::several,
+      {M::kFollowSession, Right::read, Messages::many, Naming::none,
        answered<&M::follow_session, answer_follow_session>},
-      {M::kListTrash, Right::read, Answers::once,
-       [](const Asked& asked) { return answer_list_trash(asked.node); }},
+      {M::kListTrash, Right::read, Messages::one, Naming::none, answered<answer_list_trash>},
   };
   return kRows;
 }

@@ -1,10 +1,16 @@
 // The event bus: subscribe_event, unsubscribe_event, list_subscriptions, publish_event.
 
+#include "bus/bus.h"
 #include "server/operations.h"
 #include "server/server.h"
 
 namespace reef::server {
 namespace {
+
+struct SubscriptionsNeeds {
+  bus::Bus& bus;
+  static SubscriptionsNeeds of(const Node& node) { return {node.bus}; }
+};
 
 void fill(protocol::SubscriptionInfo& out, const bus::Subscription& one) {
   out.set_id(one.id);
@@ -15,41 +21,44 @@ void fill(protocol::SubscriptionInfo& out, const bus::Subscription& one) {
   out.set_dropped(one.dropped);
 }
 
-Task<protocol::ServerMessage> subscribe(Node& node, std::string source, std::string agent,
-                                        bool once) {
-  const auto made = co_await node.bus->subscribe(std::move(source), std::move(agent), once);
+Task<protocol::ServerMessage> subscribe(SubscriptionsNeeds needs, std::string source,
+                                        std::string agent, bool once) {
+  const auto made = co_await needs.bus.subscribe(std::move(source), std::move(agent), once);
   if (!made) co_return protocol::make_error(made.error());
   protocol::ServerMessage message;
   fill(*message.mutable_subscription_info(), *made);
   co_return message;
 }
 
-Task<protocol::ServerMessage> unsubscribe(Node& node, std::uint64_t id) {
-  const auto done = co_await node.bus->unsubscribe(id);
+Task<protocol::ServerMessage> unsubscribe(SubscriptionsNeeds needs, std::uint64_t id) {
+  const auto done = co_await needs.bus.unsubscribe(id);
   if (!done) co_return protocol::make_error(done.error());
   co_return protocol::make_pong();
 }
 
-protocol::Answer answer_subscribe_event(Node& node, const protocol::SubscribeEvent& request) {
+protocol::Answer answer_subscribe_event(SubscriptionsNeeds needs,
+                                        const protocol::SubscribeEvent& request) {
   return protocol::answer_with(
-      subscribe(node, request.source(), request.target_agent(), request.once()));
+      subscribe(needs, request.source(), request.target_agent(), request.once()));
 }
 
-protocol::Answer answer_unsubscribe_event(Node& node, const protocol::UnsubscribeEvent& request) {
-  return protocol::answer_with(unsubscribe(node, request.id()));
+protocol::Answer answer_unsubscribe_event(SubscriptionsNeeds needs,
+                                          const protocol::UnsubscribeEvent& request) {
+  return protocol::answer_with(unsubscribe(needs, request.id()));
 }
 
-protocol::Answer answer_list_subscriptions(Node& node) {
+protocol::Answer answer_list_subscriptions(SubscriptionsNeeds needs) {
   protocol::ServerMessage message;
   auto& out = *message.mutable_subscription_list();
-  for (const auto& one : node.bus->list()) fill(*out.add_subscriptions(), one);
-  out.set_published(node.bus->published());
-  out.set_dropped(node.bus->dropped());
+  for (const auto& one : needs.bus.list()) fill(*out.add_subscriptions(), one);
+  out.set_published(needs.bus.published());
+  out.set_dropped(needs.bus.dropped());
   return protocol::answer_with(std::move(message));
 }
 
-protocol::Answer answer_publish_event(Node& node, const protocol::PublishEvent& request) {
-  const auto sent = node.bus->publish(bus::Event{request.source(), request.payload()});
+protocol::Answer answer_publish_event(SubscriptionsNeeds needs,
+                                      const protocol::PublishEvent& request) {
+  const auto sent = needs.bus.publish(bus::Event{request.source(), request.payload()});
   if (!sent) return protocol::answer_with(sent.error());
   return protocol::answer_with(protocol::make_pong());
 }
@@ -60,13 +69,13 @@ Operations subscriptions_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kSubscribeEvent, Right::admin, Answers::once,
+      {M::kSubscribeEvent, Right::admin, Messages::one, Naming::ledger,
        answered<&M::subscribe_event, answer_subscribe_event>},
-      {M::kUnsubscribeEvent, Right::admin, Answers::once,
+      {M::kUnsubscribeEvent, Right::admin, Messages::one, Naming::ledger,
        answered<&M::unsubscribe_event, answer_unsubscribe_event>},
-      {M::kListSubscriptions, Right::read, Answers::once,
-       [](const Asked& asked) { return answer_list_subscriptions(asked.node); }},
-      {M::kPublishEvent, Right::answer, Answers::once,
+      {M::kListSubscriptions, Right::read, Messages::one, Naming::none,
+       answered<answer_list_subscriptions>},
+      {M::kPublishEvent, Right::answer, Messages::one, Naming::ledger,
        answered<&M::publish_event, answer_publish_event>},
   };
   return kRows;

@@ -1,5 +1,7 @@
 // Everything that runs: list_tasks, cancel_task, subscribe_tasks, follow_tasks.
 
+#include "runtime/tasks.h"
+
 #include "base/utf8.h"
 #include "server/following.h"
 #include "server/operations.h"
@@ -7,6 +9,11 @@
 
 namespace reef::server {
 namespace {
+
+struct TasksNeeds {
+  runtime::Tasks& tasks;
+  static TasksNeeds of(const Node& node) { return {node.tasks}; }
+};
 
 void fill(protocol::TaskInfo& out, const runtime::TaskInfo& task) {
   out.set_id(task.id);
@@ -41,48 +48,50 @@ class TaskStream final : public protocol::MessageStream {
   std::shared_ptr<runtime::TaskWatch> watch_;
 };
 
-protocol::Answer answer_list_tasks(Node& node) {
+protocol::Answer answer_list_tasks(TasksNeeds needs) {
   protocol::ServerMessage message;
   auto& out = *message.mutable_task_list();
-  for (const auto* task : node.tasks->list()) fill(*out.add_tasks(), *task);
+  for (const auto* task : needs.tasks.list()) fill(*out.add_tasks(), *task);
   return protocol::answer_with(std::move(message));
 }
 
-protocol::Answer answer_cancel_task(Node& node, const protocol::CancelTask& request) {
-  const auto done = node.tasks->cancel(request.id());
+protocol::Answer answer_cancel_task(TasksNeeds needs, const protocol::CancelTask& request) {
+  const auto done = needs.tasks.cancel(request.id());
   if (!done) return protocol::answer_with(done.error());
   return protocol::answer_with(protocol::make_pong());
 }
 
-protocol::Answer answer_subscribe_tasks(Node& node) {
-  return std::make_unique<TaskStream>(node.tasks->watch());
+protocol::Answer answer_subscribe_tasks(TasksNeeds needs) {
+  return std::make_unique<TaskStream>(needs.tasks.watch());
 }
 
 class TasksFeed final : public Feed {
  public:
-  explicit TasksFeed(Node& node) : node_(node) {}
+  explicit TasksFeed(TasksNeeds needs) : needs_(needs) {}
 
-  ChangeLog& log() override { return node_.tasks->changes(); }
+  ChangeLog& log() override { return needs_.tasks.changes(); }
   protocol::Place& place(protocol::ServerMessage& out) override {
     return *out.mutable_tasks_news()->mutable_place();
   }
-  Result<bool> tell_all(protocol::ServerMessage& out, bool) override {
-    for (const auto* task : node_.tasks->list())
+  Task<Result<bool>> tell_all(protocol::ServerMessage& out, bool) override {
+    for (const auto* task : needs_.tasks.list())
       fill(*out.mutable_tasks_news()->add_tasks(), *task);
-    return true;
+    co_return true;
   }
-  bool tell(protocol::ServerMessage& out, const std::string& id) override {
-    const auto* task = node_.tasks->find(id);
-    if (task) fill(*out.mutable_tasks_news()->add_tasks(), *task);
-    return task != nullptr;
+  Task<std::size_t> tell(protocol::ServerMessage& out, std::string id) override {
+    const auto* task = needs_.tasks.find(id);
+    if (!task) co_return 0;
+    auto& added = *out.mutable_tasks_news()->add_tasks();
+    fill(added, *task);
+    co_return added.ByteSizeLong();
   }
 
  private:
-  Node& node_;
+  TasksNeeds needs_;
 };
 
-protocol::Answer answer_follow_tasks(Node& node, const protocol::FollowTasks& request) {
-  return follow(std::make_unique<TasksFeed>(node), request.cursor());
+protocol::Answer answer_follow_tasks(TasksNeeds needs, const protocol::FollowTasks& request) {
+  return follow(std::make_unique<TasksFeed>(needs), request.cursor());
 }
 
 }  // namespace
@@ -91,12 +100,12 @@ Operations tasks_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kListTasks, Right::read, Answers::once,
-       [](const Asked& asked) { return answer_list_tasks(asked.node); }},
-      {M::kCancelTask, Right::answer, Answers::once, answered<&M::cancel_task, answer_cancel_task>},
-      {M::kSubscribeTasks, Right::read, Answers::several,
-       [](const Asked& asked) { return answer_subscribe_tasks(asked.node); }},
-      {M::kFollowTasks, Right::read, Answers::several,
+      {M::kListTasks, Right::read, Messages::one, Naming::none, answered<answer_list_tasks>},
+      {M::kCancelTask, Right::answer, Messages::one, Naming::ledger,
+       answered<&M::cancel_task, answer_cancel_task>},
+      {M::kSubscribeTasks, Right::read, Messages::many, Naming::none,
+       answered<answer_subscribe_tasks>},
+      {M::kFollowTasks, Right::read, Messages::many, Naming::none,
        answered<&M::follow_tasks, answer_follow_tasks>},
   };
   return kRows;

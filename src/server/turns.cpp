@@ -1,3 +1,5 @@
+#include "server/turns.h"
+
 #include <deque>
 #include <limits>
 #include <sys/stat.h>
@@ -6,6 +8,8 @@
 
 #include "base/overload.h"
 #include "base/utf8.h"
+#include "runtime/runtime.h"
+#include "server/decisions.h"
 #include "server/operations.h"
 #include "server/server.h"
 
@@ -30,6 +34,10 @@ void fill(protocol::TokenUsage& out, const session::Usage& usage) {
 }
 
 }  // namespace
+
+TurnsNeeds TurnsNeeds::of(const Node& node) {
+  return {node.runtime};
+}
 
 Status check_folder(const std::string& cwd) {
   if (cwd.empty()) return Ok{};
@@ -178,21 +186,32 @@ std::vector<runtime::Event> said_in(Dialect dialect, std::uint64_t run, runtime:
   return out;
 }
 
+std::vector<std::string> tools_of(const std::vector<model::Tool>& tools) {
+  std::vector<std::string> names;
+  for (const auto& tool : tools) names.push_back(tool.name);
+  return names;
+}
+
 // Reads along with a run. Leaving early changes nothing for the run, unless a client of CrabTalk's
 // that owns it leaves: it wants its turn to end.
 class TurnStream final : public protocol::MessageStream {
  public:
-  // `forwards` holds the calls of the tools that the client brought; null when it brought none.
-  explicit TurnStream(std::shared_ptr<runtime::Run> run, Dialect dialect = Dialect::ours,
-                      runtime::Forwards* forwards = nullptr)
-      : run_(std::move(run)), dialect_(dialect), forwards_(forwards) {
+  explicit TurnStream(std::shared_ptr<runtime::Run> run, Dialect dialect = Dialect::ours)
+      : run_(std::move(run)), dialect_(dialect) {
     run_->events().attach();
+  }
+  // For a client that brought tools.
+  TurnStream(std::shared_ptr<runtime::Run> run, Dialect dialect, runtime::Forwards& forwards,
+             const std::vector<std::string>& tools)
+      : TurnStream(std::move(run), dialect) {
+    if (tools.empty()) return;
+    forwards_ = &forwards;
+    attends_ = forwards.attend(run_, tools);
   }
   ~TurnStream() override {
     auto& events = run_->events();
     events.detach();
     if (ended_) return;
-    if (forwards_) forwards_->give_up(run_->number());
     if (dialect_ == Dialect::ours) return;
     // A run that others read, or wait for, goes on.
     if (!place_.elsewhere && !events.has_readers() && !run_->shared()) run_->cancel();
@@ -209,7 +228,10 @@ class TurnStream final : public protocol::MessageStream {
         ended_ = true;
         break;
       }
-      for (auto& said : said_in(dialect_, forwards_ ? run_->number() : 0, std::move(**event)))
+      // A call that has its outcome is not made again by whoever reads from the beginning.
+      const auto* forward = std::get_if<runtime::ToolForward>(&**event);
+      if (forward && !(attends_ && forwards_->waits(forward->run, forward->call_id))) continue;
+      for (auto& said : said_in(dialect_, attends_ ? run_->number() : 0, std::move(**event)))
         ready_.push_back(std::move(said));
     }
     if (ready_.empty()) co_return std::nullopt;
@@ -222,7 +244,8 @@ class TurnStream final : public protocol::MessageStream {
  private:
   std::shared_ptr<runtime::Run> run_;
   Dialect dialect_;
-  runtime::Forwards* forwards_;
+  runtime::Forwards* forwards_ = nullptr;
+  std::shared_ptr<void> attends_;
   runtime::EventLog::Place place_;
   std::deque<runtime::Event> ready_;
   bool ended_ = false;
@@ -334,18 +357,18 @@ Result<runtime::Message> message_from(const Request& request, const std::string&
   return message;
 }
 
-Task<protocol::ServerMessage> whole_named_turn(Node& node, runtime::Message message) {
-  auto run = co_await node.runtime.submit_once(std::move(message));
+Task<protocol::ServerMessage> whole_named_turn(TurnsNeeds needs, runtime::Message message) {
+  auto run = co_await needs.runtime.submit_once(std::move(message));
   if (!run) co_return protocol::make_error(run.error());
   co_return co_await whole_turn(*std::move(run));
 }
 
 protocol::Answer answer_send(const Asked& asked) {
-  auto& node = asked.node;
+  const TurnsNeeds needs = asked.needs();
   auto message = message_from(asked.message.send(), asked.message.client_id());
   if (!message) return protocol::answer_with(message.error());
-  if (message->client) return protocol::answer_with(whole_named_turn(node, *std::move(message)));
-  auto run = node.runtime.submit(*std::move(message));
+  if (message->client) return protocol::answer_with(whole_named_turn(needs, *std::move(message)));
+  auto run = needs.runtime.submit(*std::move(message));
   if (!run) return protocol::answer_with(run.error());
   return protocol::answer_with(whole_turn(*std::move(run)));
 }
@@ -353,26 +376,26 @@ protocol::Answer answer_send(const Asked& asked) {
 // A message its client named: whether it was sent before is found out first.
 class NamedTurn final : public protocol::MessageStream {
  public:
-  NamedTurn(Node& node, runtime::Message message, Dialect dialect)
-      : node_(node), message_(std::move(message)), dialect_(dialect) {}
+  NamedTurn(TurnsNeeds needs, runtime::Message message, Dialect dialect)
+      : needs_(needs), message_(std::move(message)), dialect_(dialect) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (over_) co_return std::nullopt;
     if (!turn_) {
-      const bool brings_tools = !message_.client_tools.empty();
-      auto run = co_await node_.runtime.submit_once(std::move(message_));
+      const auto tools = tools_of(message_.client_tools);
+      auto run = co_await needs_.runtime.submit_once(std::move(message_));
       if (!run) {
         over_ = true;
         co_return protocol::make_error(run.error());
       }
-      turn_ = std::make_unique<TurnStream>(*std::move(run), dialect_,
-                                           brings_tools ? &node_.runtime.forwards() : nullptr);
+      turn_ =
+          std::make_unique<TurnStream>(*std::move(run), dialect_, needs_.runtime.forwards(), tools);
     }
     co_return co_await turn_->next();
   }
 
  private:
-  Node& node_;
+  TurnsNeeds needs_;
   runtime::Message message_;
   Dialect dialect_;
   protocol::Answer turn_;
@@ -381,30 +404,30 @@ class NamedTurn final : public protocol::MessageStream {
 
 }  // namespace
 
-protocol::Answer answer_stream(Node& node, const protocol::Stream& request,
+protocol::Answer answer_stream(TurnsNeeds needs, const protocol::Stream& request,
                                const protocol::Peer& peer, const std::string& client_id) {
   auto message = message_from(request, client_id);
   if (!message) return protocol::answer_with(message.error());
   if (message->client)
-    return std::make_unique<NamedTurn>(node, *std::move(message), dialect_of(peer, request));
-  auto run = node.runtime.submit(*std::move(message));
+    return std::make_unique<NamedTurn>(needs, *std::move(message), dialect_of(peer, request));
+  const auto tools = tools_of(message->client_tools);
+  auto run = needs.runtime.submit(*std::move(message));
   if (!run) return protocol::answer_with(run.error());
-  return std::make_unique<TurnStream>(
-      *std::move(run), dialect_of(peer, request),
-      request.tools_size() > 0 ? &node.runtime.forwards() : nullptr);
+  return std::make_unique<TurnStream>(*std::move(run), dialect_of(peer, request),
+                                      needs.runtime.forwards(), tools);
 }
 
 namespace {
 
-protocol::Answer answer_kill(Node& node, const protocol::Kill& request) {
+protocol::Answer answer_kill(TurnsNeeds needs, const protocol::Kill& request) {
   const auto killed =
-      node.runtime.kill(request.agent(), request.sender(), key_in(request), request.all());
+      needs.runtime.kill(request.agent(), request.sender(), key_in(request), request.all());
   if (!killed) return protocol::answer_with(killed.error());
   return protocol::answer_with(protocol::make_pong());
 }
 
-Task<protocol::ServerMessage> steer(Node& node, runtime::Message message) {
-  const auto steered = co_await node.runtime.steer_once(std::move(message));
+Task<protocol::ServerMessage> steer(TurnsNeeds needs, runtime::Message message) {
+  const auto steered = co_await needs.runtime.steer_once(std::move(message));
   co_return steered ? protocol::make_pong() : protocol::make_error(steered.error());
 }
 
@@ -413,11 +436,11 @@ protocol::Answer answer_steer(const Asked& asked) {
   runtime::Message message{request.agent(), request.sender(), request.content(), {}};
   message.key = key_in(request);
   if (asked.mark) message.client = asked.mark;
-  return protocol::answer_with(steer(asked.node, std::move(message)));
+  return protocol::answer_with(steer(asked.needs(), std::move(message)));
 }
 
-protocol::Answer answer_attach_run(Node& node, const protocol::AttachRun& request) {
-  auto run = node.runtime.running(request.agent(), request.sender(), key_in(request));
+protocol::Answer answer_attach_run(TurnsNeeds needs, const protocol::AttachRun& request) {
+  auto run = needs.runtime.running(request.agent(), request.sender(), key_in(request));
   if (!run) return protocol::answer_with(run.error());
   return std::make_unique<TurnStream>(*std::move(run));
 }
@@ -428,15 +451,16 @@ Operations turns_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kSend, Right::answer, Answers::once, answer_send},
-      {M::kStream, Right::answer, Answers::several,
+      {M::kSend, Right::answer, Messages::one, Naming::transcript, answer_send},
+      {M::kStream, Right::answer, Messages::many, Naming::transcript,
        [](const Asked& asked) {
-         return answer_stream(asked.node, asked.message.stream(), asked.peer,
+         return answer_stream(asked.needs(), asked.message.stream(), asked.peer,
                               asked.message.client_id());
        }},
-      {M::kKill, Right::answer, Answers::once, answered<&M::kill, answer_kill>},
-      {M::kSteerSession, Right::answer, Answers::once, answer_steer},
-      {M::kAttachRun, Right::read, Answers::several, answered<&M::attach_run, answer_attach_run>},
+      {M::kKill, Right::answer, Messages::one, Naming::ledger, answered<&M::kill, answer_kill>},
+      {M::kSteerSession, Right::answer, Messages::one, Naming::transcript, answer_steer},
+      {M::kAttachRun, Right::read, Messages::many, Naming::none,
+       answered<&M::attach_run, answer_attach_run>},
   };
   return kRows;
 }

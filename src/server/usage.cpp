@@ -1,12 +1,18 @@
 // Tokens and cost, from the rows alone.
 
-#include "session/usage.h"
+#include "server/usage.h"
 
 #include "server/operations.h"
 #include "server/server.h"
+#include "session/session.h"
 
 namespace reef::server {
 namespace {
+
+struct UsageNeeds {
+  session::Sessions& sessions;
+  static UsageNeeds of(const Node& node) { return {node.sessions}; }
+};
 
 constexpr std::size_t kLinesPerMessage = 1000;
 
@@ -45,6 +51,14 @@ class UsageStream final : public protocol::MessageStream {
   bool done_ = false;
 };
 
+protocol::Answer answer_get_usage(UsageNeeds needs, const protocol::GetUsage& request) {
+  const auto query = query_from(request);
+  if (!query) return protocol::answer_with(query.error());
+  const auto all = needs.sessions.list({});
+  if (!all) return protocol::answer_with(all.error());
+  return std::make_unique<UsageStream>(session::add_up_usage(all->rows, *query));
+}
+
 }  // namespace
 
 void fill(protocol::UsageRow& out, const std::string& name, const session::TokenTotals& totals) {
@@ -57,23 +71,12 @@ void fill(protocol::UsageRow& out, const std::string& name, const session::Token
   out.set_replies(totals.replies);
 }
 
-namespace {
-
-protocol::Answer answer_get_usage(Node& node, const protocol::GetUsage& request) {
-  const auto query = query_from(request);
-  if (!query) return protocol::answer_with(query.error());
-  const auto all = node.sessions.list({});
-  if (!all) return protocol::answer_with(all.error());
-  return std::make_unique<UsageStream>(session::add_up_usage(all->rows, *query));
-}
-
-}  // namespace
-
 Operations usage_operations() {
   using M = protocol::ClientMessage;
   using protocol::Right;
   static constexpr Operation kRows[] = {
-      {M::kGetUsage, Right::read, Answers::several, answered<&M::get_usage, answer_get_usage>},
+      {M::kGetUsage, Right::read, Messages::many, Naming::none,
+       answered<&M::get_usage, answer_get_usage>},
   };
   return kRows;
 }

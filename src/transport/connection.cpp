@@ -10,6 +10,8 @@
 #include <openssl/crypto.h>
 
 #include "base/log.h"
+#include "protocol/encoded.h"
+#include "protocol/encoder.h"
 
 namespace reef::transport {
 namespace asio = boost::asio;
@@ -46,20 +48,38 @@ bool same_token(const std::string& a, const std::string& b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-// Makes the answer a frame; an answer that does not fit becomes an error that says so.
-std::string frame_of(const protocol::ServerMessage& message) {
-  const auto bytes = message.ByteSizeLong();
-  if (bytes <= kFramePayloadBytesMax) {
-    auto frame = start_frame(bytes);
-    message.SerializeWithCachedSizesToArray(
-        reinterpret_cast<std::uint8_t*>(frame.data() + kFrameHeaderBytes));
-    return frame;
-  }
+// An answer that does not fit becomes an error that says so.
+std::string frame_of_too_large(std::size_t bytes, std::optional<std::uint64_t> request) {
   auto error = protocol::make_error(
       Error(Errc::too_large, fmt::format("the answer has {} bytes, a frame holds at most {}", bytes,
                                          kFramePayloadBytesMax)));
-  if (message.has_request_id()) error.set_request_id(message.request_id());
+  if (request) error.set_request_id(*request);
   return make_frame(error.SerializeAsString());
+}
+
+std::string frame_of(const protocol::ServerMessage& message) {
+  const auto bytes = message.ByteSizeLong();
+  if (bytes > kFramePayloadBytesMax)
+    return frame_of_too_large(
+        bytes, message.has_request_id() ? std::optional(message.request_id()) : std::nullopt);
+  auto frame = start_frame(bytes);
+  message.SerializeWithCachedSizesToArray(
+      reinterpret_cast<std::uint8_t*>(frame.data() + kFrameHeaderBytes));
+  return frame;
+}
+
+// The same of a message whose variant is there in bytes.
+std::string frame_of(const protocol::Encoded& variant, std::optional<std::uint64_t> request) {
+  protocol::ServerMessage envelope;
+  if (request) envelope.set_request_id(*request);
+  auto head = envelope.SerializeAsString();
+  protocol::Encoder(head).start(variant.kind, variant.bytes.size());
+  const auto bytes = head.size() + variant.bytes.size();
+  if (bytes > kFramePayloadBytesMax) return frame_of_too_large(bytes, request);
+  auto frame = start_frame(bytes);
+  head.copy(frame.data() + kFrameHeaderBytes, head.size());
+  variant.bytes.copy(frame.data() + kFrameHeaderBytes + head.size(), variant.bytes.size());
+  return frame;
 }
 
 }  // namespace
@@ -106,8 +126,10 @@ bool Connection::settled() const {
 
 bool Connection::peer_is_gone() {
   // Over TCP a client that has left and one that closed its side look the same. CrabTalk's clients
-  // never close one side alone, and want their turn to end with them.
-  if (!reading_ && legacy_ && streaming_ && options_.peer.via == protocol::Peer::Via::tcp)
+  // never close one side alone, and want their turn to end with them; one that runs tools would
+  // have to say more.
+  if (!reading_ && options_.peer.via == protocol::Peer::Via::tcp &&
+      ((legacy_ && streaming_) || bring_tools_ > 0))
     return true;
   struct pollfd state = {socket_.native_handle(), 0, 0};
   return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
@@ -174,6 +196,7 @@ Task<bool> Connection::take(std::string_view payload) {
   }
   if (const auto identify = std::exchange(options_.identify, nullptr))
     options_.peer = co_await identify();
+  options_.peer.token = !options_.token.empty();
   if (message.has_request_id() || message.has_hello()) legacy_ = false;
   if (!message.has_request_id() && answering_ && must_not_wait(message)) {
     // Each of them is answered at once, so there is soon room for the next.
@@ -200,7 +223,7 @@ Task<bool> Connection::take(std::string_view payload) {
     co_await send(
         protocol::make_error(Error(
             Errc::busy, fmt::format("{} requests are in flight on this connection", numbered_))),
-        message);
+        message.request_id());
     co_return true;
   }
   ++numbered_;
@@ -217,7 +240,7 @@ Task<void> Connection::answer_in_order() {
     if (request.refused) {
       auto busy = Error(Errc::busy, fmt::format("requests that wait for their turn hold {} MiB",
                                                 FrameBudget::kBytesMax >> 20));
-      co_await send(protocol::make_error(std::move(busy)), request.message);
+      co_await send(protocol::make_error(std::move(busy)), std::nullopt);
     } else {
       streaming_ = request.message.has_stream();
       co_await answer(std::move(request.message));
@@ -236,16 +259,32 @@ Task<void> Connection::answer_aside(protocol::ClientMessage message, std::size_t
 }
 
 Task<void> Connection::answer(protocol::ClientMessage message) {
-  protocol::ClientMessage envelope;  // only what the answers must repeat
-  if (message.has_request_id()) envelope.set_request_id(message.request_id());
+  std::optional<std::uint64_t> request;  // the id that all answers repeat
+  if (message.has_request_id()) request = message.request_id();
+  struct Counted {
+    std::size_t& count;
+    const std::size_t one;
+    ~Counted() { count -= one; }
+  } const counted{bring_tools_, message.stream().tools_size() > 0 ? 1U : 0U};
+  bring_tools_ += counted.one;
   std::optional<Error> failure;
   try {
     options_.peer.legacy = legacy_;
     const auto stream = handler_(options_.peer, std::move(message));
+    auto* encoded = stream->encoded();
+    while (encoded && !broken_) {
+      const auto next = co_await encoded->next_bytes();
+      if (!next) co_return;
+      if (*next) {
+        co_await send_frame(frame_of(**next, request));
+      } else {
+        co_await send(protocol::make_error(next->error()), request);
+      }
+    }
     while (!broken_) {
       auto next = co_await stream->next();
       if (!next) co_return;
-      co_await send(std::move(*next), envelope);
+      co_await send(std::move(*next), request);
     }
   } catch (const boost::system::system_error&) {
     throw;  // cancelled: the connection is closing
@@ -254,12 +293,11 @@ Task<void> Connection::answer(protocol::ClientMessage message) {
   }
   if (!failure) co_return;
   log::error("{}: {}", options_.name, failure->what);
-  co_await send(protocol::make_error(*failure), envelope);
+  co_await send(protocol::make_error(*failure), request);
 }
 
-Task<void> Connection::send(protocol::ServerMessage message,
-                            const protocol::ClientMessage& request) {
-  if (request.has_request_id()) message.set_request_id(request.request_id());
+Task<void> Connection::send(protocol::ServerMessage message, std::optional<std::uint64_t> request) {
+  if (request) message.set_request_id(*request);
   co_await send_frame(frame_of(message));
 }
 

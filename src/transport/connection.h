@@ -73,8 +73,8 @@ class Connection {
   // such answers.
   Task<void> answer_aside(protocol::ClientMessage message, std::size_t& under_way);
   Task<void> answer(protocol::ClientMessage message);
-  // Waits while the send queue is full.
-  Task<void> send(protocol::ServerMessage message, const protocol::ClientMessage& request);
+  // Waits while the send queue is full. `request`: the id of the request that is answered.
+  Task<void> send(protocol::ServerMessage message, std::optional<std::uint64_t> request);
   Task<void> send_frame(std::string frame);
   void push(std::string frame);
   Task<void> write_frames();
@@ -99,7 +99,8 @@ class Connection {
   std::size_t numbered_ = 0;
   std::size_t asides_ = 0;  // beside those in order, without a request_id
   bool answering_ = false;
-  bool streaming_ = false;  // the answer in order under way is a Stream
+  bool streaming_ = false;       // the answer in order under way is a Stream
+  std::size_t bring_tools_ = 0;  // answers under way to clients that run tools for them
 
   std::deque<std::string> send_queue_;
   std::size_t send_bytes_ = 0;

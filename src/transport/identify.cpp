@@ -82,6 +82,7 @@ std::optional<uid_t> owner_of(const std::string& process) {
 // ids.
 Peer holder_of(const TcpSocket& socket) {
   Peer peer{Peer::Via::tcp, Origin::unknown, 0};
+  peer.uid = socket.uid;
   const auto wanted = "socket:[" + std::to_string(socket.inode) + "]";
   const bool others = socket.uid != ::geteuid();
   bool may_be_theirs = false;
@@ -116,6 +117,7 @@ Peer unix_peer(int fd) {
   socklen_t size = sizeof who;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return peer;
   peer.pid = who.pid;
+  peer.uid = who.uid;
   // The peer is outside of our process namespace, where none of our children can get.
   if (who.pid == 0) {
     peer.origin = Origin::user;
@@ -138,7 +140,7 @@ Peer tcp_peer(std::uint16_t port, std::uint16_t peer_port) {
   const auto socket = loopback_socket(peer_port, port);
   if (!socket || socket->inode == 0) return {Peer::Via::tcp, Origin::unknown, 0};
   // Somebody holds it, and the daemon has no children.
-  if (!has_children()) return {Peer::Via::tcp, Origin::user, 0};
+  if (!has_children()) return {.via = Peer::Via::tcp, .origin = Origin::user, .uid = socket->uid};
   return holder_of(*socket);
 }
 

@@ -38,15 +38,41 @@ class Many final : public protocol::MessageStream {
   int sent_ = 0;
 };
 
+// Everything that can be followed.
+using Followed = protocol::ClientMessage::MsgCase;
+constexpr Followed kFollowed[] = {
+    protocol::ClientMessage::kFollowSessions, protocol::ClientMessage::kFollowEntries,
+    protocol::ClientMessage::kFollowTasks, protocol::ClientMessage::kFollowDecisions};
+
+std::string& cursor_in(protocol::ClientMessage& message, Followed what) {
+  if (what == protocol::ClientMessage::kFollowSessions)
+    return *message.mutable_follow_sessions()->mutable_cursor();
+  if (what == protocol::ClientMessage::kFollowEntries)
+    return *message.mutable_follow_entries()->mutable_cursor();
+  if (what == protocol::ClientMessage::kFollowTasks)
+    return *message.mutable_follow_tasks()->mutable_cursor();
+  return *message.mutable_follow_decisions()->mutable_cursor();
+}
+
+protocol::Place& place_in(protocol::ServerMessage& message, Followed what) {
+  if (what == protocol::ClientMessage::kFollowSessions)
+    return *message.mutable_sessions_news()->mutable_place();
+  if (what == protocol::ClientMessage::kFollowEntries)
+    return *message.mutable_entries_news()->mutable_place();
+  if (what == protocol::ClientMessage::kFollowTasks)
+    return *message.mutable_tasks_news()->mutable_place();
+  return *message.mutable_decisions_news()->mutable_place();
+}
+
 // Says once where it stands, one step behind the cursor it was asked with.
 class News final : public protocol::MessageStream {
  public:
-  News(std::string cursor, bool starts_over)
-      : cursor_(std::move(cursor)), starts_over_(starts_over) {}
+  News(Followed what, std::string cursor, bool starts_over)
+      : what_(what), cursor_(std::move(cursor)), starts_over_(starts_over) {}
   Task<std::optional<protocol::ServerMessage>> next() override {
     while (std::exchange(said_, true)) co_await sleep_for(std::chrono::hours(1));
     protocol::ServerMessage message;
-    auto& place = *message.mutable_tasks_news()->mutable_place();
+    auto& place = place_in(message, what_);
     if (starts_over_) {
       place.set_start_over("a test");
     } else {
@@ -56,6 +82,7 @@ class News final : public protocol::MessageStream {
   }
 
  private:
+  Followed what_;
   std::string cursor_;
   bool starts_over_;
   bool said_ = false;
@@ -80,9 +107,11 @@ class ClientTest : public testing::Test {
         return protocol::answer_with(answer);
       }
       if (message.has_get_stats()) return std::make_unique<Silent>();
-      if (message.has_follow_tasks()) {
-        asked_with.push_back(message.follow_tasks().cursor());
-        return std::make_unique<News>(asked_with.back(), start_over);
+      if (std::find(std::begin(kFollowed), std::end(kFollowed), message.msg_case()) !=
+          std::end(kFollowed)) {
+        const auto what = message.msg_case();
+        asked_with.push_back(cursor_in(message, what));
+        return std::make_unique<News>(what, asked_with.back(), start_over);
       }
       if (message.has_stream()) return std::make_unique<Many>();
       if (message.has_kill())
@@ -160,6 +189,21 @@ TEST_F(ClientTest, WhatIsFollowedGoesOnOverLostConnections) {
   const auto gone = test::run(io, following.next());
   ASSERT_FALSE(gone) << "a daemon that does not come back ends it";
   EXPECT_EQ(gone.error().code, Errc::unavailable);
+}
+
+TEST_F(ClientTest, EverythingThatCanBeFollowedGoesOnFromItsCursor) {
+  for (const auto what : kFollowed) {
+    protocol::ClientMessage request;
+    cursor_in(request, what) = "from";
+    asked_with.clear();
+    Following following(client, request, std::chrono::milliseconds(200));
+    const auto first = test::value_of(test::run(io, following.next()));
+    ASSERT_TRUE(first && client::place_in(*first)) << what;
+    test::run(io, listener->stop());
+    listen();
+    ASSERT_TRUE(test::value_of(test::run(io, following.next()))) << what;
+    EXPECT_EQ(asked_with, (std::vector<std::string>{"from", "from+"})) << what;
+  }
 }
 
 Task<Result<int>> count_chunks(Client& client) {

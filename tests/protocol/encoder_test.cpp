@@ -46,19 +46,5 @@ TEST(Encoder, WritesWhatTheGeneratedCodeWrites) {
   }
 }
 
-TEST(Encoder, AnEncodedAnswerIsReadAsWhatItIs) {
-  SearchResults results;
-  results.set_more(true);
-  results.add_hits()->set_entry("e");
-  auto message =
-      make_encoded(ServerMessage::kSearchResultsFieldNumber, results.SerializeAsString());
-  message.set_request_id(7);
-  ServerMessage read;
-  ASSERT_TRUE(parse(read, message.SerializeAsString()));
-  EXPECT_EQ(read.request_id(), 7U);
-  ASSERT_TRUE(read.has_search_results());
-  EXPECT_EQ(read.search_results().SerializeAsString(), results.SerializeAsString());
-}
-
 }  // namespace
 }  // namespace reef::protocol

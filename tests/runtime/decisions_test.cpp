@@ -253,6 +253,57 @@ TEST_F(FullDisk, AnAnswerThatCannotBeKeptIsNoneAndCanBeGivenAgain) {
   EXPECT_NE(second.error().what.find("bob answered 'blue' over unix"), std::string::npos);
 }
 
+TEST_F(FullDisk, OneThatIsOverAndCannotBeClosedIsNotShownAndIsToldOnce) {
+  auto setup = std::make_shared<runtime::Setup>(runtime.setup());
+  setup->providers.add("s", std::make_shared<model::ScriptedProvider>(*model::parse_script(
+                                R"({"replies":[{"fail":"auth","message":"bad key"}]})")));
+  runtime.configure(std::move(setup));
+  auto& log = runtime.decision_changes().log();
+  const auto watch = runtime.decision_changes().watch();
+  const auto run = say();
+  until([&] { return run->events().closed() && log.version() > 0; });
+  const auto asked = test::value_of(test::run(io, runtime.decisions().list({}))).decisions.at(0);
+  const auto id = *session::SessionId::parse(asked.session);
+  EXPECT_TRUE(test::value_of(test::run(io, runtime.decisions().shown(asked.id))));
+  const session::Transcript transcript(session::read_transcript(store.real.raw().at(id)));
+  store.full_at = R"("state":"closed")";
+  const auto before = log.version();
+  ASSERT_TRUE(test::run(io, sessions.rewind(id, transcript.entries().front().id)));
+  until([&] { return log.version() > before; });
+  EXPECT_EQ(log.version_of(asked.id), log.version());
+  EXPECT_FALSE(test::value_of(test::run(io, runtime.decisions().shown(asked.id))));
+  EXPECT_EQ(sessions.find(id)->waiting.size(), 1U) << "nothing says that it is closed";
+  // Whatever else happens, it is not told again.
+  const auto told = log.version();
+  for (int i = 0; i < 50; ++i) {
+    sessions.changes().touch("260101-another-one");
+    test::run(io, yield_to_loop());
+  }
+  EXPECT_EQ(log.version(), told);
+}
+
+TEST_F(FullDisk, WhoComesBackIsToldWhatHappenedMeanwhile) {
+  auto& log = runtime.decision_changes().log();
+  const auto run = say();
+  auto watch = runtime.decision_changes().watch();
+  until([&] { return !runtime.questions().list().empty(); });
+  const auto id = runtime.questions().list()[0]->id;
+  until([&] { return log.version_of(id) > 0; });
+  const auto asked = log.version();
+  watch.reset();
+  // Nobody watches: what the decisions tell themselves comes into the log all the same.
+  ASSERT_TRUE(test::run(io, runtime.decisions().answer({id, "red", "ann", "unix"})));
+  until([&] { return run->events().closed(); });
+  ASSERT_EQ(log.after(asked, 10).size(), 1U);
+  EXPECT_EQ(log.after(asked, 10)[0].key, id);
+  EXPECT_EQ(test::value_of(test::run(io, runtime.decisions().shown(id)))->answer, "red");
+  // Whoever comes changes nothing.
+  const auto version = log.version();
+  watch = runtime.decision_changes().watch();
+  EXPECT_EQ(log.version(), version);
+  EXPECT_FALSE(test::value_of(test::run(io, runtime.decisions().shown("nonsense"))));
+}
+
 TEST_F(FullDisk, AnEphemeralTurnKeepsNoDecision) {
   Message message{"reef", "user", "go", "/work"};
   message.ephemeral = true;

@@ -34,6 +34,11 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(len(self.check("src/component/x.cpp", beast)), 1)
         self.assertEqual(self.check("src/http_server/x.cpp", beast), [])
 
+    def test_bytes_are_written_by_hand_in_one_place(self):
+        encoder = '#include "protocol/encoder.h"\n'
+        self.assertEqual(len(self.check("src/server/sessions.cpp", encoder)), 1)
+        self.assertEqual(self.check("src/server/search_answer.cpp", encoder), [])
+
     def test_an_unknown_room_is_found(self):
         self.assertEqual(len(self.check("src/utils/x.cpp", "")), 1)
 

@@ -1,158 +1,11 @@
 // The operations without any socket: a message in, a stream of messages out.
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include "local/local.h"
-#include "model/scripted/scripted.h"
-#include "server/ledger.h"
 #include "server/operations.h"
-#include "server/server.h"
-#include "session/document_folders.h"
-#include "store/store.h"
-#include "support/run.h"
-#include "support/temp_dir.h"
+#include "server/stage.h"
 
 namespace reef::server {
 namespace {
 
-using protocol::ClientMessage;
-using protocol::ServerMessage;
-
-Task<std::vector<ServerMessage>> read_all(protocol::Answer answer) {
-  std::vector<ServerMessage> out;
-  for (;;) {
-    auto message = co_await answer->next();
-    if (!message) co_return out;
-    out.push_back(std::move(*message));
-  }
-}
-
-class DispatchTest : public testing::Test {
- protected:
-  DispatchTest() {
-    auto setup = std::make_shared<runtime::Setup>();
-    setup->providers.add("local", std::make_shared<local::LocalProvider>());
-    setup->providers.add("s", std::make_shared<model::ScriptedProvider>(*model::parse_script(
-                                  R"({"replies":[{"fail":"auth","message":"bad key"}]})")));
-    setup->agents["reef"] = runtime::Agent{"reef", "", "local", "", {}};
-    setup->agents["broken"] = runtime::Agent{"broken", "", "s/x", "", {}};
-    runtime.configure(std::move(setup));
-    node.agents.create = node.agents.update = [this](std::string name, std::string, std::string) {
-      return note("write " + name);
-    };
-    node.agents.rename = [this](std::string from, std::string to) {
-      return note("rename " + from + " " + to);
-    };
-    node.agents.remove = [this](std::string name) { return note("remove " + name); };
-    node.skills = &skills;
-    node.bus = &bus;
-    node.tasks = &tasks;
-    node.live = &live;
-    node.ledger = &ledger;
-    EXPECT_TRUE(test::run(io, recall.load()));
-  }
-  ~DispatchTest() override {
-    test::run(io, runtime.drain(std::chrono::milliseconds(0)));
-    test::run(io, bus.stop());
-    test::run(io, recall.stop());
-    test::run(io, sessions.stop());
-  }
-
-  std::vector<ServerMessage> ask(ClientMessage message) {
-    return test::run(io, read_all(dispatch(node, peer, std::move(message))));
-  }
-  ServerMessage ask_one(ClientMessage message) {
-    auto all = ask(std::move(message));
-    EXPECT_EQ(all.size(), 1U);
-    return all.at(0);
-  }
-  ServerMessage send(const std::string& content) {
-    ClientMessage message;
-    message.mutable_send()->set_content(content);
-    return ask_one(message);
-  }
-
-  protocol::Peer peer;
-
-  Task<Status> reload() {
-    ++reloads;
-    co_return reload_result;
-  }
-
-  boost::asio::io_context io{1};
-  SystemClock clock;
-  SeededRandom random{1};
-  store::MemStore store;
-  test::TempDir folder;
-  PosixFiles files;
-  Pool pool{2};
-  store::FsDocuments documents{files, folder.path()};
-  memory::Memories memories{io.get_executor(), documents, pool, clock};
-  session::Sessions sessions{io.get_executor(), store, clock, random};
-  session::DocumentFolders folders{documents, pool};
-  session::Attachments attachments{io.get_executor(), sessions, store, folders};
-  skills::Library skills{files, pool, folder / "skills"};
-  runtime::Tasks tasks{io.get_executor(), clock};
-  runtime::Runtime runtime{io.get_executor(), sessions, clock};
-  runtime::Live live{sessions, runtime.broadcast()};
-  bus::Bus bus{io.get_executor(), documents, pool, runtime};
-  exchange::Importer imports{exchange::ImportNeeds{io.get_executor(), files, documents, pool,
-                                                   sessions, store, random, folder.path()}};
-  organise::Definitions definitions{io.get_executor(), documents, pool};
-  organise::Changes changes{io.get_executor(), sessions, definitions, pool};
-  recall::Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
-  model::ModelLists lists{io.get_executor()};
-  Ledger ledger{io.get_executor(), files, pool, clock, folder / "answers.jsonl"};
-  std::vector<std::string> noted;
-  int reloads = 0;
-  int shutdowns = 0;
-  Status reload_result = Ok{};
-  runtime::Compactions compactions{io.get_executor(), sessions, memories};
-  Node node{runtime,
-            compactions,
-            sessions,
-            store,
-            documents,
-            attachments,
-            memories,
-            pool,
-            folder.path(),
-            imports,
-            definitions,
-            changes,
-            recall,
-            [this] { return reload(); },
-            [this] { ++shutdowns; },
-            [](protocol::Stats& stats) { stats.set_pid(42); },
-            models()};
-
-  Models models() {
-    Models out;
-    out.providers = [this] {
-      auto setup = runtime.shared_setup();
-      return std::shared_ptr<const model::Providers>(setup, &setup->providers);
-    };
-    out.default_model = [this] { return runtime.setup().default_model; };
-    out.lists = &lists;
-    out.make = [](const model::ProviderSpec& spec) -> Result<model::Providers::Entry> {
-      model::Providers::Entry entry;
-      entry.name = spec.name;
-      entry.provider = std::make_shared<local::LocalProvider>();
-      entry.default_model = "m";
-      return entry;
-    };
-    out.set_default = [this](std::string model) { return note("default " + model); };
-    out.save = [this](model::ProviderSpec spec, bool make_default) {
-      return note(fmt::format("save {} {} {}", spec.name, spec.kind, make_default));
-    };
-    out.remove = [this](std::string name) { return note("remove " + name); };
-    return out;
-  }
-  Task<Status> note(std::string what) {
-    noted.push_back(std::move(what));
-    co_return Ok{};
-  }
-};
+using DispatchTest = NodeTest;
 
 TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
   const std::set<std::string> built = {"send",
@@ -270,9 +123,10 @@ TEST_F(DispatchTest, EveryOperationIsAnsweredAndNoneIsForgotten) {
   const auto* oneof = ClientMessage::descriptor()->FindOneofByName("msg");
   for (int i = 0; i < oneof->field_count(); ++i) {
     const auto* field = oneof->field(i);
-    // These answer for ever; blackbox.test_events, test_tasks, test_cursors.
+    // These answer for ever; blackbox.test_events, test_tasks, test_cursors, test_follow_decisions.
     static const std::set<std::string> endless = {"subscribe_events", "subscribe_tasks",
-                                                  "follow_sessions", "follow_tasks"};
+                                                  "follow_sessions", "follow_tasks",
+                                                  "follow_decisions"};
     if (endless.contains(field->name())) continue;
     ClientMessage message;
     if (field->message_type()) {
@@ -537,6 +391,7 @@ Right expected_right(const std::string& operation) {
                                                 "follow_sessions",
                                                 "follow_entries",
                                                 "follow_tasks",
+                                                "follow_decisions",
                                                 "list_questions",
                                                 "list_decisions",
                                                 "list_permissions",
@@ -557,7 +412,7 @@ Right expected_right(const std::string& operation) {
 }
 
 // Asks for each operation of the table with each right and from each origin.
-class OperationRights : public DispatchTest, public testing::WithParamInterface<Operation> {
+class OperationRights : public NodeTest, public testing::WithParamInterface<Operation> {
  protected:
   bool denied() {
     ClientMessage message;
@@ -600,13 +455,13 @@ INSTANTIATE_TEST_SUITE_P(Operations, OperationRights, testing::ValuesIn(all_oper
                          [](const auto& row) { return operation_of(row.param); });
 
 // Each row that changes something knows a request again that its client named.
-class NamedOperation : public DispatchTest, public testing::WithParamInterface<Operation> {};
+class NamedOperation : public NodeTest, public testing::WithParamInterface<Operation> {};
 
 TEST_P(NamedOperation, IsAnsweredAsTheFirstTimeAndNotDoneAgain) {
   const auto name = operation_of(GetParam());
   static const std::set<std::string> words = {"send", "stream", "steer_session", "accept_plan"};
   static const std::set<std::string> looks = {"backup", "export_sessions", "find_imports"};
-  const auto naming = naming_of(GetParam());
+  const auto naming = GetParam().naming;
   if (GetParam().right < Right::answer || looks.contains(name)) {
     EXPECT_EQ(naming, Naming::none);
     return;
@@ -656,6 +511,32 @@ TEST_F(DispatchTest, ANameIsGivenToOneRequest) {
   EXPECT_EQ(ask_one(message).error().code(), 400U);
   message.set_client_id(std::string(257, 'x'));
   EXPECT_EQ(ask_one(message).error().code(), 400U);
+}
+
+TEST_F(DispatchTest, WhoNamesNobodySpeaksForWhomTheTransportSays) {
+  peer.sender = "web:ann";
+  const auto mine = send("hello").response().session_id();
+  ClientMessage message;
+  message.mutable_send()->set_content("hello");
+  message.mutable_send()->set_key("agent:reef:bob");
+  const auto bobs = ask_one(message).response().session_id();
+  message.mutable_new_session()->set_agent("broken");
+  const auto fresh = ask_one(message).session_info().session();
+  EXPECT_EQ(fresh.sender(), "web:ann");
+  message.mutable_create_session()->set_session_handle("h");
+  EXPECT_TRUE(ask_one(message).has_pong());
+  EXPECT_EQ(sessions.find(*session::SessionId::parse(mine))->key(), "agent:reef:web:ann");
+  EXPECT_EQ(sessions.find(*session::SessionId::parse(bobs))->sender(), "bob");
+  message.mutable_describe_session()->set_agent("reef");
+  EXPECT_EQ(ask_one(message).session_description().session().id(), mine);
+  message.mutable_kill()->set_agent("reef");
+  EXPECT_TRUE(ask_one(message).has_pong());
+  // Who looks and names nobody means everybody.
+  message.mutable_list_sessions();
+  EXPECT_EQ(ask_one(message).session_list().sessions_size(), 4);
+  peer.sender = "web:bob";
+  message.mutable_kill()->set_agent("reef");
+  EXPECT_EQ(ask_one(message).error().code(), 404U) << "another peer's default is another sender";
 }
 
 TEST_F(DispatchTest, EveryMessageOfTheSchemaIsInTheTable) {

@@ -3,11 +3,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
+#include "transport/identify.h"
 #include "transport/listener.h"
 
 namespace reef::transport {
@@ -44,6 +46,14 @@ class RawClient {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof address.sun_path - 1);
+    if (::connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+      throw std::runtime_error("connect");
+  }
+  explicit RawClient(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (::connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
       throw std::runtime_error("connect");
   }
@@ -144,6 +154,48 @@ TEST_F(ConnectionTest, NumberedRequestsRunSideBySideAndCarryTheirNumber) {
     EXPECT_EQ(message->response().content(), message->request_id() == 7 ? "endless" : "short");
     if (message->request_id() == 8) break;
   }
+}
+
+// Who a peer is, as every request of its connection is told.
+TEST_F(ConnectionTest, APeerIsKnownByItsTransportItsUserAndItsToken) {
+  std::optional<protocol::Peer> seen;
+  const auto handler = [&](const protocol::Peer& peer, const ClientMessage&) {
+    seen = peer;
+    return protocol::answer_with(protocol::make_pong());
+  };
+  const auto ask = [&](RawClient client, const std::string& token) {
+    seen.reset();
+    ClientMessage message;
+    message.mutable_hello()->set_token(token);
+    client.write(make_frame(message.SerializeAsString()));
+    return next(client).value();
+  };
+  listener = test::value_of(Listener::listen_unix(io.get_executor(), path(), handler, {}));
+  ASSERT_TRUE(ask(RawClient(path()), "").has_pong());
+  EXPECT_EQ(protocol::name_of(seen->via), "unix");
+  EXPECT_EQ(seen->uid, ::geteuid());
+  EXPECT_EQ(seen->pid, ::getpid());
+  EXPECT_FALSE(seen->token);
+  EXPECT_EQ(protocol::right_of(*seen), protocol::Right::admin);
+  EXPECT_EQ(seen->sender, "user");
+  test::run(io, listener->stop());
+  for (const std::string token : {"", "secret"}) {
+    listener = test::value_of(Listener::listen_tcp(io.get_executor(), 0, handler, {}, token));
+    listener->set_identify([](std::uint16_t port, std::uint16_t peer_port) -> Task<protocol::Peer> {
+      co_return tcp_peer(port, peer_port);
+    });
+    ASSERT_TRUE(ask(RawClient(listener->port()), token).has_pong());
+    EXPECT_EQ(protocol::name_of(seen->via), "tcp");
+    EXPECT_EQ(seen->uid, ::geteuid()) << "the kernel knows whose socket it is";
+    EXPECT_EQ(seen->token, !token.empty());
+    EXPECT_EQ(seen->sender, "user");
+    if (!token.empty()) {
+      EXPECT_EQ(ask(RawClient(listener->port()), "wrong").error().code(), 401U);
+      EXPECT_FALSE(seen.has_value()) << "nothing of it is handled";
+    }
+    test::run(io, listener->stop());
+  }
+  listener.reset();
 }
 
 TEST_F(ConnectionTest, TooManyRequestsInFlightAreRefusedByNumber) {
