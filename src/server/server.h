@@ -113,7 +113,7 @@ struct Node {
   runtime::Runtime& runtime;
   runtime::Compactions& compactions;
   session::Sessions& sessions;
-  session::Store& store;
+  session::Transcripts& store;
   session::Documents& documents;
   session::Attachments& attachments;
   memory::Memories& memories;

@@ -16,7 +16,8 @@
 //   query.h       Query, Listing                          filter, sort, page
 //   check.h       check_transcript, repaired              what fsck does
 //   catalog.h     read_catalog                            rows on disk
-//   store.h       Store                                   where the bytes live
+//   transcripts.h Transcripts                             where the bytes live
+//   journal.h     Journal                                 where the catalog's bytes live
 //   file_names.h  file_name_from, file_type               what files of a session may be called
 //   folders.h     Folders                                 where these files live
 //   attachments.h Attachments                             files that are given to a session
@@ -45,9 +46,10 @@
 #include "session/check.h"
 #include "session/client_mark.h"
 #include "session/folders.h"
+#include "session/journal.h"
 #include "session/query.h"
-#include "session/store.h"
 #include "session/transcript.h"
+#include "session/transcripts.h"
 
 namespace reef::session {
 
@@ -58,8 +60,8 @@ class Session {
   // Called with the entries that became durable, and how many bytes they have.
   using OnAppend = std::function<void(Session&, const std::vector<Entry>&, std::uint64_t bytes)>;
 
-  Session(Executor loop, Store& store, Clock& clock, Random& random, SessionId id, Tail tail,
-          OnAppend on_append);
+  Session(Executor loop, Transcripts& transcripts, Clock& clock, Random& random, SessionId id,
+          Tail tail, OnAppend on_append);
 
   const SessionId& id() const { return id_; }
   const Context& context() const { return context_; }
@@ -116,7 +118,7 @@ class Session {
   std::string lost_header_line() const;
   void adopt(Tail tail);
 
-  Store& store_;
+  Transcripts& transcripts_;
   Clock& clock_;
   Random& random_;
   SessionId id_;
@@ -133,7 +135,7 @@ class Session {
 
 class Sessions {
  public:
-  Sessions(Executor loop, Store& store, Clock& clock, Random& random);
+  Sessions(Executor loop, Transcripts& transcripts, Journal& catalog, Clock& clock, Random& random);
 
   // From then on a fork takes along the files its branch refers to.
   void use_folders(Folders& folders) { folders_ = &folders; }
@@ -284,7 +286,8 @@ class Sessions {
   Session::OnAppend append_hook();
 
   Executor loop_;
-  Store& store_;
+  Transcripts& transcripts_;
+  Journal& catalog_;
   Folders* folders_ = nullptr;
   Clock& clock_;
   Random& random_;

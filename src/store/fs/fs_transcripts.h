@@ -4,16 +4,16 @@
 
 #include "base/files.h"
 #include "base/pool.h"
-#include "session/store.h"
+#include "session/transcripts.h"
 #include "store/fs/appends.h"
 
 namespace reef::store {
 
-class FsStore final : public session::Store {
+class FsTranscripts final : public session::Transcripts {
  public:
-  // Keeps sessions/, trash/ and catalog/ in `home`, where sessions/ must exist. `files` and `pool`
-  // must outlive the store.
-  FsStore(Files& files, Pool& pool, std::string home);
+  // Keeps sessions/ and trash/ in `home`, where sessions/ must exist. `files` and `pool`
+  // must outlive it.
+  FsTranscripts(Files& files, Pool& pool, std::string home);
 
   Task<Result<std::vector<session::Stored>>> list() override;
   Task<Status> create(session::SessionId id, std::string bytes) override;
@@ -35,9 +35,6 @@ class FsStore final : public session::Store {
   Task<Status> purge(session::SessionId id) override;
   Task<std::vector<std::uint64_t>> measure(std::vector<session::SessionId> ids,
                                            Place place) override;
-  Task<Status> read_catalog(UseSource use) override;
-  Task<Status> append_catalog(std::string bytes) override;
-  Task<Status> replace_catalog(std::string bytes) override;
 
   std::string folder(const session::SessionId& id) const;
   std::string file(const session::SessionId& id) const;
@@ -47,7 +44,6 @@ class FsStore final : public session::Store {
   Result<session::Row> refresh_one(session::Refresh request);
   std::string trash_folder(const session::SessionId& id) const;
   TimePoint trashed_at(const session::SessionId& id);
-  std::string catalog() const;
 
   Result<std::string> read_piece(const session::Range& range);
   // A buffer for pieces that are read one after the other.

@@ -1,4 +1,4 @@
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_transcripts.h"
 
 #include <fmt/format.h>
 
@@ -37,19 +37,19 @@ Status move_between(std::map<session::SessionId, std::string>& from,
 
 }  // namespace
 
-Task<Result<std::vector<session::Stored>>> MemStore::list() {
+Task<Result<std::vector<session::Stored>>> MemTranscripts::list() {
   std::vector<session::Stored> out;
   for (const auto& [id, bytes] : transcripts_) out.push_back(session::Stored{id, bytes.size()});
   co_return out;
 }
 
-Task<Status> MemStore::create(session::SessionId id, std::string bytes) {
+Task<Status> MemTranscripts::create(session::SessionId id, std::string bytes) {
   if (!transcripts_.try_emplace(id, std::move(bytes)).second)
     co_return Error(Errc::conflict, fmt::format("session {} exists", id.text()));
   co_return Ok{};
 }
 
-Task<std::vector<Status>> MemStore::take_in(std::vector<session::Incoming> sessions) {
+Task<std::vector<Status>> MemTranscripts::take_in(std::vector<session::Incoming> sessions) {
   PosixFiles files;
   std::vector<Status> out;
   for (auto& [id, folder] : sessions) {
@@ -63,22 +63,23 @@ Task<std::vector<Status>> MemStore::take_in(std::vector<session::Incoming> sessi
   co_return out;
 }
 
-Task<Result<std::string>> MemStore::read(session::SessionId id, std::uint64_t from,
-                                         std::uint64_t size) {
+Task<Result<std::string>> MemTranscripts::read(session::SessionId id, std::uint64_t from,
+                                               std::uint64_t size) {
   const auto found = transcripts_.find(id);
   if (found == transcripts_.end()) co_return missing(id);
   co_return from >= found->second.size() ? std::string() : found->second.substr(from, size);
 }
 
-Task<std::vector<Result<std::string>>> MemStore::read_ranges(std::vector<session::Range> ranges) {
+Task<std::vector<Result<std::string>>> MemTranscripts::read_ranges(
+    std::vector<session::Range> ranges) {
   std::vector<Result<std::string>> out;
   for (auto& range : ranges)
     out.push_back(co_await read(std::move(range.id), range.from, range.size));
   co_return out;
 }
 
-Task<void> MemStore::read_each(std::vector<session::Range> ranges, UsePiece use,
-                               std::function<void()> meanwhile, Helper* /*helper*/) {
+Task<void> MemTranscripts::read_each(std::vector<session::Range> ranges, UsePiece use,
+                                     std::function<void()> meanwhile, Helper* /*helper*/) {
   meanwhile();
   const auto pieces = co_await read_ranges(std::move(ranges));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -89,14 +90,14 @@ Task<void> MemStore::read_each(std::vector<session::Range> ranges, UsePiece use,
   }
 }
 
-Task<Result<session::Tail>> MemStore::open(session::SessionId id) {
+Task<Result<session::Tail>> MemTranscripts::open(session::SessionId id) {
   const auto found = transcripts_.find(id);
   if (found == transcripts_.end()) co_return missing(id);
   mend_end(found->second);
   co_return session::read_tail(session::source_of(found->second));
 }
 
-Task<Status> MemStore::append(session::SessionId id, std::uint64_t at, std::string bytes) {
+Task<Status> MemTranscripts::append(session::SessionId id, std::uint64_t at, std::string bytes) {
   const auto found = transcripts_.find(id);
   if (found == transcripts_.end()) co_return missing(id);
   if (found->second.size() != at)
@@ -106,7 +107,8 @@ Task<Status> MemStore::append(session::SessionId id, std::uint64_t at, std::stri
   co_return Ok{};
 }
 
-Task<std::vector<Result<session::Row>>> MemStore::refresh(std::vector<session::Refresh> requests) {
+Task<std::vector<Result<session::Row>>> MemTranscripts::refresh(
+    std::vector<session::Refresh> requests) {
   std::vector<Result<session::Row>> rows;
   for (auto& request : requests) {
     const auto found = transcripts_.find(request.id);
@@ -120,8 +122,8 @@ Task<std::vector<Result<session::Row>>> MemStore::refresh(std::vector<session::R
   co_return rows;
 }
 
-Task<Status> MemStore::rewrite(session::SessionId id, std::uint64_t at, std::string bytes,
-                               std::string) {
+Task<Status> MemTranscripts::rewrite(session::SessionId id, std::uint64_t at, std::string bytes,
+                                     std::string) {
   const auto found = transcripts_.find(id);
   if (found == transcripts_.end()) co_return missing(id);
   if (found->second.size() != at) co_return Error(Errc::conflict, "it was changed meanwhile");
@@ -129,34 +131,34 @@ Task<Status> MemStore::rewrite(session::SessionId id, std::uint64_t at, std::str
   co_return Ok{};
 }
 
-std::string MemStore::path_of(const session::SessionId& id) const {
+std::string MemTranscripts::path_of(const session::SessionId& id) const {
   return id.text();
 }
 
-Task<Status> MemStore::trash(session::SessionId id, TimePoint now) {
+Task<Status> MemTranscripts::trash(session::SessionId id, TimePoint now) {
   REEF_CO_CHECK(move_between(transcripts_, trash_, id));
   trashed_at_[id] = now;
   co_return Ok{};
 }
 
-Task<Status> MemStore::restore(session::SessionId id) {
+Task<Status> MemTranscripts::restore(session::SessionId id) {
   co_return move_between(trash_, transcripts_, id);
 }
 
-Task<Result<std::vector<session::Trashed>>> MemStore::trashed() {
+Task<Result<std::vector<session::Trashed>>> MemTranscripts::trashed() {
   std::vector<session::Trashed> out;
   for (const auto& [id, bytes] : trash_) out.push_back(session::Trashed{id, trashed_at_[id]});
   co_return out;
 }
 
-Task<Status> MemStore::purge(session::SessionId id) {
+Task<Status> MemTranscripts::purge(session::SessionId id) {
   if (trash_.erase(id) == 0)
     co_return Error(Errc::not_found, fmt::format("no session '{}' in the trash", id.text()));
   co_return Ok{};
 }
 
-Task<std::vector<std::uint64_t>> MemStore::measure(std::vector<session::SessionId> ids,
-                                                   Place place) {
+Task<std::vector<std::uint64_t>> MemTranscripts::measure(std::vector<session::SessionId> ids,
+                                                         Place place) {
   const auto& from = place == Place::trash ? trash_ : transcripts_;
   std::vector<std::uint64_t> out;
   for (const auto& id : ids) {
@@ -164,20 +166,6 @@ Task<std::vector<std::uint64_t>> MemStore::measure(std::vector<session::SessionI
     out.push_back(found == from.end() ? 0 : found->second.size());
   }
   co_return out;
-}
-
-Task<Status> MemStore::read_catalog(UseSource use) {
-  co_return use(session::source_of(catalog_));
-}
-
-Task<Status> MemStore::append_catalog(std::string bytes) {
-  catalog_ += bytes;
-  co_return Ok{};
-}
-
-Task<Status> MemStore::replace_catalog(std::string bytes) {
-  catalog_ = std::move(bytes);
-  co_return Ok{};
 }
 
 }  // namespace reef::store

@@ -1,11 +1,10 @@
-// The promises of session::Store, tested on both implementations.
+// The promises of session::Transcripts, tested on both implementations.
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
 #include "base/helper.h"
 #include "store/store.h"
-#include "support/catalog.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
@@ -24,45 +23,45 @@ struct HomeFolder : test::TempDir {
   HomeFolder() { ::mkdir((*this / "sessions").c_str(), 0700); }
 };
 
-struct FsHarness {
+struct FsTranscriptsHarness {
   HomeFolder folder;
   PosixFiles files;
   Pool pool{4};
-  FsStore store{files, pool, folder.path()};
+  FsTranscripts store{files, pool, folder.path()};
 
   void put(const SessionId& id, const std::string& bytes) {
     test::write_file(store.file(id), bytes);
   }
 };
 
-struct MemHarness {
-  MemStore store;
+struct MemTranscriptsHarness {
+  MemTranscripts store;
 
   void put(const SessionId& id, const std::string& bytes) { store.raw()[id] = bytes; }
 };
 
 template <class Harness>
-class StoreContract : public testing::Test {
+class TranscriptsContract : public testing::Test {
  protected:
-  ~StoreContract() override { test::run_ready(io); }
+  ~TranscriptsContract() override { test::run_ready(io); }
 
   boost::asio::io_context io{1};
   Harness harness;
-  session::Store& store = harness.store;
+  session::Transcripts& store = harness.store;
   SessionId id = *SessionId::parse("261115-swift-river");
 };
 
-using Harnesses = testing::Types<FsHarness, MemHarness>;
-class HarnessNames {
+using TranscriptsHarnesses = testing::Types<FsTranscriptsHarness, MemTranscriptsHarness>;
+class TranscriptsHarnessNames {
  public:
   template <class Harness>
   static std::string GetName(int) {
-    return std::is_same_v<Harness, FsHarness> ? "Fs" : "Mem";
+    return std::is_same_v<Harness, FsTranscriptsHarness> ? "Fs" : "Mem";
   }
 };
-TYPED_TEST_SUITE(StoreContract, Harnesses, HarnessNames);
+TYPED_TEST_SUITE(TranscriptsContract, TranscriptsHarnesses, TranscriptsHarnessNames);
 
-TYPED_TEST(StoreContract, ACreatedSessionIsListedAndRead) {
+TYPED_TEST(TranscriptsContract, ACreatedSessionIsListedAndRead) {
   EXPECT_TRUE(test::value_of(test::run(this->io, this->store.list())).empty());
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   const auto all = test::value_of(test::run(this->io, this->store.list()));
@@ -75,7 +74,7 @@ TYPED_TEST(StoreContract, ACreatedSessionIsListedAndRead) {
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id, 7))), "");
 }
 
-TYPED_TEST(StoreContract, PiecesAreGivenOneByOne) {
+TYPED_TEST(TranscriptsContract, PiecesAreGivenOneByOne) {
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "0123456789\n")));
   const auto other = test::value_of(session::SessionId::parse("260101-no-such"));
   std::vector<session::Range> ranges;
@@ -108,7 +107,7 @@ TYPED_TEST(StoreContract, PiecesAreGivenOneByOne) {
   }
 }
 
-TYPED_TEST(StoreContract, CreateRefusesATakenIdAndChangesNothing) {
+TYPED_TEST(TranscriptsContract, CreateRefusesATakenIdAndChangesNothing) {
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   const auto again = test::run(this->io, this->store.create(this->id, "y\n"));
   ASSERT_FALSE(again);
@@ -116,14 +115,14 @@ TYPED_TEST(StoreContract, CreateRefusesATakenIdAndChangesNothing) {
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), "x\n");
 }
 
-TYPED_TEST(StoreContract, AppendsFollowEachOther) {
+TYPED_TEST(TranscriptsContract, AppendsFollowEachOther) {
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   ASSERT_TRUE(test::run(this->io, this->store.append(this->id, 2, "yy\n")));
   ASSERT_TRUE(test::run(this->io, this->store.append(this->id, 5, "z\n")));
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), "x\nyy\nz\n");
 }
 
-TYPED_TEST(StoreContract, AnAppendAtAnotherLengthIsAConflict) {
+TYPED_TEST(TranscriptsContract, AnAppendAtAnotherLengthIsAConflict) {
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   for (const std::uint64_t at : {0U, 1U, 3U}) {
     const auto moved = test::run(this->io, this->store.append(this->id, at, "y\n"));
@@ -133,14 +132,14 @@ TYPED_TEST(StoreContract, AnAppendAtAnotherLengthIsAConflict) {
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), "x\n");
 }
 
-TYPED_TEST(StoreContract, MissingSessionsAreNotFound) {
+TYPED_TEST(TranscriptsContract, MissingSessionsAreNotFound) {
   EXPECT_EQ(test::run(this->io, this->store.read(this->id)).error().code, Errc::not_found);
   EXPECT_EQ(test::run(this->io, this->store.open(this->id)).error().code, Errc::not_found);
   EXPECT_EQ(test::run(this->io, this->store.append(this->id, 0, "x\n")).error().code,
             Errc::not_found);
 }
 
-TYPED_TEST(StoreContract, OpenCutsATornTailAndReadDoesNot) {
+TYPED_TEST(TranscriptsContract, OpenCutsATornTailAndReadDoesNot) {
   this->harness.put(this->id, kLine + "{\"type\":\"mess");
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))),
             kLine + "{\"type\":\"mess");
@@ -149,14 +148,14 @@ TYPED_TEST(StoreContract, OpenCutsATornTailAndReadDoesNot) {
   ASSERT_TRUE(test::run(this->io, this->store.append(this->id, kLine.size(), kLine)));
 }
 
-TYPED_TEST(StoreContract, OpenGivesAWholeLastEntryItsNewline) {
+TYPED_TEST(TranscriptsContract, OpenGivesAWholeLastEntryItsNewline) {
   this->harness.put(this->id, kLine + kLine.substr(0, kLine.size() - 1));
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.open(this->id))).bytes,
             2 * kLine.size());
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), kLine + kLine);
 }
 
-TYPED_TEST(StoreContract, TrashTakesASessionOutOfTheListAndBack) {
+TYPED_TEST(TranscriptsContract, TrashTakesASessionOutOfTheListAndBack) {
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   ASSERT_TRUE(test::run(this->io, this->store.trash(this->id, kWhen)));
   EXPECT_TRUE(test::value_of(test::run(this->io, this->store.list())).empty());
@@ -171,8 +170,8 @@ TYPED_TEST(StoreContract, TrashTakesASessionOutOfTheListAndBack) {
   EXPECT_EQ(test::run(this->io, this->store.restore(this->id)).error().code, Errc::not_found);
 }
 
-TYPED_TEST(StoreContract, PurgeRemovesForGood) {
-  using Place = session::Store::Place;
+TYPED_TEST(TranscriptsContract, PurgeRemovesForGood) {
+  using Place = session::Transcripts::Place;
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   EXPECT_EQ(test::run(this->io, this->store.purge(this->id)).error().code, Errc::not_found);
   EXPECT_EQ(test::run(this->io, this->store.measure({this->id}, Place::sessions)),
@@ -187,16 +186,7 @@ TYPED_TEST(StoreContract, PurgeRemovesForGood) {
   EXPECT_EQ(test::run(this->io, this->store.purge(this->id)).error().code, Errc::not_found);
 }
 
-TYPED_TEST(StoreContract, TheCatalogIsEmptyThenAppendedThenReplaced) {
-  EXPECT_EQ(test::catalog_of(this->io, this->store), "");
-  ASSERT_TRUE(test::run(this->io, this->store.append_catalog("a")));
-  ASSERT_TRUE(test::run(this->io, this->store.append_catalog("b")));
-  EXPECT_EQ(test::catalog_of(this->io, this->store), "ab");
-  ASSERT_TRUE(test::run(this->io, this->store.replace_catalog("c")));
-  EXPECT_EQ(test::catalog_of(this->io, this->store), "c");
-}
-
-TYPED_TEST(StoreContract, RewriteReplacesOnlyTheBytesItHasSeen) {
+TYPED_TEST(TranscriptsContract, RewriteReplacesOnlyTheBytesItHasSeen) {
   ASSERT_TRUE(test::run(this->io, this->store.create(this->id, "x\n")));
   EXPECT_EQ(test::run(this->io, this->store.rewrite(this->id, 5, "y\n", "old")).error().code,
             Errc::conflict);
@@ -204,7 +194,7 @@ TYPED_TEST(StoreContract, RewriteReplacesOnlyTheBytesItHasSeen) {
   EXPECT_EQ(test::value_of(test::run(this->io, this->store.read(this->id))), "yy\n");
 }
 
-TYPED_TEST(StoreContract, RefreshContinuesARowAndMendsTheEnd) {
+TYPED_TEST(TranscriptsContract, RefreshContinuesARowAndMendsTheEnd) {
   const std::string header =
       R"({"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.678Z","cwd":""})"
       "\n";

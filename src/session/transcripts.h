@@ -1,5 +1,5 @@
 // Where transcripts live, as bytes. Two implementations (store/fs, store/mem) pass one test-suite,
-// tests/store/store_contract_test.cpp. Called on the loop thread; results come back there.
+// tests/store/transcripts_contract_test.cpp. Called on the loop thread; results come back there.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +43,9 @@ struct Range {
   std::uint64_t size = 0;
 };
 
-class Store {
+class Transcripts {
  public:
-  virtual ~Store() = default;
+  virtual ~Transcripts() = default;
 
   virtual Task<Result<std::vector<Stored>>> list() = 0;
 
@@ -101,13 +101,6 @@ class Store {
   // Returns the bytes of everything a session has, in the order asked; 0 when it is not there.
   enum class Place : std::uint8_t { sessions, trash };
   virtual Task<std::vector<std::uint64_t>> measure(std::vector<SessionId> ids, Place place) = 0;
-
-  // The catalog's bytes are derived, so appends need not be durable. They are empty when there is
-  // no catalog. `use` is called on any thread, and may read on several; its status is returned.
-  using UseSource = std::function<Status(const ByteSource&)>;
-  virtual Task<Status> read_catalog(UseSource use) = 0;
-  virtual Task<Status> append_catalog(std::string bytes) = 0;
-  virtual Task<Status> replace_catalog(std::string bytes) = 0;
 };
 
 }  // namespace reef::session

@@ -1,13 +1,13 @@
-// Transcripts in memory, with the contract of the file store. Loop thread only.
+// Transcripts in memory, with the contract of the files. Loop thread only.
 #pragma once
 
 #include <map>
 
-#include "session/store.h"
+#include "session/transcripts.h"
 
 namespace reef::store {
 
-class MemStore final : public session::Store {
+class MemTranscripts final : public session::Transcripts {
  public:
   Task<Result<std::vector<session::Stored>>> list() override;
   Task<Status> create(session::SessionId id, std::string bytes) override;
@@ -29,9 +29,6 @@ class MemStore final : public session::Store {
   Task<Status> purge(session::SessionId id) override;
   Task<std::vector<std::uint64_t>> measure(std::vector<session::SessionId> ids,
                                            Place place) override;
-  Task<Status> read_catalog(UseSource use) override;
-  Task<Status> append_catalog(std::string bytes) override;
-  Task<Status> replace_catalog(std::string bytes) override;
 
   // The bytes themselves, to change them as another program, or a disk, would.
   std::map<session::SessionId, std::string>& raw() { return transcripts_; }
@@ -40,7 +37,6 @@ class MemStore final : public session::Store {
   std::map<session::SessionId, std::string> transcripts_;
   std::map<session::SessionId, std::string> trash_;
   std::map<session::SessionId, TimePoint> trashed_at_;
-  std::string catalog_;
 };
 
 }  // namespace reef::store
