@@ -275,6 +275,8 @@ class Daemon {
     last_resort_.hear_signals(kStopMax);
     tasks_.spawn(take_signals());
     tasks_.spawn(open_index());
+    // Without it, other programs' changes are seen at a reload.
+    if (const auto watched = sessions_.watch(); !watched) log::warn("{}", watched.error().what);
     memory_keeper_.note();
     co_return Ok{};
   }

@@ -142,7 +142,10 @@ class Sessions {
 
   // Called at start: reads the catalog, and the sessions that changed since it was written.
   Task<Status> load();
-  // Looks for sessions that others made, removed or wrote to on disk.
+  // From then on what other programs write, bring and take away is taken in without being asked
+  // for. Called after load().
+  Status watch();
+  // Looks for all of that.
   Task<Status> rescan();
   // The same for one session.
   Task<void> update(SessionId id);
@@ -271,6 +274,9 @@ class Sessions {
   Task<void> follow(std::vector<Move>& moves, std::size_t& next, std::optional<Error>& failed);
   Task<void> refresh(std::vector<Refresh> requests);
   Task<void> look_at(std::vector<SessionId> ids);
+  void hear(const Heard& heard);
+  Task<void> take_heard();
+  bool is_used(const SessionId& id) const;
   void on_append(Session& session, const std::vector<Entry>& entries, std::uint64_t bytes);
   void adopt(Row row);
   // Enters the key and the time of a row in rows_ that is new or was changed.
@@ -307,6 +313,10 @@ class Sessions {
   std::uint64_t last_listing_ = 0;
   std::size_t catalog_records_ = 0;
   bool catalog_damaged_ = false;
+  std::unique_ptr<Transcripts::Watch> watch_;
+  std::set<SessionId> heard_;  // of which another program changed something
+  bool heard_of_all_ = false;
+  bool hearing_ = false;
   bool flush_planned_ = false;
   bool stopping_ = false;
   OnChange on_change_;

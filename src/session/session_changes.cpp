@@ -219,14 +219,10 @@ void Sessions::drop_missing(const SessionId& id) {
 
 Task<Status> Sessions::trash_unshielded(SessionId id) {
   // A turn that is running would have nowhere to write what was said.
-  const auto in_use = [&] {
-    const auto cached = cache_.find(id);
-    return cached != cache_.end() && cached->second.session.use_count() > 1;
-  };
   const Error busy(Errc::busy, fmt::format("session {} is in use; wait, or reef kill", id.text()));
   const auto* row = find(id);
   if (!row) co_return no_session(id);
-  if (in_use()) co_return busy;
+  if (is_used(id)) co_return busy;
   // Nobody can answer there any more, also when it is restored. A full disk is no reason to stay.
   std::vector<Draft> closed;
   for (const auto& one : row->waiting)
@@ -236,7 +232,7 @@ Task<Status> Sessions::trash_unshielded(SessionId id) {
     if (const auto done = co_await append_all_to(id, std::move(closed)); !done)
       log::warn("session {}: {}", id.text(), done.error().what);
     if (!find(id)) co_return no_session(id);
-    if (in_use()) co_return busy;
+    if (is_used(id)) co_return busy;
   }
   REEF_CO_CHECK(co_await transcripts_.trash(id, clock_.now()));
   forget(id);

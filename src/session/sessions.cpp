@@ -203,7 +203,13 @@ Task<void> Sessions::update(SessionId id) {
   co_await look_at(std::move(one));
 }
 
-// Changes made here while the files were read are newer than what was read.
+bool Sessions::is_used(const SessionId& id) const {
+  const auto cached = cache_.find(id);
+  return cached != cache_.end() && cached->second.session.use_count() > 1;
+}
+
+// Changes made here while the files were read are newer than what was read. A last line that is not
+// whole is left alone: another program may be writing it.
 Task<void> Sessions::look_at(std::vector<SessionId> ids) {
   const auto bytes_of = [this](const SessionId& id) {
     const auto* row = find(id);
@@ -213,12 +219,16 @@ Task<void> Sessions::look_at(std::vector<SessionId> ids) {
   std::vector<std::optional<std::uint64_t>> before;
   for (const auto& id : ids) {
     const auto* row = find(id);
-    requests.push_back(Refresh{id, row ? std::optional<Row>(*row) : std::nullopt});
+    requests.push_back(
+        Refresh{id, row ? std::optional<Row>(*row) : std::nullopt, Refresh::End::leave});
     before.push_back(bytes_of(id));
   }
   auto rows = co_await transcripts_.refresh(std::move(requests));
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (!rows[i]) {
+    if (!rows[i] && rows[i].error().code == Errc::busy) continue;
+    if (!rows[i] && rows[i].error().code == Errc::not_found) {
+      if (find(ids[i]) && !is_used(ids[i])) drop_missing(ids[i]);
+    } else if (!rows[i]) {
       log::warn("session {}: {}", ids[i].text(), rows[i].error().what);
     } else if (bytes_of(ids[i]) == before[i] && rows[i]->bytes != before[i]) {
       warn_of_damage(*rows[i]);
@@ -247,11 +257,44 @@ Task<Status> Sessions::rescan() {
   for (const auto& id : unlisted) {
     const auto first = co_await transcripts_.read(id, 0, 1);
     if (first || first.error().code != Errc::not_found || !find(id)) continue;
-    const auto cached = cache_.find(id);
-    const bool used = cached != cache_.end() && cached->second.session.use_count() > 1;
-    if (!used) drop_missing(id);
+    if (!is_used(id)) drop_missing(id);
   }
   co_return Ok{};
+}
+
+Status Sessions::watch() {
+  REEF_TRY(watch_, transcripts_.watch(loop_, [this](const Heard& heard) { hear(heard); }));
+  return Ok{};
+}
+
+void Sessions::hear(const Heard& heard) {
+  if (stopping_) return;
+  if (heard.id) {
+    const auto* row = find(*heard.id);
+    // What is known already is no news: each session is heard of when the watch begins.
+    if (heard.bytes == (row ? row->bytes : 0)) return;
+    heard_.insert(*heard.id);
+  } else {
+    heard_of_all_ = true;
+  }
+  if (!std::exchange(hearing_, true)) tasks_.spawn(take_heard());
+}
+
+Task<void> Sessions::take_heard() {
+  struct Over {
+    bool& hearing;
+    ~Over() { hearing = false; }
+  } const over{hearing_};
+  co_await yield_to_loop();
+  while (heard_of_all_ || !heard_.empty()) {
+    if (std::exchange(heard_of_all_, false))
+      if (const auto looked = co_await rescan(); !looked)
+        log::warn("sessions: {}", looked.error().what);
+    std::vector<SessionId> ids;
+    while (!heard_.empty() && ids.size() < kRefreshAtOnce)
+      ids.push_back(std::move(heard_.extract(heard_.begin()).value()));
+    if (!ids.empty()) co_await look_at(std::move(ids));
+  }
 }
 
 void Sessions::visit(const std::function<void(const Row&)>& look) const {
@@ -328,6 +371,7 @@ Task<Ok> Sessions::flush() {
 
 Task<void> Sessions::stop() {
   stopping_ = true;
+  watch_.reset();
   // A flush that has begun runs to its end; one that still waits is done below.
   tasks_.cancel();
   co_await tasks_.join();

@@ -454,5 +454,129 @@ TEST(Rescan, ChangesDuringARescanWin) {
   test::run(io, sessions.stop());
 }
 
+// A watch on sessions, and another program.
+class WatchedSessions : public testing::Test {
+ protected:
+  ~WatchedSessions() override { test::run(io, sessions.stop()); }
+
+  SessionId make(const std::string& sender) {
+    return test::value_of(
+               test::run(io, sessions.create(Sessions::New{
+                                 *Key::of_pair("reef", sender), "reef", sender, "/x", {}})))
+        ->id();
+  }
+  std::string line(const std::string& id) const {
+    return R"({"type":"message","id":")" + id +
+           R"(","parentId":null,"timestamp":"2026-01-02T03:04:06.000Z","message":)"
+           R"({"role":"user","content":"from elsewhere"}})"
+           "\n";
+  }
+  void append_from_outside(const SessionId& id, const std::string& bytes) {
+    store.change_from_outside(id, store.raw().at(id) + bytes);
+    test::run_ready(io);
+  }
+
+  boost::asio::io_context io{1};
+  FixedClock clock;
+  SeededRandom random{7};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  Sessions sessions{io.get_executor(), store, catalog, clock, random};
+};
+
+TEST_F(WatchedSessions, WhatAnotherProgramWritesChangesTheRowAndIsTold) {
+  const auto id = make("ann");
+  ASSERT_TRUE(sessions.watch());
+  test::run_ready(io);
+  std::vector<std::string> told;
+  sessions.set_on_change([&](const SessionId& changed, bool rewritten) {
+    told.push_back(changed.text() + (rewritten ? " rewritten" : ""));
+  });
+  const auto version = sessions.changes().version();
+  append_from_outside(id, line("f1"));
+  EXPECT_EQ(sessions.find(id)->message_count, 1U);
+  EXPECT_EQ(sessions.find(id)->bytes, store.raw().at(id).size());
+  EXPECT_EQ(told, std::vector<std::string>{id.text()});
+  EXPECT_GT(sessions.changes().version_of(id.text()), version);
+  // It goes on from there.
+  const auto session = test::value_of(test::run(io, sessions.open(id)));
+  UserMessage message;
+  message.content.push_back(TextBlock{"mine"});
+  ASSERT_TRUE(test::run(io, session->append(draft_message(message))));
+  EXPECT_EQ(sessions.find(id)->message_count, 2U);
+}
+
+TEST_F(WatchedSessions, OthersBringSessionsAndTakeThemAway) {
+  const auto id = make("ann");
+  const auto fresh = *SessionId::parse("261116-fresh");
+  ASSERT_TRUE(sessions.watch());
+  const auto bytes = header_line(Header{}) + line("f1");
+  store.change_from_outside(fresh, bytes);
+  test::run_ready(io);
+  ASSERT_NE(sessions.find(fresh), nullptr);
+  EXPECT_EQ(sessions.find(fresh)->preview, "from elsewhere");
+  store.change_from_outside(fresh, std::nullopt);
+  test::run_ready(io);
+  EXPECT_EQ(sessions.find(fresh), nullptr);
+  EXPECT_NE(sessions.find(id), nullptr);
+}
+
+TEST_F(WatchedSessions, ASessionInUseIsNotDroppedUnderItsUser) {
+  const auto id = make("ann");
+  ASSERT_TRUE(sessions.watch());
+  test::run_ready(io);
+  {
+    const auto used = test::value_of(test::run(io, sessions.open(id)));
+    store.change_from_outside(id, std::nullopt);
+    test::run_ready(io);
+    EXPECT_NE(sessions.find(id), nullptr);
+  }
+  test::run(io, sessions.update(id));
+  EXPECT_EQ(sessions.find(id), nullptr);
+}
+
+TEST_F(WatchedSessions, ALineThatIsBeingWrittenIsWaitedFor) {
+  const auto id = make("ann");
+  ASSERT_TRUE(sessions.watch());
+  test::run_ready(io);
+  const auto before = sessions.find(id)->bytes;
+  const auto whole = line("f1");
+  append_from_outside(id, whole.substr(0, 30));
+  EXPECT_EQ(sessions.find(id)->bytes, before);
+  EXPECT_TRUE(store.raw().at(id).ends_with(whole.substr(0, 30))) << "nobody cut it off";
+  append_from_outside(id, whole.substr(30));
+  EXPECT_EQ(sessions.find(id)->message_count, 1U);
+  // An emptied file is one that is about to be written.
+  store.change_from_outside(id, "");
+  test::run_ready(io);
+  ASSERT_NE(sessions.find(id), nullptr);
+  EXPECT_EQ(sessions.find(id)->message_count, 1U);
+}
+
+TEST_F(WatchedSessions, OwnChangesMakeNoWork) {
+  class Counting final : public test::WrappedTranscripts {
+   public:
+    Task<std::vector<Result<Row>>> refresh(std::vector<Refresh> requests) override {
+      ++refreshes;
+      return real.refresh(std::move(requests));
+    }
+    int refreshes = 0;
+  } counting;
+  store::MemJournal journal;
+  Sessions own(io.get_executor(), counting, journal, clock, random);
+  ASSERT_TRUE(test::run(io, own.load()));
+  ASSERT_TRUE(own.watch());
+  const auto made = test::value_of(test::run(
+      io, own.create(Sessions::New{*Key::of_pair("reef", "ann"), "reef", "ann", "/x", {}})));
+  UserMessage message;
+  message.content.push_back(TextBlock{"mine"});
+  ASSERT_TRUE(test::run(io, made->append(draft_message(message))));
+  // Told what is known already.
+  counting.real.change_from_outside(made->id(), counting.real.raw().at(made->id()));
+  test::run_ready(io);
+  EXPECT_EQ(counting.refreshes, 0);
+  test::run(io, own.stop());
+}
+
 }  // namespace
 }  // namespace reef::session

@@ -49,6 +49,13 @@ class WrappedTranscripts : public session::Transcripts {
                                            Place place) override {
     return real.measure(std::move(ids), place);
   }
+  Task<Result<std::string>> read_trashed(session::SessionId id, std::uint64_t from,
+                                         std::uint64_t size) override {
+    return real.read_trashed(std::move(id), from, size);
+  }
+  Result<std::unique_ptr<Watch>> watch(Executor loop, Hear hear) override {
+    return real.watch(std::move(loop), std::move(hear));
+  }
 
   store::MemTranscripts real;
 };

@@ -9,6 +9,7 @@
 
 #include "base/helper.h"
 #include "base/log.h"
+#include "base/task_group.h"
 #include "session/reader.h"
 #include "store/fs/tree.h"
 
@@ -183,12 +184,13 @@ std::vector<Status> take_in_folders(Files& files, const std::string& directory,
   return out;
 }
 
-FsTranscripts::FsTranscripts(Files& files, Pool& pool, std::string home)
+FsTranscripts::FsTranscripts(Files& files, Pool& pool, std::string home, std::size_t watches_max)
     : files_(files),
       pool_(pool),
       home_(std::move(home)),
       sessions_(open_sessions()),
-      appends_(files, pool) {}
+      appends_(files, pool),
+      watches_max_(watches_max) {}
 
 Fd FsTranscripts::open_sessions() const {
   return Fd(::open((home_ + "/sessions").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -238,20 +240,30 @@ Task<Result<std::vector<session::Stored>>> FsTranscripts::list() {
 }
 
 Task<Status> FsTranscripts::create(session::SessionId id, std::string bytes) {
+  auto change = own_change(id);
   auto work = [&] { return create_transcript(files_, folder(id), bytes); };
-  co_return co_await pool_.run(work);
+  auto done = co_await pool_.run(work);
+  if (done) change.made(bytes.size());
+  co_return done;
 }
 
 Task<std::vector<Status>> FsTranscripts::take_in(std::vector<session::Incoming> sessions) {
+  std::vector<SessionFolders::OwnChange> changes;
+  for (const auto& session : sessions) changes.push_back(own_change(session.id));
   auto work = [&] { return take_in_folders(files_, home_ + "/sessions", sessions); };
   co_return co_await pool_.run(work);
 }
 
-Result<std::string> FsTranscripts::read_piece(const session::Range& range) {
-  REEF_TRY(const Fd fd, files_.open(file(range.id), Files::Open::read));
+Result<std::string> FsTranscripts::read_file(const std::string& path, std::uint64_t from,
+                                             std::uint64_t size) {
+  REEF_TRY(const Fd fd, files_.open(path, Files::Open::read));
   REEF_TRY(const auto stat, files_.stat(fd.get()));
-  if (range.from >= stat.size) return std::string();
-  return read_range(files_, fd.get(), range.from, std::min(range.size, stat.size - range.from));
+  if (from >= stat.size) return std::string();
+  return read_range(files_, fd.get(), from, std::min(size, stat.size - from));
+}
+
+Result<std::string> FsTranscripts::read_piece(const session::Range& range) {
+  return read_file(file(range.id), range.from, range.size);
 }
 
 Task<Result<std::string>> FsTranscripts::read(session::SessionId id, std::uint64_t from,
@@ -365,21 +377,30 @@ Task<Result<session::Tail>> FsTranscripts::open(session::SessionId id) {
 }
 
 Task<Status> FsTranscripts::append(session::SessionId id, std::uint64_t at, std::string bytes) {
-  co_return co_await appends_.append(file(id), at, std::move(bytes));
+  auto change = own_change(id);
+  const auto length = at + bytes.size();
+  auto done = co_await appends_.append(file(id), at, std::move(bytes));
+  if (done) change.made(length);
+  co_return done;
 }
 
 Result<session::Row> FsTranscripts::refresh_one(session::Refresh request) {
   const auto path = file(request.id);
   REEF_TRY(Fd fd, files_.open(path, Files::Open::read));
   REEF_TRY(auto stat, files_.stat(fd.get()));
+  const bool mend = request.end == session::Refresh::End::mend;
   if (stat.size > 0) {
     REEF_TRY(const auto last, read_range(files_, fd.get(), stat.size - 1, 1));
-    if (last != "\n") {
+    if (last != "\n" && mend) {
       // A crash tore the last line: mend it now, so that every line of every file can be read.
       REEF_TRY(fd, open_patiently(files_, path, Files::Open::append));
       REEF_TRY(stat.size, mend_end(files_, path, fd.get(), stat.size));
+    } else if (last != "\n") {
+      REEF_TRY(const auto begun, read_last_line(files_, fd.get(), stat.size));
+      stat.size -= begun.size();
     }
   }
+  if (stat.size == 0 && !mend) return Error(Errc::busy, path + " has no whole line yet");
   return session::refresh_row(source_of(files_, fd.get(), stat.size), std::move(request));
 }
 
@@ -396,6 +417,7 @@ Task<std::vector<Result<session::Row>>> FsTranscripts::refresh(
 
 Task<Status> FsTranscripts::rewrite(session::SessionId id, std::uint64_t at, std::string bytes,
                                     std::string kept_as) {
+  auto change = own_change(id);
   auto work = [&]() -> Status {
     REEF_TRY(const auto old, read_all(files_, file(id)));
     if (old.size() != at) return Error(Errc::conflict, "it was changed meanwhile");
@@ -405,7 +427,9 @@ Task<Status> FsTranscripts::rewrite(session::SessionId id, std::uint64_t at, std
     REEF_CHECK(replace_atomically(files_, kept, old));
     return replace_atomically(files_, file(id), bytes);
   };
-  co_return co_await pool_.run(work);
+  auto done = co_await pool_.run(work);
+  if (done) change.made(bytes.size());
+  co_return done;
 }
 
 std::string FsTranscripts::path_of(const session::SessionId& id) const {
@@ -413,6 +437,7 @@ std::string FsTranscripts::path_of(const session::SessionId& id) const {
 }
 
 Task<Status> FsTranscripts::trash(session::SessionId id, TimePoint now) {
+  const auto change = own_change(id);
   auto work = [&]() -> Status {
     REEF_CHECK(make_directories(files_, home_ + "/trash"));
     if (files_.stat_path(trash_folder(id)))
@@ -431,6 +456,7 @@ Task<Status> FsTranscripts::trash(session::SessionId id, TimePoint now) {
 }
 
 Task<Status> FsTranscripts::restore(session::SessionId id) {
+  const auto change = own_change(id);
   auto work = [&]() -> Status {
     if (!files_.stat_path(trash_folder(id)))
       return Error(Errc::not_found, fmt::format("no session '{}' in the trash", id.text()));
@@ -499,6 +525,38 @@ Task<std::vector<std::uint64_t>> FsTranscripts::measure(std::vector<session::Ses
     return out;
   };
   co_return co_await pool_.run(work);
+}
+
+Task<Result<std::string>> FsTranscripts::read_trashed(session::SessionId id, std::uint64_t from,
+                                                      std::uint64_t size) {
+  auto work = [&] { return read_file(trash_folder(id).append(kFile), from, size); };
+  co_return co_await pool_.run(work);
+}
+
+namespace {
+
+class FsTranscriptWatch final : public session::Transcripts::Watch {
+ public:
+  FsTranscriptWatch(Executor loop, std::shared_ptr<SessionFolders> folders)
+      : folders_(std::move(folders)), tasks_(std::move(loop), "watch") {
+    tasks_.spawn(SessionFolders::run(folders_));
+  }
+  ~FsTranscriptWatch() override { folders_->end(); }
+
+ private:
+  std::shared_ptr<SessionFolders> folders_;
+  TaskGroup tasks_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<session::Transcripts::Watch>> FsTranscripts::watch(Executor loop,
+                                                                          Hear hear) {
+  auto folders = std::make_shared<SessionFolders>(SessionFolders::Needs{
+      loop, files_, pool_, home_ + "/sessions", watches_max_, std::move(hear)});
+  watching_ = folders;
+  return std::unique_ptr<Watch>(
+      std::make_unique<FsTranscriptWatch>(std::move(loop), std::move(folders)));
 }
 
 }  // namespace reef::store

@@ -1,5 +1,6 @@
 #include "store/mem/mem_transcripts.h"
 
+#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
 #include "base/files.h"
@@ -116,8 +117,15 @@ Task<std::vector<Result<session::Row>>> MemTranscripts::refresh(
       rows.push_back(missing(request.id));
       continue;
     }
-    mend_end(found->second);
-    rows.push_back(session::refresh_row(session::source_of(found->second), std::move(request)));
+    const bool mend = request.end == session::Refresh::End::mend;
+    if (mend) mend_end(found->second);
+    const auto whole = found->second.find_last_of('\n') + 1;
+    if (whole == 0 && !mend) {
+      rows.push_back(Error(Errc::busy, "there is no whole line yet"));
+      continue;
+    }
+    const auto lines = std::string_view(found->second).substr(0, whole);
+    rows.push_back(session::refresh_row(session::source_of(lines), std::move(request)));
   }
   co_return rows;
 }
@@ -166,6 +174,61 @@ Task<std::vector<std::uint64_t>> MemTranscripts::measure(std::vector<session::Se
     out.push_back(found == from.end() ? 0 : found->second.size());
   }
   co_return out;
+}
+
+Task<Result<std::string>> MemTranscripts::read_trashed(session::SessionId id, std::uint64_t from,
+                                                       std::uint64_t size) {
+  const auto found = trash_.find(id);
+  if (found == trash_.end()) co_return missing(id);
+  co_return from >= found->second.size() ? std::string() : found->second.substr(from, size);
+}
+
+struct MemTranscripts::Watcher final : session::Transcripts::Watch {
+  Watcher(Executor where, Hear whom) : loop(std::move(where)), hear(std::move(whom)) {}
+  Executor loop;
+  Hear hear;
+};
+
+namespace {
+
+// Ends with whoever has it, and tells nothing from then on.
+class MemTranscriptWatch final : public session::Transcripts::Watch {
+ public:
+  explicit MemTranscriptWatch(std::shared_ptr<session::Transcripts::Watch> watcher)
+      : watcher_(std::move(watcher)) {}
+
+ private:
+  std::shared_ptr<session::Transcripts::Watch> watcher_;
+};
+
+}  // namespace
+
+void MemTranscripts::tell(const session::SessionId& id) {
+  const auto watcher = watcher_.lock();
+  if (!watcher) return;
+  const auto found = transcripts_.find(id);
+  const session::Heard heard{id, found == transcripts_.end() ? 0 : found->second.size()};
+  boost::asio::post(watcher->loop, [watching = watcher_, heard] {
+    if (const auto still = watching.lock()) still->hear(heard);
+  });
+}
+
+Result<std::unique_ptr<session::Transcripts::Watch>> MemTranscripts::watch(Executor loop,
+                                                                           Hear hear) {
+  auto watcher = std::make_shared<Watcher>(std::move(loop), std::move(hear));
+  watcher_ = watcher;
+  for (const auto& [id, bytes] : transcripts_) tell(id);
+  return std::unique_ptr<Watch>(std::make_unique<MemTranscriptWatch>(std::move(watcher)));
+}
+
+void MemTranscripts::change_from_outside(const session::SessionId& id,
+                                         std::optional<std::string> bytes) {
+  if (bytes) {
+    transcripts_[id] = *std::move(bytes);
+  } else {
+    transcripts_.erase(id);
+  }
+  tell(id);
 }
 
 }  // namespace reef::store
