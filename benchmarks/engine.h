@@ -18,13 +18,17 @@ inline constexpr std::size_t kPoolThreads = 16;
 // sessions/ must exist in `home`. Run Sessions::stop() before the Engine is destroyed.
 struct Engine {
   Engine(Executor loop, const std::string& home, std::size_t threads_max)
-      : pool(threads_max), store(files, pool, home), sessions(loop, store, clock, random) {}
+      : pool(threads_max),
+        store(files, pool, home),
+        catalog(files, pool, store::catalog_of(home), store::FsJournal::Durable::no),
+        sessions(loop, store, catalog, clock, random) {}
 
   SystemClock clock;
   SystemRandom random;
   PosixFiles files;
   Pool pool;
-  store::FsStore store;
+  store::FsTranscripts store;
+  store::FsJournal catalog;
   session::Sessions sessions;
 };
 

@@ -103,8 +103,9 @@ struct Figures {
 Task<Status> measure_memory(Executor loop, Figures& out) {
   SystemClock clock;
   SystemRandom random;
-  store::MemStore store;
-  session::Sessions sessions(loop, store, clock, random);
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  session::Sessions sessions(loop, store, catalog, clock, random);
   runtime::Runtime runtime(loop, sessions, clock);
   runtime.hooks().add(std::make_shared<Nothing>());
   const auto plain = setup_of(0);

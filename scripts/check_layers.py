@@ -2,7 +2,7 @@
 """Fails on an include that looks up the house, on includes style.md keeps out, and on a room that opens files itself.
 
 The order is that of docs/architecture.md. A library may include itself and what stands in its line. What a home holds is reached
-through session/documents.h and session/store.h; whoever opens files all the same stands in FILES with the reason.
+through session/documents.h and session/transcripts.h; whoever opens files all the same stands in FILES with the reason.
 """
 import collections
 import pathlib
@@ -69,7 +69,7 @@ RESTRICTED = {
 FILES = {
     "src/base/": "where the system calls are",
     "src/store/fs/": "a home that is a folder",
-    "src/store/mem/mem_store.cpp": "takes in sessions an import has staged on a disk",
+    "src/store/mem/mem_transcripts.cpp": "takes in sessions an import has staged on a disk",
     # Derived, or of the running process.
     "src/search/": "the index is derived, and mapped into memory",
     "src/recall/": "opens the index, and looks how much memory the process has",
@@ -106,7 +106,6 @@ FILES = {
     "src/memory/dump.": "a folder the user names, for dump and load",
     "src/oauth/client.cpp": "a private key, where its user put it",
     "src/oauth/fetch.h": "a private key, where its user put it",
-    "src/server/ledger.": "not yet: answers are appended, and documents are replaced whole",
     "src/server/imports.cpp": "where other programs keep their sessions",
     "src/shell/danger.cpp": "where the paths in a command lead",
     # Of the home, and not yet documents to those who read them.

@@ -113,10 +113,12 @@ class Daemon {
         home_(std::move(home)),
         documents_(files_, home_.root),
         pool_(kPoolThreadsMax),
-        store_(files_, pool_, home_.root),
+        transcripts_(files_, pool_, home_.root),
+        catalog_(files_, pool_, store::catalog_of(home_.root), store::FsJournal::Durable::no),
+        answers_(files_, pool_, home_.answers(), store::FsJournal::Durable::yes),
         folders_(documents_, pool_),
-        sessions_(io.get_executor(), store_, clock_, random_),
-        attachments_(io.get_executor(), sessions_, store_, folders_),
+        sessions_(io.get_executor(), transcripts_, catalog_, clock_, random_),
+        attachments_(io.get_executor(), sessions_, transcripts_, folders_),
         memories_(io.get_executor(), documents_, pool_, clock_),
         definitions_(io.get_executor(), documents_, pool_),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
@@ -143,7 +145,7 @@ class Daemon {
             .documents = documents_,
             .pool = pool_,
             .sessions = sessions_,
-            .store = store_,
+            .transcripts = transcripts_,
             .random = random_,
             .home = home_.root,
             .organise =
@@ -155,15 +157,15 @@ class Daemon {
             .quiet = [this] { return recall_.hold(); },
             .own_mode = [this](const std::string& agent, const std::string& sender,
                                const std::string& key) { return own_mode(agent, sender, key); }}),
-        recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
+        recall_(io.get_executor(), sessions_, transcripts_, pool_, files_, home_.index()),
         model_lists_(io.get_executor()),
-        ledger_(io.get_executor(), files_, pool_, clock_, home_.answers()),
+        ledger_(io.get_executor(), answers_, clock_),
         node_{.runtime = runtime_,
               .compactions = compactions_,
               .tasks = running_,
               .live = live_,
               .sessions = sessions_,
-              .store = store_,
+              .store = transcripts_,
               .documents = documents_,
               .attachments = attachments_,
               .memories = memories_,
@@ -285,6 +287,8 @@ class Daemon {
     last_resort_.hear_signals(kStopMax);
     tasks_.spawn(take_signals());
     tasks_.spawn(open_index());
+    // Without it, other programs' changes are seen at a reload.
+    if (const auto watched = sessions_.watch(); !watched) log::warn("{}", watched.error().what);
     memory_keeper_.note();
     co_return Ok{};
   }
@@ -664,7 +668,9 @@ class Daemon {
   PosixFiles files_;
   store::FsDocuments documents_;  // before the pool, which ends what it has to do with them
   Pool pool_;
-  store::FsStore store_;
+  store::FsTranscripts transcripts_;
+  store::FsJournal catalog_;
+  store::FsJournal answers_;
   session::DocumentFolders folders_;
   session::Sessions sessions_;
   session::Attachments attachments_;

@@ -47,7 +47,7 @@ struct ImportNeeds {
   session::Documents& documents;
   Pool& pool;
   session::Sessions& sessions;
-  session::Store& store;
+  session::Transcripts& transcripts;
   Random& random;
   std::string home;
   Keeper organise = nullptr;   // statuses and labels

@@ -60,7 +60,7 @@ Task<void> ImportJob::run() {
     for (const auto* row : page->rows)
       if (const auto origin = row->text("origin"); !origin.empty())
         ids_.insert_or_assign(std::string(origin), row->id);
-  const auto trashed = co_await needs_.store.trashed();
+  const auto trashed = co_await needs_.transcripts.trashed();
   if (trashed)
     for (const auto& session : *trashed) taken_.insert(session.id.text());
 
@@ -209,7 +209,7 @@ Task<Result<Decision>> ImportJob::decide_on_loop(Head head) {
   under_way_.insert(head.origin);
   if (const auto parent = ids_.find(head.parent); !head.parent.empty() && parent != ids_.end()) {
     decision.parent_id = parent->second.text();
-    decision.parent_path = needs_.store.path_of(parent->second);
+    decision.parent_path = needs_.transcripts.path_of(parent->second);
   }
   co_return decision;
 }
@@ -288,7 +288,7 @@ void ImportJob::release(const std::string& origin) {
 
 Result<std::string> ImportJob::read(const session::SessionId& id, std::uint64_t from,
                                     std::uint64_t size) {
-  return ask<Result<std::string>>([&] { return needs_.store.read(id, from, size); });
+  return ask<Result<std::string>>([&] { return needs_.transcripts.read(id, from, size); });
 }
 
 Result<session::Session::Placed> ImportJob::append(const session::SessionId& id,

@@ -119,7 +119,7 @@ bool read_item(Reading& reading, std::string_view bytes, bool last, const ItemLi
 
 }  // namespace
 
-Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& lines,
+Task<void> read_each_item(session::Transcripts& transcripts, const std::vector<ItemLine>& lines,
                           const search::Query& query, std::size_t bytes_max, UseItem use,
                           std::function<void()> meanwhile, Helper* helper) {
   const search::Snippets snippets(query);
@@ -153,7 +153,7 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
         missing[i] = 1;
     }
   };
-  co_await store.read_each(ranges, use_piece, std::move(meanwhile), helper);
+  co_await transcripts.read_each(ranges, use_piece, std::move(meanwhile), helper);
 
   // Reads the remaining long lines with growing sizes; only few are so long that they need the
   // disk.
@@ -175,19 +175,20 @@ Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& li
       missing[i] = 0;
       use(i, n, borrowed.reading.item);
     };
-    co_await store.read_each(
+    co_await transcripts.read_each(
         std::move(longer), use_longer, [] {}, helper);
   }
 }
 
-Task<std::vector<Item>> read_items(session::Store& store, const std::vector<ItemLine>& lines,
-                                   const search::Query& query, std::size_t bytes_max) {
+Task<std::vector<Item>> read_items(session::Transcripts& transcripts,
+                                   const std::vector<ItemLine>& lines, const search::Query& query,
+                                   std::size_t bytes_max) {
   std::vector<Item> items(lines.size());
   const auto keep = [&](std::size_t line, std::size_t, Item& item) {
     items[line] = std::move(item);
   };
   co_await read_each_item(
-      store, lines, query, bytes_max, keep, [] {}, nullptr);
+      transcripts, lines, query, bytes_max, keep, [] {}, nullptr);
   co_return items;
 }
 

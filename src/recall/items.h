@@ -11,7 +11,7 @@
 #include "recall/document.h"
 #include "search/memory_segment.h"
 #include "search/query.h"
-#include "session/store.h"
+#include "session/transcripts.h"
 
 namespace reef::recall {
 
@@ -42,11 +42,12 @@ using UseItem = std::function<void(std::size_t line, std::size_t stretch, Item& 
 // Within one session the lines must ascend; a line may be there twice, as a hit and as one of the
 // others. Neighbouring lines are read together, and a long message next to a hit only as far as it
 // is shown. `meanwhile` runs on this thread first, while `helper` begins to read.
-Task<void> read_each_item(session::Store& store, const std::vector<ItemLine>& lines,
+Task<void> read_each_item(session::Transcripts& transcripts, const std::vector<ItemLine>& lines,
                           const search::Query& query, std::size_t bytes_max, UseItem use,
                           std::function<void()> meanwhile, Helper* helper);
 // Returns the items in the order of `lines`.
-Task<std::vector<Item>> read_items(session::Store& store, const std::vector<ItemLine>& lines,
-                                   const search::Query& query, std::size_t bytes_max);
+Task<std::vector<Item>> read_items(session::Transcripts& transcripts,
+                                   const std::vector<ItemLine>& lines, const search::Query& query,
+                                   std::size_t bytes_max);
 
 }  // namespace reef::recall

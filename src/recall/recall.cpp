@@ -56,10 +56,10 @@ void tell_cut(const session::SessionId& id, const Piece& piece) {
 
 }  // namespace
 
-Recall::Recall(Executor loop, session::Sessions& sessions, session::Store& store, Pool& pool,
-               Files& files, std::string directory)
+Recall::Recall(Executor loop, session::Sessions& sessions, session::Transcripts& transcripts,
+               Pool& pool, Files& files, std::string directory)
     : sessions_(sessions),
-      store_(store),
+      transcripts_(transcripts),
       pool_(pool),
       files_(files),
       directory_(std::move(directory)),
@@ -272,7 +272,7 @@ Task<void> Recall::read_new() {
         taken.ranges.push_back(range);
         numbers.push_back(index_->group(range.id.text()));
       }
-      const auto bytes = co_await store_.read_ranges(batch);
+      const auto bytes = co_await transcripts_.read_ranges(batch);
       auto work = [&] {
         std::vector<std::pair<std::uint64_t, std::uint32_t>> done;  // bytes, messages
         const AddDocument add = [&](const auto& row, const auto& fields) {
@@ -382,13 +382,13 @@ Task<Status> Recall::catch_up(session::SessionId id) {
       continue;
     }
     auto size = std::min(kPieceBytes, row->bytes - covered);
-    REEF_CO_TRY(auto bytes, co_await store_.read(id, covered, size));
+    REEF_CO_TRY(auto bytes, co_await transcripts_.read(id, covered, size));
     // The line is longer than a piece.
     while (bytes.find('\n') == std::string::npos && covered + bytes.size() < row->bytes) {
       row = sessions_.find(id);
       if (!row) co_return Ok{};
       size = std::min(size * 4, row->bytes - covered);
-      REEF_CO_TRY(bytes, co_await store_.read(id, covered, size));
+      REEF_CO_TRY(bytes, co_await transcripts_.read(id, covered, size));
     }
     if (covered > 0 && !bytes.empty() && bytes.front() != '{') {
       // The file is not what it was: somebody has rewritten it.

@@ -89,7 +89,7 @@ struct Messages {
 
 class Recall {
  public:
-  Recall(Executor loop, session::Sessions& sessions, session::Store& store, Pool& pool,
+  Recall(Executor loop, session::Sessions& sessions, session::Transcripts& transcripts, Pool& pool,
          Files& files, std::string directory);
 
   // Opens the files of the index in the background; the sessions need not be loaded yet.
@@ -147,7 +147,7 @@ class Recall {
   Task<Status> wait_until_caught_up();
 
   session::Sessions& sessions_;
-  session::Store& store_;
+  session::Transcripts& transcripts_;
   Pool& pool_;
   Files& files_;
   std::string directory_;

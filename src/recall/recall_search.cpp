@@ -269,8 +269,8 @@ Task<Result<SearchResult>> Recall::search(Ask ask) {
     if (ask.use_item) return ask.use_item(stretch, shown, item);
     for (const auto& place : shown) answer.hits[place.hit].items[place.at] = item;
   };
-  co_await read_each_item(store_, page.lines(), question.words, kSnippetBytesMax, use, meanwhile,
-                          &helper_);
+  co_await read_each_item(transcripts_, page.lines(), question.words, kSnippetBytesMax, use,
+                          meanwhile, &helper_);
   co_return answer;
 }
 
@@ -288,7 +288,7 @@ Task<Result<Messages>> Recall::list_messages(session::SessionId id, std::uint64_
     for (auto i = offset; i < documents.size() && i - offset < limit; ++i)
       lines.push_back(ItemLine{&id, documents[i].row, false});
   }
-  out.items = co_await read_items(store_, lines, {}, bytes_max);
+  out.items = co_await read_items(transcripts_, lines, {}, bytes_max);
   co_return out;
 }
 

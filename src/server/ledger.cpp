@@ -54,28 +54,10 @@ std::size_t bytes_of(const Ledger::Entry& entry) {
   return sum;
 }
 
-Status append(Files& files, const std::string& path, const std::string& bytes) {
-  auto file = files.open(path, Files::Open::append);
-  const bool fresh = !file && file.error().code == Errc::not_found;
-  if (fresh) file = files.open(path, Files::Open::create);
-  if (!file) return file.error();
-  REEF_TRY(const auto before, files.stat(file->get()));
-  auto done = write_all(files, file->get(), bytes);
-  if (done) done = files.sync(file->get());
-  if (done && fresh) done = files.sync_directory(path.substr(0, path.rfind('/')));
-  if (!done) static_cast<void>(files.truncate(file->get(), before.size));
-  return done;
-}
-
 }  // namespace
 
-Ledger::Ledger(Executor loop, Files& files, Pool& pool, Clock& clock, std::string path)
-    : files_(files),
-      pool_(pool),
-      clock_(clock),
-      path_(std::move(path)),
-      changed_(loop),
-      ended_(loop) {}
+Ledger::Ledger(Executor loop, session::Journal& answers, Clock& clock)
+    : answers_(answers), clock_(clock), changed_(loop), ended_(loop) {}
 
 Ledger::~Ledger() = default;
 
@@ -83,14 +65,17 @@ Task<Status> Ledger::load() {
   while (busy_ && !loaded_) co_await changed_.wait();
   if (loaded_) co_return Ok{};
   busy_ = true;
-  auto read = [this] { return read_all(files_, path_); };
-  const auto bytes = co_await shielded(pool_.run(read));
+  std::string bytes;
+  const auto take_all = [&bytes](const session::ByteSource& source) -> Status {
+    REEF_TRY(bytes, source.read(0, source.size));
+    return Ok{};
+  };
+  const auto read = co_await shielded(answers_.read(take_all));
   busy_ = false;
   changed_.notify_all();
-  if (!bytes && bytes.error().code != Errc::not_found)
-    co_return Error(bytes.error()).with("what was answered before could not be read");
+  if (!read) co_return Error(read.error()).with("what was answered before could not be read");
   loaded_ = true;
-  std::string_view text = bytes ? std::string_view(*bytes) : std::string_view();
+  std::string_view text = bytes;
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
     auto entry = entry_from(text.substr(0, end));
@@ -177,15 +162,13 @@ Task<void> Ledger::flush() {
     bytes.clear();
     for (const auto& [key, size] : by_age_) bytes += line_of(entries_.at(key.second));
   }
-  auto write = [&] {
-    return anew ? replace_atomically(files_, path_, bytes) : append(files_, path_, bytes);
-  };
-  const auto done = co_await pool_.run(write);
+  const auto done = anew ? co_await answers_.replace(std::move(bytes))
+                         : co_await answers_.append(std::move(bytes));
   if (done && anew) lines_ = entries_.size();
   // What is not there now is written with the next.
   doubtful_ = !done;
   if (!done)
-    log::error("{}: {}; a retry after a restart may be done again", path_, done.error().what);
+    log::error("answers: {}; a retry after a restart may be done again", done.error().what);
   written_ = upto;
   busy_ = false;
   changed_.notify_all();

@@ -1,6 +1,6 @@
 // What requests that clients named were answered with, so that the same request sent again, also
-// after a restart, is done once (docs/protocol.md). A file of its own, appended to after the change
-// is made. What a crash between the two does is up to each operation. Loop thread only.
+// after a restart, is done once (docs/protocol.md). A journal of its own, appended to after the
+// change is made. What a crash between the two does is up to each operation. Loop thread only.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/notify.h"
-#include "base/pool.h"
 #include "base/result.h"
 #include "protocol/protocol.h"
 #include "session/client_mark.h"
+#include "session/journal.h"
 
 namespace reef::server {
 
@@ -28,7 +27,8 @@ class Ledger {
   // The bound of one request; only the last message of a longer answer is kept.
   static constexpr std::size_t kAnswerBytesMax = 32U << 10;
 
-  Ledger(Executor loop, Files& files, Pool& pool, Clock& clock, std::string path);
+  // `answers` must be durable, and outlive the ledger.
+  Ledger(Executor loop, session::Journal& answers, Clock& clock);
   ~Ledger();
 
   struct Entry {
@@ -36,7 +36,7 @@ class Ledger {
     std::vector<std::string> messages;  // encoded ServerMessages, in their order
     TimePoint at;
   };
-  // Reads the file, once. Nothing can be looked up when it cannot be read.
+  // Reads the journal, once. Nothing can be looked up when it cannot be read.
   Task<Status> load();
   // nullptr: nothing is known. conflict when the name stands for another request.
   Result<const Entry*> find(const session::ClientMark& mark) const;
@@ -56,17 +56,15 @@ class Ledger {
   void forget_old();
   Task<void> flush();
 
-  Files& files_;
-  Pool& pool_;
+  session::Journal& answers_;
   Clock& clock_;
-  std::string path_;
   std::map<Name, Entry> entries_;
   std::map<std::pair<TimePoint, Name>, std::size_t> by_age_;  // and their bytes
   std::map<Name, std::string> under_way_;                     // and what was asked for
   std::size_t bytes_ = 0;
-  std::size_t lines_ = 0;  // of the file
+  std::size_t lines_ = 0;  // of the journal
   bool loaded_ = false;
-  bool doubtful_ = false;  // the file is written anew next
+  bool doubtful_ = false;  // the journal is written anew next
   bool busy_ = false;      // somebody reads or writes it
   std::string unwritten_;
   std::uint64_t wanted_ = 0, written_ = 0;

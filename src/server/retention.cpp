@@ -81,17 +81,17 @@ class GarbageStream final : public protocol::MessageStream {
     for (const auto* row : page.rows)
       if (row->archived_at() <= now - std::chrono::days(archived_days_))
         items_.push_back(Item{row->id, row->archived_at(), true});
-    co_await measure(0, session::Store::Place::sessions);
+    co_await measure(0, session::Transcripts::Place::sessions);
 
     const auto first_of_trash = items_.size();
     REEF_CO_TRY(const auto trashed, co_await needs_.store.trashed());
     for (const auto& [id, since] : trashed)
       if (since <= now - std::chrono::days(trash_days_)) items_.push_back(Item{id, since, false});
-    co_await measure(first_of_trash, session::Store::Place::trash);
+    co_await measure(first_of_trash, session::Transcripts::Place::trash);
     co_return Ok{};
   }
 
-  Task<void> measure(std::size_t from, session::Store::Place place) {
+  Task<void> measure(std::size_t from, session::Transcripts::Place place) {
     std::vector<session::SessionId> ids;
     for (std::size_t i = from; i < items_.size(); ++i) ids.push_back(items_[i].id);
     const auto sizes = co_await needs_.store.measure(std::move(ids), place);

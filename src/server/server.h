@@ -100,7 +100,7 @@ struct Node {
   runtime::Tasks& tasks;
   runtime::Live& live;
   session::Sessions& sessions;
-  session::Store& store;
+  session::Transcripts& store;
   session::Documents& documents;
   session::Attachments& attachments;
   memory::Memories& memories;

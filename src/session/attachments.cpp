@@ -51,8 +51,9 @@ std::optional<std::string> attachment_path(const Entry& entry) {
   return std::string(*path);
 }
 
-Attachments::Attachments(Executor loop, Sessions& sessions, Store& store, Folders& folders)
-    : loop_(std::move(loop)), sessions_(sessions), store_(store), folders_(folders) {}
+Attachments::Attachments(Executor loop, Sessions& sessions, Transcripts& transcripts,
+                         Folders& folders)
+    : loop_(std::move(loop)), sessions_(sessions), transcripts_(transcripts), folders_(folders) {}
 
 Error Attachments::too_large(std::uint64_t bytes) const {
   return Error(
@@ -89,7 +90,7 @@ Task<Result<std::map<std::string, std::string>>> Attachments::names(SessionId id
   std::map<std::string, std::string> names;
   std::string rest;
   for (std::uint64_t at = 0;;) {
-    REEF_CO_TRY(const auto piece, co_await store_.read(id, at, kScanBytes));
+    REEF_CO_TRY(const auto piece, co_await transcripts_.read(id, at, kScanBytes));
     at += piece.size();
     rest += piece;
     std::string_view lines = rest;

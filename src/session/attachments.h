@@ -28,7 +28,7 @@ class Attachments {
   static constexpr std::size_t kUploadsMax = 64;
   static constexpr std::chrono::minutes kSilenceMax{5};
 
-  Attachments(Executor loop, Sessions& sessions, Store& store, Folders& folders);
+  Attachments(Executor loop, Sessions& sessions, Transcripts& transcripts, Folders& folders);
 
   void set_bytes_max(std::uint64_t bytes) { bytes_max_ = bytes; }
   Folders& folders() { return folders_; }
@@ -78,7 +78,7 @@ class Attachments {
 
   Executor loop_;
   Sessions& sessions_;
-  Store& store_;
+  Transcripts& transcripts_;
   Folders& folders_;
   std::uint64_t bytes_max_ = kBytesMax;
   std::uint64_t last_number_ = 0;

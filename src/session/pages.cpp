@@ -85,7 +85,7 @@ bool take(LinePage& page, std::optional<Line> line, const PageLimits& limits, st
 
 }  // namespace
 
-Task<Result<LinePage>> lines_after(Store& store, SessionId id, std::uint64_t from,
+Task<Result<LinePage>> lines_after(Transcripts& transcripts, SessionId id, std::uint64_t from,
                                    PageLimits limits) {
   LinePage page;
   page.from = page.to = from;
@@ -96,7 +96,7 @@ Task<Result<LinePage>> lines_after(Store& store, SessionId id, std::uint64_t fro
   if (from >= limits.end) co_return page;
   for (;;) {
     const auto at = page.to + held_bytes;
-    REEF_CO_TRY(const auto piece, co_await store.read(id, at, kPageBlockBytes));
+    REEF_CO_TRY(const auto piece, co_await transcripts.read(id, at, kPageBlockBytes));
     if (piece.empty()) {
       page.ends = true;
       co_return page;
@@ -124,7 +124,7 @@ Task<Result<LinePage>> lines_after(Store& store, SessionId id, std::uint64_t fro
   }
 }
 
-Task<Result<LinePage>> lines_before(Store& store, SessionId id, std::uint64_t to,
+Task<Result<LinePage>> lines_before(Transcripts& transcripts, SessionId id, std::uint64_t to,
                                     PageLimits limits) {
   LinePage page;
   page.from = page.to = to;
@@ -137,7 +137,7 @@ Task<Result<LinePage>> lines_before(Store& store, SessionId id, std::uint64_t to
     const auto size = std::min(read_to, kPageBlockBytes);
     std::string piece;
     if (size > 0) {
-      REEF_CO_TRY(piece, co_await store.read(id, read_to - size, size));
+      REEF_CO_TRY(piece, co_await transcripts.read(id, read_to - size, size));
       if (piece.size() != size)
         co_return Error(Errc::invalid, "the transcript ends before this place");
     }
@@ -175,8 +175,8 @@ std::string place_name(const Line& line) {
   return fmt::format("{}@{}", line.id, line.at);
 }
 
-Task<Result<std::optional<Line>>> find_line(Store& store, SessionId id, std::string name,
-                                            std::uint64_t size) {
+Task<Result<std::optional<Line>>> find_line(Transcripts& transcripts, SessionId id,
+                                            std::string name, std::uint64_t size) {
   auto old_id = name;
   const auto sign = name.size() > kIdBytesMax ? std::string::npos : name.rfind('@');
   if (sign != std::string::npos) {
@@ -185,7 +185,7 @@ Task<Result<std::optional<Line>>> find_line(Store& store, SessionId id, std::str
     const auto [last, failed] = std::from_chars(name.data() + sign + 1, end, at);
     if (failed == std::errc() && last == end && at < size) {
       PageLimits one{.lines_max = 1};
-      REEF_CO_TRY(auto page, co_await lines_after(store, id, at, one));
+      REEF_CO_TRY(auto page, co_await lines_after(transcripts, id, at, one));
       if (!page.lines.empty() && page.lines.front().at == at &&
           page.lines.front().id == std::string_view(name).substr(0, sign))
         co_return std::optional<Line>(std::move(page.lines.front()));
@@ -196,7 +196,7 @@ Task<Result<std::optional<Line>>> find_line(Store& store, SessionId id, std::str
   if (old_id.empty() || name.size() > kIdBytesMax) co_return std::optional<Line>();
   PageLimits limits{.lines_max = 1000};
   for (auto to = size; to > 0;) {
-    REEF_CO_TRY(auto page, co_await lines_before(store, id, to, limits));
+    REEF_CO_TRY(auto page, co_await lines_before(transcripts, id, to, limits));
     for (auto line = page.lines.rbegin(); line != page.lines.rend(); ++line)
       if (line->id == name || line->id == old_id) co_return std::optional<Line>(std::move(*line));
     to = page.from;

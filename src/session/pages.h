@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "session/store.h"
+#include "session/transcripts.h"
 
 namespace reef::session {
 
@@ -42,9 +42,9 @@ struct PageLimits {
 
 // Both places are beginnings of lines, or ends of the file. A line without its newline is no line
 // yet. `invalid` where the file ends before.
-Task<Result<LinePage>> lines_after(Store& store, SessionId id, std::uint64_t from,
+Task<Result<LinePage>> lines_after(Transcripts& transcripts, SessionId id, std::uint64_t from,
                                    PageLimits limits);
-Task<Result<LinePage>> lines_before(Store& store, SessionId id, std::uint64_t to,
+Task<Result<LinePage>> lines_before(Transcripts& transcripts, SessionId id, std::uint64_t to,
                                     PageLimits limits);
 
 // How an entry is named to somebody who may want to read on from it: its id, and where it stands,
@@ -52,7 +52,7 @@ Task<Result<LinePage>> lines_before(Store& store, SessionId id, std::uint64_t to
 std::string place_name(const Line& line);
 // Finds the line by such a name, or by its id alone: the last one that has it, looked for from the
 // end. nullopt when there is none.
-Task<Result<std::optional<Line>>> find_line(Store& store, SessionId id, std::string name,
-                                            std::uint64_t size);
+Task<Result<std::optional<Line>>> find_line(Transcripts& transcripts, SessionId id,
+                                            std::string name, std::uint64_t size);
 
 }  // namespace reef::session

@@ -11,6 +11,10 @@ namespace reef::session {
 struct Refresh {
   SessionId id;
   std::optional<Row> known;
+  // What to do about a last line that is not whole: end it or set it aside, or leave it to whoever
+  // may be writing it just now. The row covers whole lines alone then.
+  enum class End : bool { leave, mend };
+  End end = End::mend;
 };
 
 // Returns the row of the transcript in `source`. Continues `known` when the bytes it covers still

@@ -16,9 +16,9 @@ constexpr std::chrono::milliseconds kMovedPause{10};
 
 }  // namespace
 
-Session::Session(Executor loop, Store& store, Clock& clock, Random& random, SessionId id, Tail tail,
-                 OnAppend on_append)
-    : store_(store),
+Session::Session(Executor loop, Transcripts& transcripts, Clock& clock, Random& random,
+                 SessionId id, Tail tail, OnAppend on_append)
+    : transcripts_(transcripts),
       clock_(clock),
       random_(random),
       id_(std::move(id)),
@@ -79,7 +79,7 @@ bool Session::place_foreign(const Foreign& foreign, std::optional<EntryId>& leaf
 }
 
 Task<Status> Session::reload() {
-  REEF_CO_TRY(auto tail, co_await store_.open(id_));
+  REEF_CO_TRY(auto tail, co_await transcripts_.open(id_));
   adopt(std::move(tail));
   co_return Ok{};
 }
@@ -93,9 +93,9 @@ std::string Session::lost_header_line() const {
 }
 
 Task<Status> Session::upgrade() {
-  REEF_CO_TRY(const auto bytes, co_await store_.read(id_));
+  REEF_CO_TRY(const auto bytes, co_await transcripts_.read(id_));
   auto upgraded = repaired(bytes, id_);
-  REEF_CO_CHECK(co_await store_.rewrite(id_, bytes.size(), std::move(upgraded), "v1"));
+  REEF_CO_CHECK(co_await transcripts_.rewrite(id_, bytes.size(), std::move(upgraded), "v1"));
   log::info("session {}: upgraded from version 1; the old file is kept", id_.text());
   co_return co_await reload();
 }
@@ -126,7 +126,7 @@ Task<Status> Session::write(const std::vector<std::shared_ptr<Pending>>& batch,
     if (bytes_ == 0) lines = lost_header_line();
     for (const auto& entry : entries) lines += entry_line(entry);
     const auto added = lines.size();
-    done = co_await store_.append(id_, bytes_, std::move(lines));
+    done = co_await transcripts_.append(id_, bytes_, std::move(lines));
     if (!done) continue;
     bytes_ += added;
     leaf_ = entries.back().id;

@@ -16,7 +16,8 @@
 //   query.h       Query, Listing                          filter, sort, page
 //   check.h       check_transcript, repaired              what fsck does
 //   catalog.h     read_catalog                            rows on disk
-//   store.h       Store                                   where the bytes live
+//   transcripts.h Transcripts                             where the bytes live
+//   journal.h     Journal                                 where the catalog's bytes live
 //   file_names.h  file_name_from, file_type               what files of a session may be called
 //   folders.h     Folders                                 where these files live
 //   attachments.h Attachments                             files that are given to a session
@@ -45,9 +46,10 @@
 #include "session/check.h"
 #include "session/client_mark.h"
 #include "session/folders.h"
+#include "session/journal.h"
 #include "session/query.h"
-#include "session/store.h"
 #include "session/transcript.h"
+#include "session/transcripts.h"
 
 namespace reef::session {
 
@@ -58,8 +60,8 @@ class Session {
   // Called with the entries that became durable, and how many bytes they have.
   using OnAppend = std::function<void(Session&, const std::vector<Entry>&, std::uint64_t bytes)>;
 
-  Session(Executor loop, Store& store, Clock& clock, Random& random, SessionId id, Tail tail,
-          OnAppend on_append);
+  Session(Executor loop, Transcripts& transcripts, Clock& clock, Random& random, SessionId id,
+          Tail tail, OnAppend on_append);
 
   const SessionId& id() const { return id_; }
   const Context& context() const { return context_; }
@@ -116,7 +118,7 @@ class Session {
   std::string lost_header_line() const;
   void adopt(Tail tail);
 
-  Store& store_;
+  Transcripts& transcripts_;
   Clock& clock_;
   Random& random_;
   SessionId id_;
@@ -133,14 +135,17 @@ class Session {
 
 class Sessions {
  public:
-  Sessions(Executor loop, Store& store, Clock& clock, Random& random);
+  Sessions(Executor loop, Transcripts& transcripts, Journal& catalog, Clock& clock, Random& random);
 
   // From then on a fork takes along the files its branch refers to.
   void use_folders(Folders& folders) { folders_ = &folders; }
 
   // Called at start: reads the catalog, and the sessions that changed since it was written.
   Task<Status> load();
-  // Looks for sessions that others made, removed or wrote to on disk.
+  // From then on what other programs write, bring and take away is taken in without being asked
+  // for. Called after load().
+  Status watch();
+  // Looks for all of that.
   Task<Status> rescan();
   // The same for one session.
   Task<void> update(SessionId id);
@@ -269,6 +274,9 @@ class Sessions {
   Task<void> follow(std::vector<Move>& moves, std::size_t& next, std::optional<Error>& failed);
   Task<void> refresh(std::vector<Refresh> requests);
   Task<void> look_at(std::vector<SessionId> ids);
+  void hear(const Heard& heard);
+  Task<void> take_heard();
+  bool is_used(const SessionId& id) const;
   void on_append(Session& session, const std::vector<Entry>& entries, std::uint64_t bytes);
   void adopt(Row row);
   // Enters the key and the time of a row in rows_ that is new or was changed.
@@ -284,7 +292,8 @@ class Sessions {
   Session::OnAppend append_hook();
 
   Executor loop_;
-  Store& store_;
+  Transcripts& transcripts_;
+  Journal& catalog_;
   Folders* folders_ = nullptr;
   Clock& clock_;
   Random& random_;
@@ -304,6 +313,10 @@ class Sessions {
   std::uint64_t last_listing_ = 0;
   std::size_t catalog_records_ = 0;
   bool catalog_damaged_ = false;
+  std::unique_ptr<Transcripts::Watch> watch_;
+  std::set<SessionId> heard_;  // of which another program changed something
+  bool heard_of_all_ = false;
+  bool hearing_ = false;
   bool flush_planned_ = false;
   bool stopping_ = false;
   OnChange on_change_;

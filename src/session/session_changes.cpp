@@ -108,8 +108,8 @@ Task<Status> Sessions::set_facts(SessionId id, json::object facts) {
 }
 
 Task<Ok> Sessions::undo_create(SessionId id) {
-  auto done = co_await store_.trash(id, clock_.now());
-  if (done) done = co_await store_.purge(id);
+  auto done = co_await transcripts_.trash(id, clock_.now());
+  if (done) done = co_await transcripts_.purge(id);
   if (!done)
     log::warn("session {}: left behind by a failed fork: {}", id.text(), done.error().what);
   co_return Ok{};
@@ -164,7 +164,7 @@ Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at,
   Header header;
   header.time = now;
   header.cwd = transcript.header().cwd;
-  header.parent_session = store_.path_of(id);
+  header.parent_session = transcripts_.path_of(id);
   std::string bytes;
   REEF_CO_TRY(auto made, co_await shielded(create_file(std::move(lines), header, bytes)));
   std::sort(files.begin(), files.end());
@@ -187,7 +187,7 @@ Task<Result<Sessions::Check>> Sessions::check(SessionId id, bool repair) {
 }
 
 Task<Result<Sessions::Check>> Sessions::check_unshielded(SessionId id, bool repair) {
-  REEF_CO_TRY(const auto bytes, co_await store_.read(id));
+  REEF_CO_TRY(const auto bytes, co_await transcripts_.read(id));
   const auto* row = find(id);
   if (!row) co_return no_session(id);
   Check check;
@@ -199,7 +199,7 @@ Task<Result<Sessions::Check>> Sessions::check_unshielded(SessionId id, bool repa
   const bool in_file = std::any_of(check.findings.begin(), check.findings.end(),
                                    [](const Finding& f) { return f.kind != "catalog"; });
   if (in_file) {
-    REEF_CO_CHECK(co_await store_.rewrite(id, bytes.size(), repaired(bytes, id), "damaged"));
+    REEF_CO_CHECK(co_await transcripts_.rewrite(id, bytes.size(), repaired(bytes, id), "damaged"));
     if (const auto cached = cache_.find(id); cached != cache_.end())
       cached->second.session->distrust();
   }
@@ -219,14 +219,10 @@ void Sessions::drop_missing(const SessionId& id) {
 
 Task<Status> Sessions::trash_unshielded(SessionId id) {
   // A turn that is running would have nowhere to write what was said.
-  const auto in_use = [&] {
-    const auto cached = cache_.find(id);
-    return cached != cache_.end() && cached->second.session.use_count() > 1;
-  };
   const Error busy(Errc::busy, fmt::format("session {} is in use; wait, or reef kill", id.text()));
   const auto* row = find(id);
   if (!row) co_return no_session(id);
-  if (in_use()) co_return busy;
+  if (is_used(id)) co_return busy;
   // Nobody can answer there any more, also when it is restored. A full disk is no reason to stay.
   std::vector<Draft> closed;
   for (const auto& one : row->waiting)
@@ -236,16 +232,16 @@ Task<Status> Sessions::trash_unshielded(SessionId id) {
     if (const auto done = co_await append_all_to(id, std::move(closed)); !done)
       log::warn("session {}: {}", id.text(), done.error().what);
     if (!find(id)) co_return no_session(id);
-    if (in_use()) co_return busy;
+    if (is_used(id)) co_return busy;
   }
-  REEF_CO_CHECK(co_await store_.trash(id, clock_.now()));
+  REEF_CO_CHECK(co_await transcripts_.trash(id, clock_.now()));
   forget(id);
   mark_changed(id);
   co_return Ok{};
 }
 
 Task<TimePoint> Sessions::trashed_since(SessionId id) {
-  if (const auto all = co_await store_.trashed())
+  if (const auto all = co_await transcripts_.trashed())
     for (const auto& one : *all)
       if (one.id == id) co_return one.since;
   co_return clock_.now();
@@ -253,7 +249,7 @@ Task<TimePoint> Sessions::trashed_since(SessionId id) {
 
 Task<Status> Sessions::restore_unshielded(SessionId id) {
   const auto since = co_await trashed_since(id);
-  REEF_CO_CHECK(co_await store_.restore(id));
+  REEF_CO_CHECK(co_await transcripts_.restore(id));
   std::vector<Refresh> requests;
   requests.push_back(Refresh{id, std::nullopt});
   co_await refresh(std::move(requests));
@@ -276,7 +272,7 @@ Task<std::vector<Status>> Sessions::take_in(std::vector<Arrival> arrivals) {
 Task<std::vector<Status>> Sessions::take_in_unshielded(std::vector<Arrival> arrivals) {
   std::vector<Incoming> incoming;
   for (const auto& arrival : arrivals) incoming.push_back(Incoming{arrival.row.id, arrival.folder});
-  auto outcomes = co_await store_.take_in(std::move(incoming));
+  auto outcomes = co_await transcripts_.take_in(std::move(incoming));
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     if (!outcomes[i]) continue;
     const auto id = arrivals[i].row.id;

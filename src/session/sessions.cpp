@@ -29,9 +29,11 @@ Error no_session(const SessionId& id) {
   return Error(Errc::not_found, fmt::format("no session '{}'", id.text()));
 }
 
-Sessions::Sessions(Executor loop, Store& store, Clock& clock, Random& random)
+Sessions::Sessions(Executor loop, Transcripts& transcripts, Journal& catalog, Clock& clock,
+                   Random& random)
     : loop_(loop),
-      store_(store),
+      transcripts_(transcripts),
+      catalog_(catalog),
       clock_(clock),
       random_(random),
       changes_(loop),
@@ -122,7 +124,7 @@ Task<void> Sessions::refresh(std::vector<Refresh> requests) {
     ids.push_back(request.id);
     before.push_back(request.known);
   }
-  auto rows = co_await store_.refresh(std::move(requests));
+  auto rows = co_await transcripts_.refresh(std::move(requests));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i]) {
       warn_of_damage(*rows[i]);
@@ -138,8 +140,8 @@ Task<void> Sessions::refresh(std::vector<Refresh> requests) {
 
 namespace {
 
-Task<void> list_into(Store& store, std::optional<Result<std::vector<Stored>>>& stored) {
-  stored.emplace(co_await store.list());
+Task<void> list_into(Transcripts& transcripts, std::optional<Result<std::vector<Stored>>>& stored) {
+  stored.emplace(co_await transcripts.list());
 }
 
 }  // namespace
@@ -148,9 +150,9 @@ Task<Status> Sessions::load() {
   // The files are counted while the catalog is parsed.
   std::optional<Result<std::vector<Stored>>> listed;
   TaskGroup listing(loop_, "list");
-  listing.spawn(list_into(store_, listed));
+  listing.spawn(list_into(transcripts_, listed));
   CatalogReading known;
-  const auto read = co_await store_.read_catalog([&](const ByteSource& source) -> Status {
+  const auto read = co_await catalog_.read([&](const ByteSource& source) -> Status {
     REEF_TRY(known, read_catalog(source));
     return Ok{};
   });
@@ -201,7 +203,13 @@ Task<void> Sessions::update(SessionId id) {
   co_await look_at(std::move(one));
 }
 
-// Changes made here while the files were read are newer than what was read.
+bool Sessions::is_used(const SessionId& id) const {
+  const auto cached = cache_.find(id);
+  return cached != cache_.end() && cached->second.session.use_count() > 1;
+}
+
+// Changes made here while the files were read are newer than what was read. A last line that is not
+// whole is left alone: another program may be writing it.
 Task<void> Sessions::look_at(std::vector<SessionId> ids) {
   const auto bytes_of = [this](const SessionId& id) {
     const auto* row = find(id);
@@ -211,12 +219,16 @@ Task<void> Sessions::look_at(std::vector<SessionId> ids) {
   std::vector<std::optional<std::uint64_t>> before;
   for (const auto& id : ids) {
     const auto* row = find(id);
-    requests.push_back(Refresh{id, row ? std::optional<Row>(*row) : std::nullopt});
+    requests.push_back(
+        Refresh{id, row ? std::optional<Row>(*row) : std::nullopt, Refresh::End::leave});
     before.push_back(bytes_of(id));
   }
-  auto rows = co_await store_.refresh(std::move(requests));
+  auto rows = co_await transcripts_.refresh(std::move(requests));
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (!rows[i]) {
+    if (!rows[i] && rows[i].error().code == Errc::busy) continue;
+    if (!rows[i] && rows[i].error().code == Errc::not_found) {
+      if (find(ids[i]) && !is_used(ids[i])) drop_missing(ids[i]);
+    } else if (!rows[i]) {
       log::warn("session {}: {}", ids[i].text(), rows[i].error().what);
     } else if (bytes_of(ids[i]) == before[i] && rows[i]->bytes != before[i]) {
       warn_of_damage(*rows[i]);
@@ -227,7 +239,7 @@ Task<void> Sessions::look_at(std::vector<SessionId> ids) {
 }
 
 Task<Status> Sessions::rescan() {
-  REEF_CO_TRY(const auto stored, co_await store_.list());
+  REEF_CO_TRY(const auto stored, co_await transcripts_.list());
   std::set<SessionId> there;
   std::vector<SessionId> different;
   for (const auto& session : stored) {
@@ -243,13 +255,46 @@ Task<Status> Sessions::rescan() {
   for (const auto& [id, row] : rows_)
     if (!there.contains(id)) unlisted.push_back(id);
   for (const auto& id : unlisted) {
-    const auto first = co_await store_.read(id, 0, 1);
+    const auto first = co_await transcripts_.read(id, 0, 1);
     if (first || first.error().code != Errc::not_found || !find(id)) continue;
-    const auto cached = cache_.find(id);
-    const bool used = cached != cache_.end() && cached->second.session.use_count() > 1;
-    if (!used) drop_missing(id);
+    if (!is_used(id)) drop_missing(id);
   }
   co_return Ok{};
+}
+
+Status Sessions::watch() {
+  REEF_TRY(watch_, transcripts_.watch(loop_, [this](const Heard& heard) { hear(heard); }));
+  return Ok{};
+}
+
+void Sessions::hear(const Heard& heard) {
+  if (stopping_) return;
+  if (heard.id) {
+    const auto* row = find(*heard.id);
+    // What is known already is no news: each session is heard of when the watch begins.
+    if (heard.bytes == (row ? row->bytes : 0)) return;
+    heard_.insert(*heard.id);
+  } else {
+    heard_of_all_ = true;
+  }
+  if (!std::exchange(hearing_, true)) tasks_.spawn(take_heard());
+}
+
+Task<void> Sessions::take_heard() {
+  struct Over {
+    bool& hearing;
+    ~Over() { hearing = false; }
+  } const over{hearing_};
+  co_await yield_to_loop();
+  while (heard_of_all_ || !heard_.empty()) {
+    if (std::exchange(heard_of_all_, false))
+      if (const auto looked = co_await rescan(); !looked)
+        log::warn("sessions: {}", looked.error().what);
+    std::vector<SessionId> ids;
+    while (!heard_.empty() && ids.size() < kRefreshAtOnce)
+      ids.push_back(std::move(heard_.extract(heard_.begin()).value()));
+    if (!ids.empty()) co_await look_at(std::move(ids));
+  }
 }
 
 void Sessions::visit(const std::function<void(const Row&)>& look) const {
@@ -315,8 +360,7 @@ Task<Ok> Sessions::flush() {
   }
   catalog_records_ += ids.size();
   const auto bytes = co_await records_of(std::move(ids));
-  const auto done =
-      rewrite ? co_await store_.replace_catalog(bytes) : co_await store_.append_catalog(bytes);
+  const auto done = rewrite ? co_await catalog_.replace(bytes) : co_await catalog_.append(bytes);
   if (!done) {
     // It is only a cache: a start finds that it is behind, and the next flush writes it whole.
     catalog_damaged_ = true;
@@ -327,6 +371,7 @@ Task<Ok> Sessions::flush() {
 
 Task<void> Sessions::stop() {
   stopping_ = true;
+  watch_.reset();
   // A flush that has begun runs to its end; one that still waits is done below.
   tasks_.cancel();
   co_await tasks_.join();
@@ -448,12 +493,12 @@ Task<Result<std::shared_ptr<Session>>> Sessions::open_unshielded(SessionId id) {
   }
   const auto done = std::make_shared<Notify>(loop_);
   opening_.insert_or_assign(id, done);
-  auto tail = co_await store_.open(id);
+  auto tail = co_await transcripts_.open(id);
   opening_.erase(id);
   done->notify_all();
   if (!tail) co_return std::move(tail).error();
-  auto session = std::make_shared<Session>(loop_, store_, clock_, random_, id, *std::move(tail),
-                                           append_hook());
+  auto session = std::make_shared<Session>(loop_, transcripts_, clock_, random_, id,
+                                           *std::move(tail), append_hook());
   cache_.insert_or_assign(id, Cached{session, ++uses_});
   trim_cache();
   co_return session;
@@ -461,13 +506,13 @@ Task<Result<std::shared_ptr<Session>>> Sessions::open_unshielded(SessionId id) {
 
 Task<Result<Transcript>> Sessions::read(SessionId id) {
   if (!find(id)) co_return no_session(id);
-  REEF_CO_TRY(const auto bytes, co_await store_.read(id));
+  REEF_CO_TRY(const auto bytes, co_await transcripts_.read(id));
   co_return Transcript(read_transcript(bytes));
 }
 
 Task<Result<std::vector<Marked>>> Sessions::marks(SessionId id) {
   if (!find(id)) co_return no_session(id);
-  REEF_CO_TRY(const auto bytes, co_await store_.read(id));
+  REEF_CO_TRY(const auto bytes, co_await transcripts_.read(id));
   co_return marks_in(bytes);
 }
 
@@ -483,7 +528,7 @@ Task<Result<SessionId>> Sessions::create_file(std::string lines, Header header,
     const auto id = make_session_id(header.time, choice, attempt);
     header.id = id.text();
     bytes = header_line(header) + lines;
-    const auto made = co_await store_.create(id, bytes);
+    const auto made = co_await transcripts_.create(id, bytes);
     if (made) co_return id;
     if (made.error().code != Errc::conflict) co_return made.error();
   }
@@ -534,8 +579,8 @@ Task<Result<std::shared_ptr<Session>>> Sessions::create_unshielded(New request) 
   tail.context = build_context(branch);
   adopt(std::move(row));
   mark_changed(id);
-  auto session =
-      std::make_shared<Session>(loop_, store_, clock_, random_, id, std::move(tail), append_hook());
+  auto session = std::make_shared<Session>(loop_, transcripts_, clock_, random_, id,
+                                           std::move(tail), append_hook());
   cache_.insert_or_assign(id, Cached{session, ++uses_});
   trim_cache();
   co_return session;

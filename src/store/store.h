@@ -1,17 +1,26 @@
-// Table of contents of store/: the implementations of session::Store.
+// Table of contents of store/: the implementations of what session/ says of a home's bytes.
 //
-//   fs/fs_store.h    FsStore    sessions/<id>/session.jsonl under a home; the default
-//   fs/appends.h     Appends    durable appends, many behind one sync
-//   mem/mem_store.h  MemStore   the same contract without a disk; tests and embedding
+// session::Transcripts:
 //
-// and of session::Documents, all else that a home holds:
+//   fs/fs_transcripts.h    FsTranscripts   sessions/<id>/session.jsonl under a home; the default
+//   fs/appends.h           Appends         durable appends, many behind one sync
+//   mem/mem_transcripts.h  MemTranscripts  the same contract without a disk; tests and embedding
 //
-//   fs/fs_documents.h    FsDocuments   the files of a home
-//   fs/fs_watch.h        FsWatch       what tells of changes in them
-//   mem/mem_documents.h  MemDocuments  the same contract without a disk
+// session::Journal, the catalog and the ledger:
+//
+//   fs/fs_journal.h        FsJournal       a file
+//   mem/mem_journal.h      MemJournal      the same contract without a disk
+//
+// session::Documents, all else that a home holds:
+//
+//   fs/fs_documents.h      FsDocuments     the files of a home
+//   fs/fs_watch.h          FsWatch         what tells of changes in them
+//   mem/mem_documents.h    MemDocuments    the same contract without a disk
 #pragma once
 
 #include "store/fs/fs_documents.h"
-#include "store/fs/fs_store.h"
+#include "store/fs/fs_journal.h"
+#include "store/fs/fs_transcripts.h"
 #include "store/mem/mem_documents.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"

@@ -8,7 +8,8 @@
 #include "bus/done_hook.h"
 #include "model/scripted/scripted.h"
 #include "store/fs/fs_documents.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -62,8 +63,9 @@ class BusTest : public testing::Test {
   PosixFiles files;
   Pool pool{2};
   test::TempDir dir;
-  store::MemStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
   store::FsDocuments documents{files, dir.path()};
   Bus bus{io.get_executor(), documents, pool, runtime};

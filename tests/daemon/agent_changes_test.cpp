@@ -8,17 +8,18 @@
 #include "daemon/config.h"
 #include "local/local.h"
 #include "store/fs/fs_documents.h"
+#include "store/mem/mem_journal.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
-#include "support/wrapped_store.h"
+#include "support/wrapped_transcripts.h"
 
 namespace reef::daemon {
 namespace {
 
 using test::read_file;
 
-class FullStore final : public test::WrappedStore {
+class FullStore final : public test::WrappedTranscripts {
  public:
   Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override {
     if (full) co_return Error(Errc::io, "no room");
@@ -102,7 +103,8 @@ class AgentChangesTest : public testing::Test {
   SystemClock clock;
   SeededRandom random{1};
   FullStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   memory::Memories memories{io.get_executor(), real_documents, pool, clock};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
   bus::Bus bus{io.get_executor(), documents, pool, runtime};
@@ -281,7 +283,7 @@ TEST_F(AgentChangesTest, C10_HistoryFollowsAnAgentsNewName) {
 
   // The same must hold after a restart.
   test::run(io, sessions.stop());
-  session::Sessions again{io.get_executor(), store, clock, random};
+  session::Sessions again{io.get_executor(), store, catalog, clock, random};
   ASSERT_TRUE(test::run(io, again.load()));
   EXPECT_EQ(again.current(key("ranger", "user")), current);
   EXPECT_FALSE(again.current(key("scout", "user")));

@@ -11,7 +11,8 @@
 #include "runtime/runtime.h"
 #include "session/document_folders.h"
 #include "store/mem/mem_documents.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
 
 namespace reef::daemon {
@@ -29,7 +30,8 @@ class HomeWithoutAFolder : public testing::Test {
   Pool pool{2};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
+  store::MemTranscripts store;
+  store::MemJournal catalog;
 };
 
 TEST_F(HomeWithoutAFolder, DefinitionsAreChangedAndSeen) {
@@ -47,7 +49,7 @@ TEST_F(HomeWithoutAFolder, DefinitionsAreChangedAndSeen) {
 }
 
 TEST_F(HomeWithoutAFolder, SubscriptionsAreKept) {
-  session::Sessions sessions(io.get_executor(), store, clock, random);
+  session::Sessions sessions(io.get_executor(), store, catalog, clock, random);
   runtime::Runtime runtime(io.get_executor(), sessions, clock);
   auto setup = std::make_shared<runtime::Setup>();
   setup->providers.add("local", std::make_shared<local::LocalProvider>());

@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "store/fs/fs_documents.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
@@ -63,8 +64,9 @@ class MemoryHookTest : public testing::Test {
   store::FsDocuments documents{files, folder.path()};
   memory::Memories memories{io.get_executor(), documents, pool, clock};
   SeededRandom random{1};
-  store::MemStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   MemoryHook hook{memories, sessions};
 };
 

@@ -8,7 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "store/fs/fs_documents.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
@@ -58,8 +59,9 @@ class OsHookTest : public testing::Test {
   Pool pool{2};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   std::optional<session::SessionId> id;
   std::unique_ptr<OsHook> hook;
   runtime::Agent agent;

@@ -6,7 +6,8 @@
 
 #include "model/scripted/scripted.h"
 #include "runtime/runtime.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
@@ -103,8 +104,9 @@ class SkillHookTest : public testing::Test {
   PosixFiles files;
   Pool pool{2};
   test::TempDir dir;
-  store::MemStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   skills::Library library{files, pool, dir / "skills"};
   std::shared_ptr<SkillHook> hook = std::make_shared<SkillHook>(library);
   runtime::Runtime runtime{io.get_executor(), sessions, clock};

@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/title.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
 
 namespace reef::hooks {
@@ -35,8 +36,9 @@ class TitleHookTest : public testing::Test {
   boost::asio::io_context io{1};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   TitleHook hook{sessions};
 };
 

@@ -10,7 +10,8 @@
 #include "base/random.h"
 #include "organise/changes.h"
 #include "store/fs/fs_documents.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -174,8 +175,9 @@ class ChangesTest : public DefinitionsTest {
 
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   Changes changes{io.get_executor(), sessions, definitions, pool};
 };
 

@@ -45,11 +45,12 @@ class HoldTest : public testing::Test {
   boost::asio::io_context io{1};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
+  store::MemTranscripts store;
+  store::MemJournal catalog;
   test::TempDir folder;
   PosixFiles files;
   Pool pool{2};
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
   int senders = 0;
 };

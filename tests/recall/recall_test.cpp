@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
@@ -70,11 +71,12 @@ class RecallTest : public testing::Test {
   boost::asio::io_context io{1};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
+  store::MemTranscripts store;
+  store::MemJournal catalog;
   test::TempDir folder;
   PosixFiles files;
   Pool pool{2};
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   std::unique_ptr<Recall> recall;
 };
 

@@ -7,7 +7,8 @@
 
 #include "runtime/title.h"
 #include "runtime/window_stage.h"
-#include "store/fs/fs_store.h"
+#include "store/fs/fs_journal.h"
+#include "store/fs/fs_transcripts.h"
 #include "support/faulty_files.h"
 
 namespace reef::runtime {
@@ -30,6 +31,7 @@ session::Draft says(bool user, const std::string& text) {
 struct Life {
   Life(const std::string& folder, Files& files)
       : store(files, pool, folder),
+        catalog(files, pool, store::catalog_of(folder), store::FsJournal::Durable::no),
         documents(files, folder),
         memories(io.get_executor(), documents, pool, clock) {
     setup->providers.add("s", model);
@@ -63,8 +65,9 @@ struct Life {
   Pool pool{1};
   SystemClock clock;
   SeededRandom random{7};
-  store::FsStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::FsTranscripts store;
+  store::FsJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   store::FsDocuments documents;
   memory::Memories memories;
   Compactions compactions{io.get_executor(), sessions, memories};

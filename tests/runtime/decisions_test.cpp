@@ -8,7 +8,8 @@
 #include "runtime/retell.h"
 #include "runtime/runtime.h"
 #include "runtime/stage.h"
-#include "support/wrapped_store.h"
+#include "store/mem/mem_journal.h"
+#include "support/wrapped_transcripts.h"
 
 namespace reef::runtime {
 namespace {
@@ -164,7 +165,7 @@ TEST(Retell, KnowsWhatWasNeverAnswered) {
 }
 
 // A disk that is full when it is told to be.
-class FullStore final : public test::WrappedStore {
+class FullStore final : public test::WrappedTranscripts {
  public:
   Task<Status> append(session::SessionId id, std::uint64_t at, std::string bytes) override {
     if (!full_at.empty() && bytes.find(full_at) != std::string::npos)
@@ -216,7 +217,8 @@ class FullDisk : public testing::Test {
   SystemClock clock;
   SeededRandom random{1};
   FullStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   Runtime runtime{io.get_executor(), sessions, clock};
   std::shared_ptr<TestHook> hook = std::make_shared<TestHook>(io.get_executor());
 };
@@ -317,7 +319,7 @@ TEST_F(FullDisk, AnEphemeralTurnKeepsNoDecision) {
 }
 
 // What is read of hundred thousand sessions to list what waits in three of them: those three.
-class CountingStore final : public test::WrappedStore {
+class CountingStore final : public test::WrappedTranscripts {
  public:
   Task<Result<std::string>> read(session::SessionId id, std::uint64_t from,
                                  std::uint64_t size) override {
@@ -332,7 +334,7 @@ TEST(DecisionList, ReadsOnlyTheSessionsThatWait) {
   SystemClock clock;
   SeededRandom random{1};
   CountingStore store;
-  std::string catalog;
+  store::MemJournal catalog;
   for (int i = 0; i < 2000; ++i) {
     const auto id = *session::SessionId::parse("261115-s-" + std::to_string(i));
     session::Header header;
@@ -350,11 +352,11 @@ TEST(DecisionList, ReadsOnlyTheSessionsThatWait) {
     ASSERT_TRUE(test::run(io, store.create(id, std::move(bytes))));
   }
   {
-    session::Sessions first{io.get_executor(), store, clock, random};
+    session::Sessions first{io.get_executor(), store, catalog, clock, random};
     ASSERT_TRUE(test::run(io, first.load()));
     test::run(io, first.stop());
   }
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   ASSERT_TRUE(test::run(io, sessions.load()));
   Runtime runtime{io.get_executor(), sessions, clock};
   store.reads = 0;

@@ -7,7 +7,8 @@
 #include "mcp/spec.h"
 #include "runtime/runtime.h"
 #include "runtime/scope.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
 
 namespace reef::runtime {
@@ -161,8 +162,9 @@ class GuestTest : public testing::Test {
   boost::asio::io_context io{1};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   std::shared_ptr<NotingProvider> provider = std::make_shared<NotingProvider>(io.get_executor());
   std::shared_ptr<NotingHook> hook = std::make_shared<NotingHook>();
   Runtime runtime{io.get_executor(), sessions, clock};

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/task_group.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
 
 namespace reef::runtime {
@@ -78,8 +79,9 @@ class PermissionTest : public testing::Test {
   boost::asio::io_context io{1};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   Permissions permissions{io.get_executor(), sessions, clock};
   std::shared_ptr<IntentHook> hook = std::make_shared<IntentHook>();
   Hooks hooks;
@@ -131,7 +133,7 @@ TEST_F(PermissionTest, AlwaysIsRememberedInTheTranscriptForThatRuleAlone) {
   EXPECT_EQ(asked.size(), 2U) << "another rule";
   hook->said.rule = "git push";
   test::run(io, sessions.stop());
-  session::Sessions again(io.get_executor(), store, clock, random);
+  session::Sessions again(io.get_executor(), store, catalog, clock, random);
   ASSERT_TRUE(test::run(io, again.load()));
   EXPECT_EQ(grants_of(*again.find(*id)).size(), 2U) << "it survives a restart";
   test::run(io, again.stop());

@@ -3,7 +3,8 @@
 
 #include "base/notify.h"
 #include "runtime/stage.h"
-#include "support/wrapped_store.h"
+#include "store/mem/mem_journal.h"
+#include "support/wrapped_transcripts.h"
 
 namespace reef::runtime {
 namespace {
@@ -189,7 +190,7 @@ TEST_F(QueueTest, AKillLeavesWaitingMessagesTheirTurn) {
 }
 
 // A disk that hangs when told to.
-class HangingStore : public test::WrappedStore {
+class HangingStore : public test::WrappedTranscripts {
  public:
   explicit HangingStore(Executor loop) : changed_(std::move(loop)) {}
 
@@ -256,7 +257,8 @@ class HangingDiskTest : public Stage {
   }
 
   HangingStore slow{io.get_executor()};
-  session::Sessions slow_sessions{io.get_executor(), slow, clock, random};
+  store::MemJournal catalog;
+  session::Sessions slow_sessions{io.get_executor(), slow, catalog, clock, random};
   Runtime slow_runtime{io.get_executor(), slow_sessions, clock};
 };
 

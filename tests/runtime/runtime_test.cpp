@@ -7,9 +7,10 @@
 #include "local/local.h"
 #include "model/scripted/scripted.h"
 #include "runtime/reset.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
-#include "support/wrapped_store.h"
+#include "support/wrapped_transcripts.h"
 
 namespace reef::runtime {
 namespace {
@@ -63,7 +64,7 @@ Task<Seen> read_all(std::shared_ptr<Run> run) {
 }
 
 // A store whose n-th write and later ones fail.
-class FailingStore final : public test::WrappedStore {
+class FailingStore final : public test::WrappedTranscripts {
  public:
   Task<Status> create(session::SessionId id, std::string bytes) override {
     if (--writes_left < 0) co_return Error(Errc::no_space, "disk full");
@@ -126,7 +127,8 @@ class RuntimeTest : public testing::Test {
   } clock;
   SeededRandom random{1};
   FailingStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   Runtime runtime{io.get_executor(), sessions, clock};
 };
 

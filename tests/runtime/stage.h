@@ -6,7 +6,8 @@
 #include "base/notify.h"
 #include "model/scripted/scripted.h"
 #include "runtime/runtime.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
 
 namespace reef::runtime {
@@ -161,8 +162,9 @@ class Stage : public testing::Test {
   boost::asio::io_context io{1};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   Runtime runtime{io.get_executor(), sessions, clock};
   std::shared_ptr<TestHook> hook = std::make_shared<TestHook>(io.get_executor());
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/task_group.h"
+#include "store/fs/fs_journal.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -35,7 +36,7 @@ class LedgerTest : public testing::Test {
     if (!message) return "nothing";
     return message->has_pong() ? "pong" : std::to_string(message->error().code());
   }
-  void restart() { ledger = std::make_unique<Ledger>(io.get_executor(), files, pool, clock, path); }
+  void restart() { ledger = std::make_unique<Ledger>(io.get_executor(), answers, clock); }
 
   boost::asio::io_context io{1};
   SetClock clock;
@@ -43,8 +44,8 @@ class LedgerTest : public testing::Test {
   test::FaultyFiles files;
   Pool pool{1};
   std::string path = folder / "answers.jsonl";
-  std::unique_ptr<Ledger> ledger =
-      std::make_unique<Ledger>(io.get_executor(), files, pool, clock, path);
+  store::FsJournal answers{files, pool, path, store::FsJournal::Durable::yes};
+  std::unique_ptr<Ledger> ledger = std::make_unique<Ledger>(io.get_executor(), answers, clock);
   int done = 0;
 };
 

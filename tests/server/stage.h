@@ -86,13 +86,14 @@ class NodeTest : public testing::Test {
   boost::asio::io_context io{1};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
+  store::MemTranscripts store;
+  store::MemJournal catalog;
   test::TempDir folder;
   PosixFiles files;
   Pool pool{2};
   store::FsDocuments documents{files, folder.path()};
   memory::Memories memories{io.get_executor(), documents, pool, clock};
-  session::Sessions sessions{io.get_executor(), store, clock, random};
+  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   session::DocumentFolders folders{documents, pool};
   session::Attachments attachments{io.get_executor(), sessions, store, folders};
   skills::Library skills{files, pool, folder / "skills"};
@@ -106,7 +107,8 @@ class NodeTest : public testing::Test {
   organise::Changes changes{io.get_executor(), sessions, definitions, pool};
   recall::Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
   model::ModelLists lists{io.get_executor()};
-  Ledger ledger{io.get_executor(), files, pool, clock, folder / "answers.jsonl"};
+  store::MemJournal answers;
+  Ledger ledger{io.get_executor(), answers, clock};
   std::vector<std::string> noted;
   int reloads = 0;
   int shutdowns = 0;

@@ -7,7 +7,8 @@
 #include "session/decision.h"
 #include "session/session.h"
 #include "session/transcript.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_journal.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
 
 namespace reef::session {
@@ -119,8 +120,9 @@ class DecisionsOfSessions : public testing::Test {
   boost::asio::io_context io{1};
   SystemClock clock;
   SeededRandom random{1};
-  store::MemStore store;
-  Sessions sessions{io.get_executor(), store, clock, random};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  Sessions sessions{io.get_executor(), store, catalog, clock, random};
 };
 
 TEST_F(DecisionsOfSessions, AreNotTakenAlongByAFork) {

@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "session/reader.h"
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_transcripts.h"
 #include "support/run.h"
 
 namespace reef::session {
@@ -63,7 +63,7 @@ class PagesTest : public testing::Test {
   }
 
   boost::asio::io_context io{1};
-  store::MemStore store;
+  store::MemTranscripts store;
   SessionId id = *SessionId::parse("260102-long-oak");
   std::uint64_t size = 0;
 };

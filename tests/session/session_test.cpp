@@ -5,9 +5,10 @@
 #include "base/notify.h"
 #include "base/task_group.h"
 #include "session/catalog.h"
-#include "support/catalog.h"
+#include "store/mem/mem_journal.h"
+#include "support/journal.h"
 #include "support/run.h"
-#include "support/wrapped_store.h"
+#include "support/wrapped_transcripts.h"
 
 namespace reef::session {
 namespace {
@@ -19,7 +20,7 @@ class FixedClock final : public Clock {
 };
 
 // A store whose appends wait until told to go on, and can be told to fail.
-class GatedStore final : public test::WrappedStore {
+class GatedStore final : public test::WrappedTranscripts {
  public:
   explicit GatedStore(Executor loop) : open_gate(std::move(loop)) {}
 
@@ -39,7 +40,7 @@ class GatedStore final : public test::WrappedStore {
 };
 
 // Runs a task of the test between a look at the disk and its use.
-class SlowLookStore final : public test::WrappedStore {
+class SlowLookStore final : public test::WrappedTranscripts {
  public:
   Task<Result<std::vector<Stored>>> list() override {
     auto listed = co_await real.list();
@@ -56,7 +57,8 @@ class SlowLookStore final : public test::WrappedStore {
 
 class SessionTest : public testing::Test {
  protected:
-  SessionTest() : store(io.get_executor()), sessions(io.get_executor(), store, clock, random) {}
+  SessionTest()
+      : store(io.get_executor()), sessions(io.get_executor(), store, catalog, clock, random) {}
   ~SessionTest() override { test::run(io, sessions.stop()); }
 
   std::shared_ptr<Session> make(const std::string& sender) {
@@ -90,6 +92,7 @@ class SessionTest : public testing::Test {
   FixedClock clock;
   SeededRandom random{42};
   GatedStore store;
+  store::MemJournal catalog;
   Sessions sessions;
 };
 
@@ -220,7 +223,7 @@ TEST_F(SessionTest, SessionsAreFoundAgainAfterARestart) {
   const auto second = make("bob");
   test::value_of(test::run(io, second->append(say("hello there"))));
 
-  Sessions after(io.get_executor(), store, clock, random);
+  Sessions after(io.get_executor(), store, catalog, clock, random);
   ASSERT_TRUE(test::run(io, after.load()));
   EXPECT_EQ(after.size(), 2U);
   EXPECT_EQ(after.current(*Key::of_pair("reef", "alice")), first->id());
@@ -237,7 +240,7 @@ TEST_F(SessionTest, SessionsAreFoundAgainAfterARestart) {
 
 TEST_F(SessionTest, IdsThatAreTakenGetANumber) {
   SeededRandom same(42);
-  Sessions twin(io.get_executor(), store, clock, same);
+  Sessions twin(io.get_executor(), store, catalog, clock, same);
   const auto first = make("a");
   const auto second = test::value_of(test::run(io, twin.create(request("b"))));
   EXPECT_EQ(second->id().text(), first->id().text() + "-2");
@@ -252,7 +255,7 @@ Task<void> open_into(Sessions& sessions, SessionId id,
 
 TEST_F(SessionTest, OpeningTwiceAtOnceGivesOneObject) {
   const auto id = make("user")->id();
-  Sessions after(io.get_executor(), store, clock, random);
+  Sessions after(io.get_executor(), store, catalog, clock, random);
   ASSERT_TRUE(test::run(io, after.load()));
   std::vector<std::shared_ptr<Session>> opened;
   TaskGroup group(io.get_executor(), "test");
@@ -284,8 +287,8 @@ TEST_F(SessionTest, ResetBindsANewSessionAndResumeTheOldOneAgain) {
   EXPECT_EQ(sessions.current(key), first->id());
   // The binding is recovered from the catalog and from the transcripts alone.
   for (const bool with_catalog : {false, true}) {
-    if (!with_catalog) ASSERT_TRUE(test::run(io, store.replace_catalog("")));
-    Sessions after(io.get_executor(), store, clock, random);
+    if (!with_catalog) ASSERT_TRUE(test::run(io, catalog.replace("")));
+    Sessions after(io.get_executor(), store, catalog, clock, random);
     ASSERT_TRUE(test::run(io, after.load()));
     EXPECT_EQ(after.current(key), first->id());
     test::run(io, after.stop());
@@ -388,26 +391,24 @@ TEST_F(SessionTest, AnyStateOfTheCatalogGivesTheSameRows) {
     return out;
   };
   const auto expected = rows_of(sessions);
-  const auto catalog = test::catalog_of(io, store);
-  ASSERT_GT(catalog.size(), 100U);
-  std::vector<std::string> states = {"", "garbage", catalog, catalog + "half a rec",
-                                     catalog + catalog};
-  for (std::size_t cut = 0; cut < catalog.size(); cut += 37)
-    states.push_back(catalog.substr(0, cut));
+  const auto good = test::bytes_of(io, catalog);
+  ASSERT_GT(good.size(), 100U);
+  std::vector<std::string> states = {"", "garbage", good, good + "half a rec", good + good};
+  for (std::size_t cut = 0; cut < good.size(); cut += 37) states.push_back(good.substr(0, cut));
   SeededRandom flips(9);
   for (int i = 0; i < 50; ++i) {
-    auto damaged = catalog;
+    auto damaged = good;
     damaged[flips.below(damaged.size())] ^= static_cast<char>(1U << flips.below(8));
     states.push_back(damaged);
   }
   for (const auto& state : states) {
-    ASSERT_TRUE(test::run(io, store.replace_catalog(state)));
-    Sessions after(io.get_executor(), store, clock, random);
+    ASSERT_TRUE(test::run(io, catalog.replace(state)));
+    Sessions after(io.get_executor(), store, catalog, clock, random);
     ASSERT_TRUE(test::run(io, after.load()));
     EXPECT_EQ(rows_of(after), expected);
     test::run(io, after.stop());
     // The catalog it wrote is whole again.
-    const auto mended = test::value_of(read_catalog(source_of(test::catalog_of(io, store))));
+    const auto mended = test::value_of(read_catalog(source_of(test::bytes_of(io, catalog))));
     EXPECT_FALSE(mended.damaged);
     EXPECT_EQ(mended.rows.size(), 3U);
   }
@@ -418,7 +419,8 @@ TEST(Rescan, ChangesDuringARescanWin) {
   FixedClock clock;
   SeededRandom random{7};
   SlowLookStore store;
-  Sessions sessions(io.get_executor(), store, clock, random);
+  store::MemJournal catalog;
+  Sessions sessions(io.get_executor(), store, catalog, clock, random);
   const auto make = [&](const std::string& sender) {
     return sessions.create(Sessions::New{*Key::of_pair("reef", sender), "reef", sender, "/x", {}});
   };
@@ -450,6 +452,130 @@ TEST(Rescan, ChangesDuringARescanWin) {
   EXPECT_EQ(sessions.find(talk->id())->bytes, store.real.raw().at(talk->id()).size());
   EXPECT_EQ(sessions.find(talk->id())->message_count, 2U);
   test::run(io, sessions.stop());
+}
+
+// A watch on sessions, and another program.
+class WatchedSessions : public testing::Test {
+ protected:
+  ~WatchedSessions() override { test::run(io, sessions.stop()); }
+
+  SessionId make(const std::string& sender) {
+    return test::value_of(
+               test::run(io, sessions.create(Sessions::New{
+                                 *Key::of_pair("reef", sender), "reef", sender, "/x", {}})))
+        ->id();
+  }
+  std::string line(const std::string& id) const {
+    return R"({"type":"message","id":")" + id +
+           R"(","parentId":null,"timestamp":"2026-01-02T03:04:06.000Z","message":)"
+           R"({"role":"user","content":"from elsewhere"}})"
+           "\n";
+  }
+  void append_from_outside(const SessionId& id, const std::string& bytes) {
+    store.change_from_outside(id, store.raw().at(id) + bytes);
+    test::run_ready(io);
+  }
+
+  boost::asio::io_context io{1};
+  FixedClock clock;
+  SeededRandom random{7};
+  store::MemTranscripts store;
+  store::MemJournal catalog;
+  Sessions sessions{io.get_executor(), store, catalog, clock, random};
+};
+
+TEST_F(WatchedSessions, WhatAnotherProgramWritesChangesTheRowAndIsTold) {
+  const auto id = make("ann");
+  ASSERT_TRUE(sessions.watch());
+  test::run_ready(io);
+  std::vector<std::string> told;
+  sessions.set_on_change([&](const SessionId& changed, bool rewritten) {
+    told.push_back(changed.text() + (rewritten ? " rewritten" : ""));
+  });
+  const auto version = sessions.changes().version();
+  append_from_outside(id, line("f1"));
+  EXPECT_EQ(sessions.find(id)->message_count, 1U);
+  EXPECT_EQ(sessions.find(id)->bytes, store.raw().at(id).size());
+  EXPECT_EQ(told, std::vector<std::string>{id.text()});
+  EXPECT_GT(sessions.changes().version_of(id.text()), version);
+  // It goes on from there.
+  const auto session = test::value_of(test::run(io, sessions.open(id)));
+  UserMessage message;
+  message.content.push_back(TextBlock{"mine"});
+  ASSERT_TRUE(test::run(io, session->append(draft_message(message))));
+  EXPECT_EQ(sessions.find(id)->message_count, 2U);
+}
+
+TEST_F(WatchedSessions, OthersBringSessionsAndTakeThemAway) {
+  const auto id = make("ann");
+  const auto fresh = *SessionId::parse("261116-fresh");
+  ASSERT_TRUE(sessions.watch());
+  const auto bytes = header_line(Header{}) + line("f1");
+  store.change_from_outside(fresh, bytes);
+  test::run_ready(io);
+  ASSERT_NE(sessions.find(fresh), nullptr);
+  EXPECT_EQ(sessions.find(fresh)->preview, "from elsewhere");
+  store.change_from_outside(fresh, std::nullopt);
+  test::run_ready(io);
+  EXPECT_EQ(sessions.find(fresh), nullptr);
+  EXPECT_NE(sessions.find(id), nullptr);
+}
+
+TEST_F(WatchedSessions, ASessionInUseIsNotDroppedUnderItsUser) {
+  const auto id = make("ann");
+  ASSERT_TRUE(sessions.watch());
+  test::run_ready(io);
+  {
+    const auto used = test::value_of(test::run(io, sessions.open(id)));
+    store.change_from_outside(id, std::nullopt);
+    test::run_ready(io);
+    EXPECT_NE(sessions.find(id), nullptr);
+  }
+  test::run(io, sessions.update(id));
+  EXPECT_EQ(sessions.find(id), nullptr);
+}
+
+TEST_F(WatchedSessions, ALineThatIsBeingWrittenIsWaitedFor) {
+  const auto id = make("ann");
+  ASSERT_TRUE(sessions.watch());
+  test::run_ready(io);
+  const auto before = sessions.find(id)->bytes;
+  const auto whole = line("f1");
+  append_from_outside(id, whole.substr(0, 30));
+  EXPECT_EQ(sessions.find(id)->bytes, before);
+  EXPECT_TRUE(store.raw().at(id).ends_with(whole.substr(0, 30))) << "nobody cut it off";
+  append_from_outside(id, whole.substr(30));
+  EXPECT_EQ(sessions.find(id)->message_count, 1U);
+  // An emptied file is one that is about to be written.
+  store.change_from_outside(id, "");
+  test::run_ready(io);
+  ASSERT_NE(sessions.find(id), nullptr);
+  EXPECT_EQ(sessions.find(id)->message_count, 1U);
+}
+
+TEST_F(WatchedSessions, OwnChangesMakeNoWork) {
+  class Counting final : public test::WrappedTranscripts {
+   public:
+    Task<std::vector<Result<Row>>> refresh(std::vector<Refresh> requests) override {
+      ++refreshes;
+      return real.refresh(std::move(requests));
+    }
+    int refreshes = 0;
+  } counting;
+  store::MemJournal journal;
+  Sessions own(io.get_executor(), counting, journal, clock, random);
+  ASSERT_TRUE(test::run(io, own.load()));
+  ASSERT_TRUE(own.watch());
+  const auto made = test::value_of(test::run(
+      io, own.create(Sessions::New{*Key::of_pair("reef", "ann"), "reef", "ann", "/x", {}})));
+  UserMessage message;
+  message.content.push_back(TextBlock{"mine"});
+  ASSERT_TRUE(test::run(io, made->append(draft_message(message))));
+  // Told what is known already.
+  counting.real.change_from_outside(made->id(), counting.real.raw().at(made->id()));
+  test::run_ready(io);
+  EXPECT_EQ(counting.refreshes, 0);
+  test::run(io, own.stop());
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "session/session.h"
-#include "store/fs/fs_store.h"
+#include "store/fs/fs_journal.h"
+#include "store/fs/fs_transcripts.h"
 #include "support/faulty_files.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -82,10 +83,11 @@ struct Bench {
   boost::asio::io_context io{1};
   test::FaultyFiles files;
   Pool pool{1};
-  FsStore store{files, pool, folder.path()};
+  FsTranscripts store{files, pool, folder.path()};
+  FsJournal catalog{files, pool, catalog_of(folder.path()), FsJournal::Durable::no};
   SystemClock clock;
   SeededRandom random{7};
-  Sessions sessions{io.get_executor(), store, clock, random};
+  Sessions sessions{io.get_executor(), store, catalog, clock, random};
   std::set<std::string> acknowledged;
   std::vector<std::pair<std::string, std::string>> pairs;
   std::optional<bool> flagged;
@@ -124,7 +126,7 @@ void expect_sound(Bench& bench, const std::string& what) {
     EXPECT_TRUE(on_disk.contains(text)) << what << ": lost " << text;
   for (const auto& [first, second] : bench.pairs)
     EXPECT_EQ(on_disk.contains(first), on_disk.contains(second)) << what << ": half a pair";
-  Sessions after(bench.io.get_executor(), bench.store, bench.clock, bench.random);
+  Sessions after(bench.io.get_executor(), bench.store, bench.catalog, bench.clock, bench.random);
   ASSERT_TRUE(test::run(bench.io, after.load()));
   EXPECT_EQ(after.current(*Key::of_pair("reef", "user")), *id) << what;
   test::run(bench.io, after.stop());

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/fs/fs_store.h"
+#include "store/fs/fs_transcripts.h"
 #include "store/fs/tree.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
@@ -24,7 +24,7 @@ class TrashTest : public testing::Test {
   boost::asio::io_context io{1};
   PosixFiles files;
   Pool pool{2};
-  FsStore store{files, pool, home.path()};
+  FsTranscripts store{files, pool, home.path()};
   session::SessionId id = *session::SessionId::parse("261115-swift-river");
   TimePoint when{std::chrono::milliseconds(1794779830302)};
 };
@@ -41,7 +41,7 @@ TEST_F(TrashTest, PurgeTakesLinksAwayAndLeavesWhatTheyPointTo) {
   ASSERT_EQ(::chmod((store.folder(id) + "/data").c_str(), 0555), 0);
 
   ASSERT_TRUE(test::run(io, store.trash(id, when)));
-  const auto bytes = test::run(io, store.measure({id}, session::Store::Place::trash)).at(0);
+  const auto bytes = test::run(io, store.measure({id}, session::Transcripts::Place::trash)).at(0);
   EXPECT_EQ(bytes, 2U + 5U + std::string("2026-11-15T21:17:10.302Z\n").size());
   ASSERT_TRUE(test::run(io, store.purge(id)));
   EXPECT_TRUE(test::value_of(files.list(home / "trash")).empty());

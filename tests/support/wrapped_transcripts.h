@@ -1,11 +1,11 @@
-// A MemStore behind the interface, for tests that change one method of it.
+// Transcripts in memory behind the interface, for tests that change one method of it.
 #pragma once
 
-#include "store/mem/mem_store.h"
+#include "store/mem/mem_transcripts.h"
 
 namespace reef::test {
 
-class WrappedStore : public session::Store {
+class WrappedTranscripts : public session::Transcripts {
  public:
   Task<Result<std::vector<session::Stored>>> list() override { return real.list(); }
   Task<Status> create(session::SessionId id, std::string bytes) override {
@@ -49,15 +49,15 @@ class WrappedStore : public session::Store {
                                            Place place) override {
     return real.measure(std::move(ids), place);
   }
-  Task<Status> read_catalog(UseSource use) override { return real.read_catalog(std::move(use)); }
-  Task<Status> append_catalog(std::string bytes) override {
-    return real.append_catalog(std::move(bytes));
+  Task<Result<std::string>> read_trashed(session::SessionId id, std::uint64_t from,
+                                         std::uint64_t size) override {
+    return real.read_trashed(std::move(id), from, size);
   }
-  Task<Status> replace_catalog(std::string bytes) override {
-    return real.replace_catalog(std::move(bytes));
+  Result<std::unique_ptr<Watch>> watch(Executor loop, Hear hear) override {
+    return real.watch(std::move(loop), std::move(hear));
   }
 
-  store::MemStore real;
+  store::MemTranscripts real;
 };
 
 }  // namespace reef::test

@@ -1,18 +1,18 @@
-// The bytes of a store's catalog.
+// The bytes of a journal.
 #pragma once
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "session/store.h"
+#include "session/journal.h"
 #include "support/run.h"
 
 namespace reef::test {
 
-inline std::string catalog_of(boost::asio::io_context& io, session::Store& store) {
+inline std::string bytes_of(boost::asio::io_context& io, session::Journal& journal) {
   std::string bytes;
-  const auto read = run(io, store.read_catalog([&](const session::ByteSource& source) -> Status {
+  const auto read = run(io, journal.read([&](const session::ByteSource& source) -> Status {
     REEF_TRY(bytes, source.read(0, source.size));
     return Ok{};
   }));

@@ -1,13 +1,13 @@
-// Transcripts in memory, with the contract of the file store. Loop thread only.
+// Transcripts in memory, with the contract of the files. Loop thread only.
 #pragma once
 
 #include <map>
 
-#include "session/store.h"
+#include "session/transcripts.h"
 
 namespace reef::store {
 
-class MemStore final : public session::Store {
+class MemTranscripts final : public session::Transcripts {
  public:
   Task<Result<std::vector<session::Stored>>> list() override;
   Task<Status> create(session::SessionId id, std::string bytes) override;
@@ -29,18 +29,24 @@ class MemStore final : public session::Store {
   Task<Status> purge(session::SessionId id) override;
   Task<std::vector<std::uint64_t>> measure(std::vector<session::SessionId> ids,
                                            Place place) override;
-  Task<Status> read_catalog(UseSource use) override;
-  Task<Status> append_catalog(std::string bytes) override;
-  Task<Status> replace_catalog(std::string bytes) override;
+  Task<Result<std::string>> read_trashed(session::SessionId id, std::uint64_t from,
+                                         std::uint64_t size) override;
+  Result<std::unique_ptr<Watch>> watch(Executor loop, Hear hear) override;
 
-  // The bytes themselves, to change them as another program, or a disk, would.
+  // Changes a transcript as another program would, or brings one; nullopt: takes it away.
+  void change_from_outside(const session::SessionId& id, std::optional<std::string> bytes);
+
+  // The bytes themselves, to change them as a disk would: nobody is told.
   std::map<session::SessionId, std::string>& raw() { return transcripts_; }
 
  private:
   std::map<session::SessionId, std::string> transcripts_;
   std::map<session::SessionId, std::string> trash_;
   std::map<session::SessionId, TimePoint> trashed_at_;
-  std::string catalog_;
+  struct Watcher;
+  std::weak_ptr<Watcher> watcher_;
+  // Of what it is now.
+  void tell(const session::SessionId& id);
 };
 
 }  // namespace reef::store

@@ -4,16 +4,18 @@
 
 #include "base/files.h"
 #include "base/pool.h"
-#include "session/store.h"
+#include "session/transcripts.h"
 #include "store/fs/appends.h"
+#include "store/fs/session_folders.h"
 
 namespace reef::store {
 
-class FsStore final : public session::Store {
+class FsTranscripts final : public session::Transcripts {
  public:
-  // Keeps sessions/, trash/ and catalog/ in `home`, where sessions/ must exist. `files` and `pool`
-  // must outlive the store.
-  FsStore(Files& files, Pool& pool, std::string home);
+  // Keeps sessions/ and trash/ in `home`, where sessions/ must exist. `files` and `pool` must
+  // outlive it. A watch takes at most so many of the kernel's; without any, all are looked at in
+  // turn.
+  FsTranscripts(Files& files, Pool& pool, std::string home, std::size_t watches_max = SIZE_MAX);
 
   Task<Result<std::vector<session::Stored>>> list() override;
   Task<Status> create(session::SessionId id, std::string bytes) override;
@@ -35,9 +37,9 @@ class FsStore final : public session::Store {
   Task<Status> purge(session::SessionId id) override;
   Task<std::vector<std::uint64_t>> measure(std::vector<session::SessionId> ids,
                                            Place place) override;
-  Task<Status> read_catalog(UseSource use) override;
-  Task<Status> append_catalog(std::string bytes) override;
-  Task<Status> replace_catalog(std::string bytes) override;
+  Task<Result<std::string>> read_trashed(session::SessionId id, std::uint64_t from,
+                                         std::uint64_t size) override;
+  Result<std::unique_ptr<Watch>> watch(Executor loop, Hear hear) override;
 
   std::string folder(const session::SessionId& id) const;
   std::string file(const session::SessionId& id) const;
@@ -47,8 +49,11 @@ class FsStore final : public session::Store {
   Result<session::Row> refresh_one(session::Refresh request);
   std::string trash_folder(const session::SessionId& id) const;
   TimePoint trashed_at(const session::SessionId& id);
-  std::string catalog() const;
 
+  SessionFolders::OwnChange own_change(const session::SessionId& id) const {
+    return {watching_, id};
+  }
+  Result<std::string> read_file(const std::string& path, std::uint64_t from, std::uint64_t size);
   Result<std::string> read_piece(const session::Range& range);
   // A buffer for pieces that are read one after the other.
   class Buffer;
@@ -62,6 +67,8 @@ class FsStore final : public session::Store {
   Fd sessions_;  // the directory; opened again by every list()
   bool listed_ = false;
   Appends appends_;
+  const std::size_t watches_max_;
+  std::weak_ptr<SessionFolders> watching_;
 };
 
 // The blocking halves, for the pool and for tests that count system calls.

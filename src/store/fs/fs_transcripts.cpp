@@ -1,4 +1,4 @@
-#include "store/fs/fs_store.h"
+#include "store/fs/fs_transcripts.h"
 
 #include <atomic>
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 
 #include "base/helper.h"
 #include "base/log.h"
+#include "base/task_group.h"
 #include "session/reader.h"
 #include "store/fs/tree.h"
 
@@ -183,34 +184,31 @@ std::vector<Status> take_in_folders(Files& files, const std::string& directory,
   return out;
 }
 
-FsStore::FsStore(Files& files, Pool& pool, std::string home)
+FsTranscripts::FsTranscripts(Files& files, Pool& pool, std::string home, std::size_t watches_max)
     : files_(files),
       pool_(pool),
       home_(std::move(home)),
       sessions_(open_sessions()),
-      appends_(files, pool) {}
+      appends_(files, pool),
+      watches_max_(watches_max) {}
 
-Fd FsStore::open_sessions() const {
+Fd FsTranscripts::open_sessions() const {
   return Fd(::open((home_ + "/sessions").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-std::string FsStore::folder(const session::SessionId& id) const {
+std::string FsTranscripts::folder(const session::SessionId& id) const {
   return home_ + "/sessions/" + id.text();
 }
 
-std::string FsStore::file(const session::SessionId& id) const {
+std::string FsTranscripts::file(const session::SessionId& id) const {
   return folder(id).append(kFile);
 }
 
-std::string FsStore::trash_folder(const session::SessionId& id) const {
+std::string FsTranscripts::trash_folder(const session::SessionId& id) const {
   return home_ + "/trash/" + id.text();
 }
 
-std::string FsStore::catalog() const {
-  return home_ + "/catalog/rows.jsonl";
-}
-
-Task<Result<std::vector<session::Stored>>> FsStore::list() {
+Task<Result<std::vector<session::Stored>>> FsTranscripts::list() {
   // Only the first list cleans up: later, a session without its file may be one that is being made.
   const bool first = !std::exchange(listed_, true);
   auto work = [this, first]() -> Result<std::vector<session::Stored>> {
@@ -241,30 +239,41 @@ Task<Result<std::vector<session::Stored>>> FsStore::list() {
   co_return std::move(stored);
 }
 
-Task<Status> FsStore::create(session::SessionId id, std::string bytes) {
+Task<Status> FsTranscripts::create(session::SessionId id, std::string bytes) {
+  auto change = own_change(id);
   auto work = [&] { return create_transcript(files_, folder(id), bytes); };
-  co_return co_await pool_.run(work);
+  auto done = co_await pool_.run(work);
+  if (done) change.made(bytes.size());
+  co_return done;
 }
 
-Task<std::vector<Status>> FsStore::take_in(std::vector<session::Incoming> sessions) {
+Task<std::vector<Status>> FsTranscripts::take_in(std::vector<session::Incoming> sessions) {
+  std::vector<SessionFolders::OwnChange> changes;
+  for (const auto& session : sessions) changes.push_back(own_change(session.id));
   auto work = [&] { return take_in_folders(files_, home_ + "/sessions", sessions); };
   co_return co_await pool_.run(work);
 }
 
-Result<std::string> FsStore::read_piece(const session::Range& range) {
-  REEF_TRY(const Fd fd, files_.open(file(range.id), Files::Open::read));
+Result<std::string> FsTranscripts::read_file(const std::string& path, std::uint64_t from,
+                                             std::uint64_t size) {
+  REEF_TRY(const Fd fd, files_.open(path, Files::Open::read));
   REEF_TRY(const auto stat, files_.stat(fd.get()));
-  if (range.from >= stat.size) return std::string();
-  return read_range(files_, fd.get(), range.from, std::min(range.size, stat.size - range.from));
+  if (from >= stat.size) return std::string();
+  return read_range(files_, fd.get(), from, std::min(size, stat.size - from));
 }
 
-Task<Result<std::string>> FsStore::read(session::SessionId id, std::uint64_t from,
-                                        std::uint64_t size) {
+Result<std::string> FsTranscripts::read_piece(const session::Range& range) {
+  return read_file(file(range.id), range.from, range.size);
+}
+
+Task<Result<std::string>> FsTranscripts::read(session::SessionId id, std::uint64_t from,
+                                              std::uint64_t size) {
   auto work = [&] { return read_piece(session::Range{id, from, size}); };
   co_return co_await pool_.run(work);
 }
 
-Task<std::vector<Result<std::string>>> FsStore::read_ranges(std::vector<session::Range> ranges) {
+Task<std::vector<Result<std::string>>> FsTranscripts::read_ranges(
+    std::vector<session::Range> ranges) {
   std::vector<Result<std::string>> out;
   if (ranges.empty()) co_return out;
   auto work = [&] {
@@ -277,7 +286,7 @@ Task<std::vector<Result<std::string>>> FsStore::read_ranges(std::vector<session:
 }
 
 // The memory is not filled before it is read into: that would take as long as reading.
-class FsStore::Buffer {
+class FsTranscripts::Buffer {
  public:
   // The content so far may be lost.
   char* room(std::size_t size) {
@@ -293,7 +302,7 @@ class FsStore::Buffer {
   std::size_t size_ = 0;
 };
 
-Result<std::string_view> FsStore::read_piece(const session::Range& range, Buffer& buffer) {
+Result<std::string_view> FsTranscripts::read_piece(const session::Range& range, Buffer& buffer) {
   REEF_TRY(const Fd fd, files_.open(file(range.id), Files::Open::read));
   auto size = range.size;
   if (size > kUnaskedBytesMax) {
@@ -312,11 +321,11 @@ Result<std::string_view> FsStore::read_piece(const session::Range& range, Buffer
   return std::string_view(bytes, have);
 }
 
-Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
-                              std::function<void()> meanwhile, Helper* helper) {
+Task<void> FsTranscripts::read_each(std::vector<session::Range> ranges, UsePiece use,
+                                    std::function<void()> meanwhile, Helper* helper) {
   // Pieces in memory are read at once; those that may have to wait for a disk are left to threads.
   struct Reader {
-    FsStore& store;
+    FsTranscripts& store;
     const std::vector<session::Range>& ranges;
     const UsePiece& use;
     Buffer buffer{};
@@ -352,7 +361,8 @@ Task<void> FsStore::read_each(std::vector<session::Range> ranges, UsePiece use,
   co_await pool_.run_each(std::min(shares, kSharesMax), read, [] {});
 }
 
-std::optional<std::string_view> FsStore::cached_piece(const session::Range& range, Buffer& buffer) {
+std::optional<std::string_view> FsTranscripts::cached_piece(const session::Range& range,
+                                                            Buffer& buffer) {
   if (range.size > kUnaskedBytesMax || !sessions_) return std::nullopt;
   auto* bytes = buffer.room(range.size);
   const auto got = files_.read_cached(sessions_.get(), range.id.text() + std::string(kFile),
@@ -361,31 +371,41 @@ std::optional<std::string_view> FsStore::cached_piece(const session::Range& rang
   return std::string_view(bytes, *got);
 }
 
-Task<Result<session::Tail>> FsStore::open(session::SessionId id) {
+Task<Result<session::Tail>> FsTranscripts::open(session::SessionId id) {
   auto work = [&] { return open_transcript(files_, file(id)); };
   co_return co_await pool_.run(work);
 }
 
-Task<Status> FsStore::append(session::SessionId id, std::uint64_t at, std::string bytes) {
-  co_return co_await appends_.append(file(id), at, std::move(bytes));
+Task<Status> FsTranscripts::append(session::SessionId id, std::uint64_t at, std::string bytes) {
+  auto change = own_change(id);
+  const auto length = at + bytes.size();
+  auto done = co_await appends_.append(file(id), at, std::move(bytes));
+  if (done) change.made(length);
+  co_return done;
 }
 
-Result<session::Row> FsStore::refresh_one(session::Refresh request) {
+Result<session::Row> FsTranscripts::refresh_one(session::Refresh request) {
   const auto path = file(request.id);
   REEF_TRY(Fd fd, files_.open(path, Files::Open::read));
   REEF_TRY(auto stat, files_.stat(fd.get()));
+  const bool mend = request.end == session::Refresh::End::mend;
   if (stat.size > 0) {
     REEF_TRY(const auto last, read_range(files_, fd.get(), stat.size - 1, 1));
-    if (last != "\n") {
+    if (last != "\n" && mend) {
       // A crash tore the last line: mend it now, so that every line of every file can be read.
       REEF_TRY(fd, open_patiently(files_, path, Files::Open::append));
       REEF_TRY(stat.size, mend_end(files_, path, fd.get(), stat.size));
+    } else if (last != "\n") {
+      REEF_TRY(const auto begun, read_last_line(files_, fd.get(), stat.size));
+      stat.size -= begun.size();
     }
   }
+  if (stat.size == 0 && !mend) return Error(Errc::busy, path + " has no whole line yet");
   return session::refresh_row(source_of(files_, fd.get(), stat.size), std::move(request));
 }
 
-Task<std::vector<Result<session::Row>>> FsStore::refresh(std::vector<session::Refresh> requests) {
+Task<std::vector<Result<session::Row>>> FsTranscripts::refresh(
+    std::vector<session::Refresh> requests) {
   auto work = [&] {
     std::vector<Result<session::Row>> rows;
     rows.reserve(requests.size());
@@ -395,8 +415,9 @@ Task<std::vector<Result<session::Row>>> FsStore::refresh(std::vector<session::Re
   co_return co_await pool_.run(work);
 }
 
-Task<Status> FsStore::rewrite(session::SessionId id, std::uint64_t at, std::string bytes,
-                              std::string kept_as) {
+Task<Status> FsTranscripts::rewrite(session::SessionId id, std::uint64_t at, std::string bytes,
+                                    std::string kept_as) {
+  auto change = own_change(id);
   auto work = [&]() -> Status {
     REEF_TRY(const auto old, read_all(files_, file(id)));
     if (old.size() != at) return Error(Errc::conflict, "it was changed meanwhile");
@@ -406,14 +427,17 @@ Task<Status> FsStore::rewrite(session::SessionId id, std::uint64_t at, std::stri
     REEF_CHECK(replace_atomically(files_, kept, old));
     return replace_atomically(files_, file(id), bytes);
   };
-  co_return co_await pool_.run(work);
+  auto done = co_await pool_.run(work);
+  if (done) change.made(bytes.size());
+  co_return done;
 }
 
-std::string FsStore::path_of(const session::SessionId& id) const {
+std::string FsTranscripts::path_of(const session::SessionId& id) const {
   return file(id);
 }
 
-Task<Status> FsStore::trash(session::SessionId id, TimePoint now) {
+Task<Status> FsTranscripts::trash(session::SessionId id, TimePoint now) {
+  const auto change = own_change(id);
   auto work = [&]() -> Status {
     REEF_CHECK(make_directories(files_, home_ + "/trash"));
     if (files_.stat_path(trash_folder(id)))
@@ -431,7 +455,8 @@ Task<Status> FsStore::trash(session::SessionId id, TimePoint now) {
   co_return co_await pool_.run(work);
 }
 
-Task<Status> FsStore::restore(session::SessionId id) {
+Task<Status> FsTranscripts::restore(session::SessionId id) {
+  const auto change = own_change(id);
   auto work = [&]() -> Status {
     if (!files_.stat_path(trash_folder(id)))
       return Error(Errc::not_found, fmt::format("no session '{}' in the trash", id.text()));
@@ -445,7 +470,7 @@ Task<Status> FsStore::restore(session::SessionId id) {
   co_return co_await pool_.run(work);
 }
 
-TimePoint FsStore::trashed_at(const session::SessionId& id) {
+TimePoint FsTranscripts::trashed_at(const session::SessionId& id) {
   if (auto text = read_all(files_, trash_folder(id) + std::string(kTrashedAt))) {
     while (!text->empty() && text->back() == '\n') text->pop_back();
     if (const auto time = parse_iso(*text)) return *time;
@@ -453,7 +478,7 @@ TimePoint FsStore::trashed_at(const session::SessionId& id) {
   return changed_at(trash_folder(id));
 }
 
-Task<Result<std::vector<session::Trashed>>> FsStore::trashed() {
+Task<Result<std::vector<session::Trashed>>> FsTranscripts::trashed() {
   auto work = [this]() -> Result<std::vector<session::Trashed>> {
     std::vector<session::Trashed> out;
     const auto names = files_.list(home_ + "/trash");
@@ -474,7 +499,7 @@ Task<Result<std::vector<session::Trashed>>> FsStore::trashed() {
   co_return co_await pool_.run(work);
 }
 
-Task<Status> FsStore::purge(session::SessionId id) {
+Task<Status> FsTranscripts::purge(session::SessionId id) {
   auto work = [&]() -> Status {
     // A name that is no session id, so that nobody sees it half removed.
     auto aside = fmt::format("{}/trash/{}{}", home_, kGoing, id.text());
@@ -490,8 +515,8 @@ Task<Status> FsStore::purge(session::SessionId id) {
   co_return co_await pool_.run(work);
 }
 
-Task<std::vector<std::uint64_t>> FsStore::measure(std::vector<session::SessionId> ids,
-                                                  Place place) {
+Task<std::vector<std::uint64_t>> FsTranscripts::measure(std::vector<session::SessionId> ids,
+                                                        Place place) {
   auto work = [&] {
     std::vector<std::uint64_t> out;
     out.reserve(ids.size());
@@ -502,38 +527,36 @@ Task<std::vector<std::uint64_t>> FsStore::measure(std::vector<session::SessionId
   co_return co_await pool_.run(work);
 }
 
-Task<Status> FsStore::read_catalog(UseSource use) {
-  auto work = [&]() -> Status {
-    const auto fd = files_.open(catalog(), Files::Open::read);
-    if (!fd && fd.error().code == Errc::not_found) return use(session::source_of(""));
-    if (!fd) return fd.error();
-    REEF_TRY(const auto stat, files_.stat(fd->get()));
-    auto used = use(source_of(files_, fd->get(), stat.size));
-    if (!used) return std::move(used).error().with(catalog());
-    return used;
-  };
+Task<Result<std::string>> FsTranscripts::read_trashed(session::SessionId id, std::uint64_t from,
+                                                      std::uint64_t size) {
+  auto work = [&] { return read_file(trash_folder(id).append(kFile), from, size); };
   co_return co_await pool_.run(work);
 }
 
-Task<Status> FsStore::append_catalog(std::string bytes) {
-  auto work = [&]() -> Status {
-    auto fd = open_patiently(files_, catalog(), Files::Open::append);
-    if (!fd && fd.error().code == Errc::not_found) {
-      REEF_CHECK(make_directories(files_, home_ + "/catalog"));
-      fd = files_.open(catalog(), Files::Open::create);
-    }
-    if (!fd) return std::move(fd).error();
-    return write_all(files_, fd->get(), bytes);
-  };
-  co_return co_await pool_.run(work);
-}
+namespace {
 
-Task<Status> FsStore::replace_catalog(std::string bytes) {
-  auto work = [&]() -> Status {
-    REEF_CHECK(make_directories(files_, home_ + "/catalog"));
-    return replace_atomically(files_, catalog(), bytes);
-  };
-  co_return co_await pool_.run(work);
+class FsTranscriptWatch final : public session::Transcripts::Watch {
+ public:
+  FsTranscriptWatch(Executor loop, std::shared_ptr<SessionFolders> folders)
+      : folders_(std::move(folders)), tasks_(std::move(loop), "watch") {
+    tasks_.spawn(SessionFolders::run(folders_));
+  }
+  ~FsTranscriptWatch() override { folders_->end(); }
+
+ private:
+  std::shared_ptr<SessionFolders> folders_;
+  TaskGroup tasks_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<session::Transcripts::Watch>> FsTranscripts::watch(Executor loop,
+                                                                          Hear hear) {
+  auto folders = std::make_shared<SessionFolders>(SessionFolders::Needs{
+      loop, files_, pool_, home_ + "/sessions", watches_max_, std::move(hear)});
+  watching_ = folders;
+  return std::unique_ptr<Watch>(
+      std::make_unique<FsTranscriptWatch>(std::move(loop), std::move(folders)));
 }
 
 }  // namespace reef::store

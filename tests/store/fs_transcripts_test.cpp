@@ -1,5 +1,5 @@
 // The file store on a disk that fails at every system call in turn.
-#include "store/fs/fs_store.h"
+#include "store/fs/fs_transcripts.h"
 
 #include <cerrno>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kFaults[] = {ENOSPC, EIO, EDQUOT, EROFS};
 
-TEST(FsStore, AppendIsUndoneWhicheverCallFails) {
+TEST(FsTranscripts, AppendIsUndoneWhicheverCallFails) {
   const test::TempDir folder;
   test::FaultyFiles files;
   const auto file = folder / "session.jsonl";
@@ -42,7 +42,7 @@ TEST(FsStore, AppendIsUndoneWhicheverCallFails) {
   }
 }
 
-TEST(FsStore, ShortAndInterruptedWritesAreNoFailures) {
+TEST(FsTranscripts, ShortAndInterruptedWritesAreNoFailures) {
   const test::TempDir folder;
   test::FaultyFiles files;
   const auto file = folder / "session.jsonl";
@@ -57,7 +57,7 @@ TEST(FsStore, ShortAndInterruptedWritesAreNoFailures) {
 }
 
 // The write tears and the disk refuses the undo; the next open repairs the file.
-TEST(FsStore, ATearThatCannotBeUndoneIsRepairedByTheNextOpen) {
+TEST(FsTranscripts, ATearThatCannotBeUndoneIsRepairedByTheNextOpen) {
   const test::TempDir folder;
   test::FaultyFiles files;
   const auto file = folder / "session.jsonl";
@@ -100,7 +100,7 @@ TEST(FsStore, ATearThatCannotBeUndoneIsRepairedByTheNextOpen) {
   EXPECT_EQ(test::read_file(file + ".torn"), lost.substr(0, lost.size() / 2) + "\n");
 }
 
-TEST(FsStore, ABatchGivesEveryAppendItsOwnOutcome) {
+TEST(FsTranscripts, ABatchGivesEveryAppendItsOwnOutcome) {
   const test::TempDir folder;
   test::FaultyFiles files;
   const auto batch_of = [&](std::uint64_t second_at) {
@@ -143,7 +143,7 @@ TEST(FsStore, ABatchGivesEveryAppendItsOwnOutcome) {
   }
 }
 
-TEST(FsStore, AFailedCreateLeavesNothingBehind) {
+TEST(FsTranscripts, AFailedCreateLeavesNothingBehind) {
   const test::TempDir folder;
   test::FaultyFiles files;
   const int before = files.calls();
@@ -163,12 +163,12 @@ TEST(FsStore, AFailedCreateLeavesNothingBehind) {
   }
 }
 
-TEST(FsStore, ACreateThatACrashCutShortIsNotASession) {
+TEST(FsTranscripts, ACreateThatACrashCutShortIsNotASession) {
   const test::TempDir folder;
   boost::asio::io_context io(1);
   PosixFiles files;
   Pool pool(1);
-  FsStore store(files, pool, folder.path());
+  FsTranscripts store(files, pool, folder.path());
   test::write_file(folder / "sessions/261115-half-made/session.jsonl.new", "{\"type\":");
   test::write_file(folder / "sessions/261115-whole/session.jsonl", "x\n");
   test::write_file(folder / "sessions/261115-keeps/attachments/a.txt", "mine");
@@ -180,12 +180,12 @@ TEST(FsStore, ACreateThatACrashCutShortIsNotASession) {
   EXPECT_TRUE(test::exists(folder / "sessions/261115-keeps/attachments/a.txt"));
 }
 
-TEST(FsStore, ASessionThatIsBeingMadeIsNotTakenForALeftover) {
+TEST(FsTranscripts, ASessionThatIsBeingMadeIsNotTakenForALeftover) {
   const test::TempDir folder;
   boost::asio::io_context io(1);
   PosixFiles files;
   Pool pool(1);
-  FsStore store(files, pool, folder.path());
+  FsTranscripts store(files, pool, folder.path());
   test::write_file(folder / "sessions/261115-whole/session.jsonl", "x\n");
   static_cast<void>(test::value_of(test::run(io, store.list())));
   // A reload may look at the folder in the middle of a create.
@@ -195,14 +195,14 @@ TEST(FsStore, ASessionThatIsBeingMadeIsNotTakenForALeftover) {
 }
 
 // Session folders may be moved away and put back, for example from a backup.
-TEST(FsStore, AListFindsWhatIsInThePlaceOfTheSessionsNow) {
+TEST(FsTranscripts, AListFindsWhatIsInThePlaceOfTheSessionsNow) {
   const test::TempDir folder;
   boost::asio::io_context io(1);
   PosixFiles files;
   Pool pool(1);
   const auto id = test::value_of(session::SessionId::parse("261115-whole"));
   test::write_file(folder / "sessions/261115-whole/session.jsonl", "old\n");
-  FsStore store(files, pool, folder.path());
+  FsTranscripts store(files, pool, folder.path());
   const auto read = [&] {
     std::string found;
     const auto all = [&]() -> Task<bool> {
@@ -226,7 +226,7 @@ TEST(FsStore, AListFindsWhatIsInThePlaceOfTheSessionsNow) {
   EXPECT_EQ(read(), "new\n");
 }
 
-TEST(FsStore, ASecondTornTailDoesNotReplaceTheFirst) {
+TEST(FsTranscripts, ASecondTornTailDoesNotReplaceTheFirst) {
   const test::TempDir folder;
   PosixFiles files;
   const auto file = folder / "session.jsonl";
@@ -237,7 +237,7 @@ TEST(FsStore, ASecondTornTailDoesNotReplaceTheFirst) {
   EXPECT_EQ(test::read_file(file + ".torn"), "first fragment\nsecond fragment\n");
 }
 
-TEST(FsStore, FilesAndFoldersAreTheOwnersAlone) {
+TEST(FsTranscripts, FilesAndFoldersAreTheOwnersAlone) {
   const test::TempDir folder;
   PosixFiles files;
   ASSERT_TRUE(create_transcript(files, folder / "s", "x\n"));

@@ -1,9 +1,11 @@
 // Where transcripts live, as bytes. Two implementations (store/fs, store/mem) pass one test-suite,
-// tests/store/store_contract_test.cpp. Called on the loop thread; results come back there.
+// tests/store/transcripts_contract_test.cpp. Called on the loop thread; results come back there.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,9 +45,15 @@ struct Range {
   std::uint64_t size = 0;
 };
 
-class Store {
+// What is heard of a transcript that another program changed.
+struct Heard {
+  std::optional<SessionId> id;  // nullopt: it cannot be said which, so all are to be looked at
+  std::uint64_t bytes = 0;      // how long it is now; 0: it is gone, or empty
+};
+
+class Transcripts {
  public:
-  virtual ~Store() = default;
+  virtual ~Transcripts() = default;
 
   virtual Task<Result<std::vector<Stored>>> list() = 0;
 
@@ -81,7 +89,8 @@ class Store {
   // refused even that, the next open() repairs it.
   virtual Task<Status> append(SessionId id, std::uint64_t at, std::string bytes) = 0;
 
-  // Returns rows for lists, in the order asked; mends torn last lines on the way.
+  // Returns rows for lists, in the order asked; those asked to be mended get whole last lines.
+  // busy: there is no whole line yet.
   virtual Task<std::vector<Result<Row>>> refresh(std::vector<Refresh> requests) = 0;
 
   // Replaces a transcript that is still `at` bytes long; the old one is kept beside it under a name
@@ -101,13 +110,21 @@ class Store {
   // Returns the bytes of everything a session has, in the order asked; 0 when it is not there.
   enum class Place : std::uint8_t { sessions, trash };
   virtual Task<std::vector<std::uint64_t>> measure(std::vector<SessionId> ids, Place place) = 0;
+  // Like read(), for a session in the trash.
+  virtual Task<Result<std::string>> read_trashed(SessionId id, std::uint64_t from,
+                                                 std::uint64_t size) = 0;
 
-  // The catalog's bytes are derived, so appends need not be durable. They are empty when there is
-  // no catalog. `use` is called on any thread, and may read on several; its status is returned.
-  using UseSource = std::function<Status(const ByteSource&)>;
-  virtual Task<Status> read_catalog(UseSource use) = 0;
-  virtual Task<Status> append_catalog(std::string bytes) = 0;
-  virtual Task<Status> replace_catalog(std::string bytes) = 0;
+  // Ends what was begun when destroyed, on the loop.
+  class Watch {
+   public:
+    virtual ~Watch() = default;
+  };
+  // Calls back on the loop, unasked, when another program has brought a session, appended to one or
+  // taken one away; store/fs says how soon. Begins with all sessions there are, so that nothing is
+  // missed between a list and the watch. Appends made here are not told; other changes made here
+  // may be. There is one watch at a time.
+  using Hear = std::function<void(const Heard&)>;
+  virtual Result<std::unique_ptr<Watch>> watch(Executor loop, Hear hear) = 0;
 };
 
 }  // namespace reef::session
