@@ -101,11 +101,12 @@ class Pool {
       waiting->rest.emplace(std::move(handler), tracked);
       if (slot.is_connected())
         slot.assign([waiting, loop](boost::asio::cancellation_type) {
-          waiting->stop.request_stop();
           auto left = std::make_shared<Outcome>();
           left->failure = std::make_exception_ptr(
               boost::system::system_error(boost::asio::error::operation_aborted));
           boost::asio::post(loop, [waiting, left] { waiting->resume(left); });
+          // Only now, so that work which ends at once does not come before the cancellation.
+          waiting->stop.request_stop();
         });
       post([waiting, loop, token = waiting->stop.get_token(), work = std::move(work)]() mutable {
         auto outcome = std::make_shared<Outcome>();

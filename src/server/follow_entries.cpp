@@ -54,8 +54,7 @@ class EntriesStream final : public protocol::MessageStream {
         co_return protocol::make_error(told.error());
       }
       if (*told) co_return out;
-      const auto heard =
-          co_await bell_->wait_until(std::chrono::steady_clock::now() + kOutsideStep);
+      const auto heard = co_await bell_->wait_for(kOutsideStep);
       // Another program may have written to it.
       if (!heard) co_await node_.sessions.update(id_);
     }

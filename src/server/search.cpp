@@ -144,7 +144,8 @@ std::string encode(const Node& node, const recall::SearchResult& answer, const P
 }
 
 Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
-  const auto began = std::chrono::steady_clock::now();
+  const auto loop = co_await boost::asio::this_coro::executor;
+  const auto began = steady_now(loop);
   // Used for the rows of the answer, too.
   const auto defined = co_await node.definitions.look();
   ask.filter = [defined](const std::string& text) {
@@ -173,7 +174,7 @@ Task<protocol::ServerMessage> search(Node& node, recall::Ask ask) {
   auto bytes = encode(node, *found, parts);
   protocol::Encoder out(bytes);
   out.flag(Out::kMoreFieldNumber, found->more);
-  const auto took = std::chrono::steady_clock::now() - began;
+  const auto took = steady_now(loop) - began;
   out.number(Out::kMicrosecondsFieldNumber,
              static_cast<std::uint64_t>(
                  std::chrono::duration_cast<std::chrono::microseconds>(took).count()));

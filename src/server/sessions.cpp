@@ -176,7 +176,7 @@ class FollowStream final : public protocol::MessageStream {
         message.mutable_session_data()->set_data(*std::move(piece));
         co_return message;
       }
-      co_await node_.sessions.wait_for_append(std::chrono::steady_clock::now() + kFollowStep);
+      co_await node_.sessions.wait_for_append(kFollowStep);
     }
   }
 
