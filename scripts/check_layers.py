@@ -115,7 +115,7 @@ OPENS = re.compile(
     r"|\bPosixFiles\b|(?<![\w:])(?:const )?Files&|\bstd::(?:[io]?fstream|filesystem)\b"
     r"|(?<![\w.>])(?:read_all|replace_atomically|make_directories|open_patiently|open_directory)\("
     r"|(?<![\w>])::(?:open|openat|creat|mkostemp|mkstemp|rename(?:at2?)?|unlinkat|mkdir(?:at)?|opendir)\("
-    r"|\bfopen\(|\b(?:house|parts)(?:_|\(\))?\.files\b"
+    r"|\bfopen\(|\b(?:needs|parts)(?:_|\(\))?\.files\b"
 )
 # A type of its own that is called Files.
 NOT_FILES = ("src/context/",)
