@@ -27,7 +27,8 @@ Task<Status> connect(const Context& context, Start start, client::Client& client
   if (!context.may_start)
     co_return Error(Errc::unavailable, "no daemon is running on " + context.home.root +
                                            ", and --no-start forbids to start one");
-  const auto deadline = std::chrono::steady_clock::now() + kOtherDaemonMax;
+  const auto loop = co_await boost::asio::this_coro::executor;
+  const auto deadline = steady_now(loop) + kOtherDaemonMax;
   for (;;) {
     const auto started = start_daemon(context.home);
     if (started) co_return co_await client.connect();
@@ -36,7 +37,7 @@ Task<Status> connect(const Context& context, Start start, client::Client& client
     while (daemon::lock_holder(context.home)) {
       connected = co_await client.connect();
       if (connected) co_return connected;
-      if (std::chrono::steady_clock::now() > deadline) co_return started;
+      if (steady_now(loop) > deadline) co_return started;
       co_await sleep_for(kOtherDaemonPause);
     }
   }

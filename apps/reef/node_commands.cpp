@@ -16,11 +16,11 @@ constexpr std::chrono::milliseconds kStopMax{10'000};
 constexpr std::chrono::milliseconds kStopPause{5};
 
 Task<Status> ping(const Context& context, client::Client& client) {
-  const auto before = std::chrono::steady_clock::now();
+  const auto loop = co_await boost::asio::this_coro::executor;
+  const auto before = steady_now(loop);
   REEF_CO_CHECK(co_await client.ping());
-  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(
-                          std::chrono::steady_clock::now() - before)
-                          .count();
+  const auto micros =
+      std::chrono::duration_cast<std::chrono::microseconds>(steady_now(loop) - before).count();
   if (context.json) {
     print_json(json::object{{"ok", true}, {"microseconds", micros}});
   } else {
@@ -42,9 +42,10 @@ Task<Status> reload(const Context& context, client::Client& client) {
 Task<Status> stop(const Context& context, client::Client& client) {
   REEF_CO_CHECK(co_await client.shutdown());
   client.close();
-  const auto deadline = std::chrono::steady_clock::now() + kStopMax;
+  const auto loop = co_await boost::asio::this_coro::executor;
+  const auto deadline = steady_now(loop) + kStopMax;
   while (daemon::lock_holder(context.home)) {
-    if (std::chrono::steady_clock::now() > deadline)
+    if (steady_now(loop) > deadline)
       co_return Error(Errc::timeout, "the daemon is still running after 10 s");
     co_await sleep_for(kStopPause);
   }

@@ -10,13 +10,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/notify.h"
-#include "base/task_group.h"
 #include "client/client.h"
 #include "component/component.h"
 #include "component/unit.h"
 #include "daemon/home.h"
 #include "jobs.h"
+#include "timekeeper.h"
 
 namespace {
 
@@ -24,13 +23,12 @@ using namespace reef;
 using component::ToolAnswer;
 
 constexpr std::chrono::minutes kTurnPatience{30};
-// Somebody else may change the file (an import, an editor), or the clock.
-constexpr std::chrono::seconds kLongestNap{2};
 
 struct Needs {
+  Clock& clock;
   cron::Jobs jobs;
   daemon::Home home;
-  std::unique_ptr<Notify> changed;  // set once there is a loop
+  std::unique_ptr<cron::Timekeeper> timekeeper = {};  // set once there is a loop
 };
 
 std::string when(std::time_t time) {
@@ -42,7 +40,7 @@ ToolAnswer refused(const Error& error) {
 }
 
 Task<ToolAnswer> list(Needs& needs, json::object) {
-  if (const auto looked = needs.jobs.look(std::time(nullptr)); !looked)
+  if (const auto looked = needs.jobs.look(cron::seconds_now(needs.clock)); !looked)
     co_return refused(looked.error());
   json::array jobs;
   std::string text;
@@ -62,22 +60,22 @@ Task<ToolAnswer> list(Needs& needs, json::object) {
 }
 
 Task<ToolAnswer> add(Needs& needs, json::object arguments) {
-  if (const auto looked = needs.jobs.look(std::time(nullptr)); !looked)
+  if (const auto looked = needs.jobs.look(cron::seconds_now(needs.clock)); !looked)
     co_return refused(looked.error());
   const auto text = [&](std::string_view key) {
     return std::string(json::find_string(arguments, key).value_or(""));
   };
   const auto name = text("name");
-  const auto added =
-      needs.jobs.add(name, text("schedule"), text("agent"), text("message"), std::time(nullptr));
+  const auto added = needs.jobs.add(name, text("schedule"), text("agent"), text("message"),
+                                    cron::seconds_now(needs.clock));
   if (!added) co_return refused(added.error());
-  if (needs.changed) needs.changed->notify_all();
+  if (needs.timekeeper) needs.timekeeper->look_again();
   co_return ToolAnswer{
       fmt::format("Job {} is set; next time {}.", name, when(needs.jobs.all().at(name).due))};
 }
 
 Task<ToolAnswer> remove(Needs& needs, json::object arguments) {
-  if (const auto looked = needs.jobs.look(std::time(nullptr)); !looked)
+  if (const auto looked = needs.jobs.look(cron::seconds_now(needs.clock)); !looked)
     co_return refused(looked.error());
   const std::string name(json::find_string(arguments, "name").value_or(""));
   const auto removed = needs.jobs.remove(name);
@@ -123,52 +121,33 @@ component::Service service(Needs& needs) {
   return out;
 }
 
-// Says one job's message once. The conversation is the job's own.
-Task<void> fire(Needs& needs, std::string name) {
-  co_await yield_to_loop();
-  const auto found = needs.jobs.all().find(name);
-  if (found == needs.jobs.all().end()) co_return;
+// The conversation is the job's own, unless it came with a sender, whose conversation it continues.
+Task<Status> say(const daemon::Home& home, std::string name, cron::Job job) {
   client::Turn turn;
-  turn.agent = found->second.agent;
-  turn.content = found->second.message;
-  // A job that came with a sender continues that sender's conversation.
-  turn.sender = found->second.sender;
+  turn.agent = job.agent;
+  turn.content = job.message;
+  turn.sender = job.sender;
   if (turn.sender.empty()) turn.key = turn.sender = "cron:" + name;
   const auto loop = co_await boost::asio::this_coro::executor;
   client::Endpoint endpoint;
-  endpoint.unix_path = needs.home.socket();
+  endpoint.unix_path = home.socket();
   client::Options options;
   options.name = "reef-cron";
   options.answer_timeout = kTurnPatience;
   client::Client client(loop, std::move(endpoint), std::move(options));
   const auto said = co_await client.send(std::move(turn));
   client.close();
-  if (!said) log::warn("cron: job {}: {}", name, said.error().what);
-  needs.jobs.note(name, said ? std::string() : said.error().what);
-  if (said)
-    if (const auto gone = needs.jobs.said(name); !gone)
-      log::warn("cron: job {}: {}", name, gone.error().what);
+  if (!said) co_return said.error();
+  co_return Ok{};
 }
 
 Task<void> keep_time(Needs& needs) {
-  const auto loop = co_await boost::asio::this_coro::executor;
-  needs.changed = std::make_unique<Notify>(loop);
-  TaskGroup firing(loop, "jobs");
-  for (;;) {
-    const auto now = std::time(nullptr);
-    if (const auto looked = needs.jobs.look(now); !looked)
-      log::warn("cron: {}; the jobs stay as they were", looked.error().what);
-    for (auto& name : needs.jobs.take_due(now)) {
-      if (is_quiet(needs.jobs.all().at(name), now)) continue;
-      firing.spawn(fire(needs, std::move(name)));
-    }
-    const auto next = needs.jobs.next();
-    const auto nap =
-        next ? std::min<std::chrono::seconds>(kLongestNap, std::chrono::seconds(*next - now))
-             : std::chrono::seconds(kLongestNap);
-    co_await needs.changed->wait_until(std::chrono::steady_clock::now() +
-                                       std::max(nap, std::chrono::seconds(1)));
-  }
+  needs.timekeeper =
+      std::make_unique<cron::Timekeeper>(co_await boost::asio::this_coro::executor, needs.clock,
+                                         needs.jobs, [&needs](std::string name, cron::Job job) {
+                                           return say(needs.home, std::move(name), std::move(job));
+                                         });
+  co_await needs.timekeeper->keep_time();
 }
 
 int fail(const Error& error) {
@@ -203,9 +182,10 @@ int main(int argc, char** argv) {
   if (!home) return fail(home.error());
   PosixFiles files;
   const auto folder = home->root + "/components/cron";
-  auto jobs = cron::Jobs::load(files, folder + "/jobs.json", std::time(nullptr));
+  SystemClock clock;
+  auto jobs = cron::Jobs::load(files, folder + "/jobs.json", cron::seconds_now(clock));
   if (!jobs) return fail(jobs.error());
-  Needs needs{*std::move(jobs), *home, nullptr};
+  Needs needs{.clock = clock, .jobs = *std::move(jobs), .home = *home};
   if (unit) {
     const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
     std::fputs(component::systemd_unit(service(needs), {self, "--home", home->root}).c_str(),

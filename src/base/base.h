@@ -18,7 +18,9 @@
 //   overload.h    Overload                                one lambda per variant alternative
 //   ancestry.h    kinship                                 which process came from which
 //   tcp_table.h   loopback_socket, listener_is_ours       whose a TCP socket is
-//   clock.h       Clock, TimePoint, format_iso            time tests can own
+//   clock.h       Clock, TimePoint, format_iso            the time of day, which tests can own
+//   loop_time.h   Moment, steady_now                      the time of a loop, likewise
+//   alarm.h       Alarm                                   a timer of a loop
 //   secrets.h     Secrets, mask                           what must not be shown
 //   random.h      Random                                  randomness tests can replay
 //   log.h         log::info ...                           stderr and logs/reefd.log

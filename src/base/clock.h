@@ -1,4 +1,5 @@
-// Time comes in through an interface so that tests own it. Any thread.
+// The time of day comes in through an interface so that tests own it. What waits counts by the time
+// of its loop (base/loop_time.h). Any thread.
 #pragma once
 
 #include <chrono>

@@ -62,12 +62,8 @@ class Errands {
     co_return std::move(state->value);
   }
 
-  // Returns when no errand is left, or at the deadline.
-  Task<void> settle(std::chrono::steady_clock::time_point deadline) {
-    constexpr std::chrono::milliseconds kStep{2};
-    while (tasks_->size() > 0 && std::chrono::steady_clock::now() < deadline)
-      co_await sleep_for(kStep);
-  }
+  // Returns when no errand is left; false when the patience ended first.
+  Task<bool> settle(std::chrono::milliseconds patience) { return tasks_->join_within(patience); }
 
  private:
   template <class T>

@@ -91,6 +91,11 @@ Task<void> TaskGroup::join() {
   while (!state->live.empty()) co_await state->idle.wait();
 }
 
+Task<bool> TaskGroup::join_within(std::chrono::milliseconds patience) {
+  const auto state = state_;
+  co_return co_await state->idle.wait_for(patience, [state] { return state->live.empty(); });
+}
+
 std::size_t TaskGroup::size() const {
   return state_->live.size();
 }

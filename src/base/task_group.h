@@ -2,6 +2,7 @@
 // cancellation by raw pointer, which is only safe there).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,8 @@ class TaskGroup {
   void cancel(Id id);
   // Returns when the last task has ended.
   Task<void> join();
+  // The same; false when the patience ended first.
+  Task<bool> join_within(std::chrono::milliseconds patience);
   std::size_t size() const;
 
  private:

@@ -36,13 +36,14 @@ std::string& Following::cursor_field() {
 }
 
 Task<Result<std::optional<protocol::ServerMessage>>> Following::next() {
+  const auto loop = co_await boost::asio::this_coro::executor;
   while (!ended_) {
     if (!stream_) {
       auto opened = co_await client_.open(request_);
       if (!opened) {
         // A daemon that restarts takes a while.
         if (!lost_at_ || opened.error().code != Errc::unavailable ||
-            std::chrono::steady_clock::now() - *lost_at_ > patience_)
+            steady_now(loop) - *lost_at_ > patience_)
           co_return std::move(opened).error();
         co_await sleep_for(kPause);
         continue;
@@ -57,7 +58,7 @@ Task<Result<std::optional<protocol::ServerMessage>>> Following::next() {
         ended_ = true;
         co_return std::move(answer).error();
       }
-      if (!lost_at_) lost_at_ = std::chrono::steady_clock::now();
+      if (!lost_at_) lost_at_ = steady_now(loop);
       co_await sleep_for(kPause);
       continue;
     }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/loop_time.h"
 #include "client/client.h"
 
 namespace reef::client {
@@ -34,7 +35,7 @@ class Following {
   Client& client_;
   protocol::ClientMessage request_;
   std::chrono::milliseconds patience_;
-  std::optional<std::chrono::steady_clock::time_point> lost_at_;
+  std::optional<Moment> lost_at_;
   std::string cursor_;
   std::optional<Stream> stream_;
   bool ended_ = false;

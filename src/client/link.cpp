@@ -21,9 +21,8 @@ constexpr std::size_t kKeptBytesMax = 1U << 20;
 // How many messages one slow reader may leave unread before the connection is not read any more.
 constexpr std::size_t kInboxMessagesMax = 1024;
 
-Task<void> close_at(std::chrono::steady_clock::time_point deadline, Protocol::socket& socket,
-                    bool& late) {
-  co_await sleep_for(deadline - std::chrono::steady_clock::now());
+Task<void> close_after(std::chrono::milliseconds patience, Protocol::socket& socket, bool& late) {
+  co_await sleep_for(patience);
   late = true;
   boost::system::error_code ignored;
   socket.close(ignored);
@@ -38,7 +37,7 @@ Task<Result<std::shared_ptr<Link>>> Link::connect(Executor loop, Endpoint endpoi
   auto link = std::make_shared<Link>(loop);
   bool late = false;
   TaskGroup watch(loop, "connect");
-  watch.spawn(close_at(std::chrono::steady_clock::now() + timeout, link->socket_, late));
+  watch.spawn(close_after(timeout, link->socket_, late));
 
   boost::system::error_code failed;
   std::string where = endpoint.unix_path;
@@ -116,13 +115,13 @@ Task<Status> Link::write(const protocol::ClientMessage& message) {
 Task<Result<protocol::ServerMessage>> Link::next(std::shared_ptr<Inbox> inbox,
                                                  std::chrono::milliseconds timeout) {
   const auto self = shared_from_this();
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto deadline = steady_now(loop_) + timeout;
   while (inbox->messages.empty() && !failure_) {
     if (timeout.count() == 0) {
       co_await changed_.wait();
       continue;
     }
-    if (std::chrono::steady_clock::now() >= deadline)
+    if (steady_now(loop_) >= deadline)
       co_return Error(Errc::timeout,
                       fmt::format("the daemon did not answer in {} ms", timeout.count()));
     static_cast<void>(co_await changed_.wait_until(deadline));

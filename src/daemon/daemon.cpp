@@ -317,8 +317,7 @@ class Daemon {
     co_await model_lists_.stop();
     co_await components_.stop();
     co_await mcps_.stop();
-    const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
-    co_await listeners_.settle(deadline);
+    co_await listeners_.settle(kSettleGrace);
     co_await listeners_.stop();
     co_await accounts_.stop();
     co_await importer_.stop();
@@ -640,7 +639,7 @@ class Daemon {
   }
 
   void fill(protocol::Stats& stats) {
-    const auto up = std::chrono::steady_clock::now() - started_;
+    const auto up = steady_now(io_.get_executor()) - started_;
     stats.set_uptime_secs(
         static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(up).count()));
     stats.set_pid(static_cast<std::uint32_t>(::getpid()));
@@ -662,7 +661,7 @@ class Daemon {
   asio::io_context& io_;
   LastResort& last_resort_;
   const Home home_;
-  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  const Moment started_ = steady_now(io_.get_executor());
   SystemClock clock_;
   SystemRandom random_;
   PosixFiles files_;

@@ -92,7 +92,8 @@ void Listeners::close_doors() {
   door_.leave();
 }
 
-Task<void> Listeners::settle(std::chrono::steady_clock::time_point deadline) {
+Task<void> Listeners::settle(std::chrono::milliseconds patience) {
+  const auto deadline = steady_now(parts_.loop) + patience;
   for (const auto& listener : all_) co_await listener->settle(deadline);
 }
 

@@ -40,7 +40,7 @@ class Listeners {
   // Takes no more connections and removes the files that tell clients where to connect.
   void close_doors();
   // Waits until every connection has got its answers, at most until the deadline.
-  Task<void> settle(std::chrono::steady_clock::time_point deadline);
+  Task<void> settle(std::chrono::milliseconds patience);
   // Closes every connection and returns when all is done.
   Task<void> stop();
 

@@ -56,10 +56,9 @@ ImportCounts Import::counts() const {
                       job.entries,  job.bytes, job.definitions, job.redacted};
 }
 
-Task<void> Import::wait(std::chrono::steady_clock::time_point deadline) {
+Task<void> Import::wait(std::chrono::milliseconds patience) {
   const auto job = job_;
-  while (!job->done() && std::chrono::steady_clock::now() < deadline)
-    static_cast<void>(co_await job->changed().wait_until(deadline));
+  static_cast<void>(co_await job->changed().wait_for(patience, [job] { return job->done(); }));
 }
 
 Importer::Importer(ImportNeeds needs) : needs_(std::move(needs)), tasks_(needs_.loop, "imports") {}

@@ -91,7 +91,7 @@ class Import {
   // Whether definitions came that need the configuration to be read again.
   bool agents_came() const;
   // Returns when it is done, or at the deadline.
-  Task<void> wait(std::chrono::steady_clock::time_point deadline);
+  Task<void> wait(std::chrono::milliseconds patience);
 
  private:
   std::shared_ptr<ImportJob> job_;

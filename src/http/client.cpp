@@ -5,8 +5,6 @@
 namespace reef::http {
 namespace {
 
-using std::chrono::steady_clock;
-
 constexpr std::size_t kDrainsMax = 64;
 constexpr std::size_t kDrainBytesMax = 64U << 10;
 constexpr std::chrono::milliseconds kDrainPatience{1'000};
@@ -32,14 +30,11 @@ const Headers& Response::headers() const {
 
 Task<Result<std::string>> Response::read() {
   auto& it = *exchange_;
-  const auto deadline = steady_clock::now() + it.timeouts.idle;
-  while (it.body.empty() && !it.ended) {
-    static_cast<void>(co_await it.changed.wait_until(deadline));
-    if (it.body.empty() && !it.ended && steady_clock::now() >= deadline) {
-      it.leave();
-      it.failure = too_slow("the answer stood still", it.timeouts.idle);
-      it.ended = true;
-    }
+  const auto came = [&it] { return !it.body.empty() || it.ended; };
+  if (!co_await it.changed.wait_for(it.timeouts.idle, came)) {
+    it.leave();
+    it.failure = too_slow("the answer stood still", it.timeouts.idle);
+    it.ended = true;
   }
   if (!it.body.empty()) {
     auto bytes = std::exchange(it.body, {});
@@ -81,12 +76,9 @@ Task<Result<Response>> Client::send(Request request, Timeouts timeouts, std::str
   REEF_CO_CHECK(it.start(timeouts, ca_file));
   // libcurl has its own timeout for connecting; after that we time the wait for the answer.
   while (!it.connected && !it.head_done && !it.ended) co_await it.changed.wait();
-  const auto deadline = steady_clock::now() + timeouts.first_byte;
-  while (!it.head_done && !it.ended) {
-    static_cast<void>(co_await it.changed.wait_until(deadline));
-    if (!it.head_done && !it.ended && steady_clock::now() >= deadline)
-      co_return too_slow("no answer", timeouts.first_byte);
-  }
+  const auto answered = [&it] { return it.head_done || it.ended; };
+  if (!co_await it.changed.wait_for(timeouts.first_byte, answered))
+    co_return too_slow("no answer", timeouts.first_byte);
   if (!it.head_done && it.failure) co_return *it.failure;
   co_return Response(std::move(exchange));
 }

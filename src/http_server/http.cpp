@@ -84,12 +84,12 @@ class ParsedBody final : public Body {
         piece.resize(got);
         co_return piece;
       }
-      const auto began = std::chrono::steady_clock::now();
+      const auto began = steady_now(link_.loop());
       link_.expect_within(std::max(link_.limits().stall - waited_, std::chrono::milliseconds(1)));
       const auto moved = co_await link_.read_more();
       link_.patient();
-      waited_ += std::chrono::duration_cast<std::chrono::milliseconds>(
-          std::chrono::steady_clock::now() - began);
+      waited_ +=
+          std::chrono::duration_cast<std::chrono::milliseconds>(steady_now(link_.loop()) - began);
       if (!moved.error) continue;
       failed_ = moved.error == asio::error::timed_out
                     ? Error(Errc::timeout, "the rest of the body did not come in time")

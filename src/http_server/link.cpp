@@ -64,20 +64,19 @@ Task<boost::system::error_code> Link::begin() {
 
 void Link::set(Patience& patience, std::chrono::milliseconds duration) {
   const auto turn = ++patience.turn;
-  patience.timer.expires_after(duration);
-  patience.timer.async_wait(
-      [weak = weak_from_this(), &patience, turn](boost::system::error_code error) {
-        const auto it = weak.lock();
-        if (error || !it || patience.turn != turn) return;
-        it->timed_out_ = true;
-        boost::system::error_code ignored;
-        it->wire_->socket().cancel(ignored);
-      });
+  patience.alarm.set_after(duration);
+  patience.alarm.call([weak = weak_from_this(), &patience, turn] {
+    const auto it = weak.lock();
+    if (!it || patience.turn != turn) return;
+    it->timed_out_ = true;
+    boost::system::error_code ignored;
+    it->wire_->socket().cancel(ignored);
+  });
 }
 
 void Link::clear(Patience& patience) {
   ++patience.turn;
-  patience.timer.cancel();
+  patience.alarm.cancel();
 }
 
 void Link::expect_within(std::chrono::milliseconds duration) {

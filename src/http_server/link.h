@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <boost/asio/steady_timer.hpp>
-
+#include "base/alarm.h"
 #include "base/result.h"
 #include "http_server/http_server.h"
 #include "http_server/wire.h"
@@ -16,8 +15,8 @@ namespace reef::http_server {
 
 // A patience that runs out.
 struct Patience {
-  explicit Patience(const Executor& loop) : timer(loop) {}
-  boost::asio::steady_timer timer;
+  explicit Patience(const Executor& loop) : alarm(loop) {}
+  Alarm alarm;
   std::uint64_t turn = 0;
 };
 

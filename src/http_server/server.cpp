@@ -213,9 +213,8 @@ Task<void> Server::stop(std::chrono::milliseconds patience) {
     if (link->idle) link->cut();
     if (auto socket = link->websocket.lock()) goodbyes.spawn(State::say_goodbye(std::move(socket)));
   }
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!state->links.empty() && std::chrono::steady_clock::now() < deadline)
-    static_cast<void>(co_await state->ended.wait_until(deadline));
+  const auto answered = [&state] { return state->links.empty(); };
+  static_cast<void>(co_await state->ended.wait_for(patience, answered));
   for (auto* link : state->links) link->cut();
   state->serving.cancel();
   state->turned_away.cancel();

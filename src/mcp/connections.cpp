@@ -13,7 +13,6 @@ namespace reef::mcp {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 // A connection that ends this soon counts as failed.
 constexpr milliseconds kTooSoon{10'000};
@@ -61,9 +60,16 @@ std::string login_command(const std::string& agent, const std::string& server) {
 }
 
 struct Connections::Entry {
-  Entry(const Executor& loop, Spec what, Backoff pauses)
-      : spec(std::move(what)), backoff(pauses), changed(loop), connecting(loop, "mcp connect") {}
+  Entry(const Executor& on, Spec what, Backoff pauses)
+      : loop(on),
+        spec(std::move(what)),
+        backoff(pauses),
+        changed(loop),
+        connecting(loop, "mcp connect") {}
 
+  Moment now() const { return steady_now(loop); }
+
+  const Executor loop;
   const Spec spec;  // of the first agent that declared it; the name is only for the log
   Owners owners = {};
   State state = State::unknown;
@@ -75,9 +81,9 @@ struct Connections::Entry {
   bool listing = false, list_stale = false;
   bool ended = false;  // ended by itself, not by us
   Backoff backoff;
-  steady_clock::time_point began = {};  // when the attempt or the connection began
-  steady_clock::time_point next_attempt = {};
-  steady_clock::time_point last_used = {};
+  Moment began = {};  // when the attempt or the connection began
+  Moment next_attempt = {};
+  Moment last_used = {};
   std::size_t in_use = 0;
   Notify changed;
   TaskGroup connecting;  // its attempt and its listing; cancelled with it
@@ -104,7 +110,7 @@ Connections::Lease::Lease(std::shared_ptr<Entry> entry, std::shared_ptr<Peer> pe
 Connections::Lease::~Lease() {
   if (!entry_) return;
   --entry_->in_use;
-  entry_->last_used = steady_clock::now();
+  entry_->last_used = entry_->now();
 }
 
 Connections::Connections(Needs needs) : Connections(std::move(needs), Limits()) {}
@@ -213,7 +219,7 @@ std::shared_ptr<Connections::Entry> Connections::find(const std::string& agent,
 
 void Connections::begin_connecting(const std::shared_ptr<Entry>& entry) {
   if (stopping_ || entry->state == State::connecting || entry->state == State::connected) return;
-  entry->began = steady_clock::now();
+  entry->began = entry->now();
   set_state(*entry, State::connecting, {});
   entry->connecting.spawn(connect(entry));
   if (!std::exchange(reaping_, true)) tasks_.spawn(reap());
@@ -281,7 +287,7 @@ Task<Status> Connections::connect_now(std::shared_ptr<Entry> entry) {
   if (peer->closed()) co_return Error(Errc::unavailable, "it ended right away");
   entry->info = peer->info();
   entry->last_failure.clear();
-  entry->began = entry->last_used = steady_clock::now();
+  entry->began = entry->last_used = entry->now();
   take_tools(*entry, std::move(tools));
   set_state(*entry, State::connected, {});
   log::info("mcp {}: connected to {} ({}, {}), {} tool(s)", entry->spec.name,
@@ -292,8 +298,7 @@ Task<Status> Connections::connect_now(std::shared_ptr<Entry> entry) {
 
 void Connections::fail(Entry& entry, Error why) {
   entry.ended = true;
-  entry.next_attempt =
-      steady_clock::now() + entry.backoff.fail(needs_.chance ? needs_.chance() : 0);
+  entry.next_attempt = entry.now() + entry.backoff.fail(needs_.chance ? needs_.chance() : 0);
   // Logs the same failure only once, however often it is tried.
   if (why.what != entry.last_failure) log::warn("mcp {}: {}", entry.spec.name, why.what);
   entry.last_failure = why.what;
@@ -336,7 +341,7 @@ void Connections::account_changed(const oauth::Account& account) {
 void Connections::forget_failures(Entry& entry) {
   entry.ended = false;
   entry.backoff.succeed();
-  entry.next_attempt = steady_clock::now();
+  entry.next_attempt = entry.now();
 }
 
 void Connections::component_changed(const std::string& name) {
@@ -353,7 +358,7 @@ void Connections::component_changed(const std::string& name) {
 }
 
 bool Connections::lasted(Entry& entry) {
-  if (steady_clock::now() - entry.began < kTooSoon) return false;
+  if (entry.now() - entry.began < kTooSoon) return false;
   entry.backoff.succeed();
   return true;
 }
@@ -366,7 +371,7 @@ void Connections::lose(Entry& entry, const std::shared_ptr<Peer>& peer, Error wh
   close_soon(std::exchange(entry.peer, nullptr));
   entry.ended = true;
   if (!lasted(entry)) return fail(entry, std::move(why));
-  entry.next_attempt = steady_clock::now();
+  entry.next_attempt = entry.now();
   log::warn("mcp {}: {}", entry.spec.name, why.what);
   set_state(entry, State::disconnected, std::move(why.what));
 }
@@ -376,7 +381,7 @@ void Connections::drop(const Lease& lease) {
   if (entry.peer != lease.peer_) return;
   close_soon(std::exchange(entry.peer, nullptr));
   static_cast<void>(lasted(entry));
-  entry.next_attempt = steady_clock::now();
+  entry.next_attempt = entry.now();
   set_state(entry, State::disconnected, "the server has forgotten the session");
 }
 
@@ -427,15 +432,14 @@ Task<void> Connections::warm(std::string agent, milliseconds patience) {
     const auto& entry = entries_.at(key);
     const bool known = !entry->info.version.empty();
     const bool left_alone = entry->ended && !entry->spec.auto_restart;
-    if (!known && !left_alone && steady_clock::now() >= entry->next_attempt)
-      begin_connecting(entry);
+    if (!known && !left_alone && entry->now() >= entry->next_attempt) begin_connecting(entry);
     if (entry->state == State::connecting && entry->backoff.failures == 0 && !known)
       waited.push_back(entry);
   }
   for (const auto& entry : waited) {
-    const auto deadline = entry->began + patience;
-    while (entry->state == State::connecting && steady_clock::now() < deadline)
-      static_cast<void>(co_await entry->changed.wait_until(deadline));
+    const auto left = entry->began + patience - steady_now(needs_.loop);
+    const auto tried = [entry] { return entry->state != State::connecting; };
+    static_cast<void>(co_await entry->changed.wait_for(left, tried));
   }
 }
 
@@ -443,21 +447,21 @@ Task<Result<Connections::Lease>> Connections::use(std::string agent, std::string
   const auto entry = find(agent, server);
   if (!entry)
     co_return Error(Errc::not_found, fmt::format("agent '{}' has no server '{}'", agent, server));
-  const auto deadline = steady_clock::now() + kConnectPatience;
+  const auto deadline = entry->now() + kConnectPatience;
   bool tried = false;
   for (;;) {
     if (stopping_) co_return Error(Errc::unavailable, "the daemon is shutting down");
     if (entry->state == State::connected && entry->peer) co_return Lease(entry, entry->peer);
     if (entry->state != State::connecting) {
       if (tried || entry->owners.empty()) break;
-      if (entry->state == State::needs_login && steady_clock::now() < entry->next_attempt)
+      if (entry->state == State::needs_login && entry->now() < entry->next_attempt)
         co_return wants_login(agent, server);
       if (entry->ended && !entry->spec.auto_restart)
         co_return Error(Errc::unavailable,
                         fmt::format("server '{}' has ended and is not started again "
                                     "(auto_restart is false): {}",
                                     server, entry->error));
-      const auto now = steady_clock::now();
+      const auto now = entry->now();
       if (const auto left = entry->next_attempt - now; left > kWorthWaiting) {
         co_return Error(
             Errc::unavailable,
@@ -472,7 +476,7 @@ Task<Result<Connections::Lease>> Connections::use(std::string agent, std::string
       begin_connecting(entry);
     }
     tried = true;
-    if (steady_clock::now() >= deadline)
+    if (entry->now() >= deadline)
       co_return Error(Errc::timeout, fmt::format("server '{}' is still being connected", server));
     static_cast<void>(co_await entry->changed.wait_until(deadline));
   }
@@ -578,7 +582,7 @@ Task<void> Connections::close_one(std::shared_ptr<Peer> peer) {
 Task<void> Connections::reap() {
   for (;;) {
     co_await sleep_for(std::clamp(limits_.idle / 4, kReapMin, kReapMax));
-    const auto now = steady_clock::now();
+    const auto now = steady_now(needs_.loop);
     for (const auto& [key, entry] : entries_) {
       if (entry->state != State::connected || entry->in_use > 0 ||
           now - entry->last_used < limits_.idle)

@@ -13,7 +13,6 @@ namespace reef::mcp {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 constexpr std::string_view kModern = "2026-07-28";
 constexpr std::string_view kLatestHandshake = "2025-11-25";
@@ -33,7 +32,8 @@ constexpr std::size_t kListedMax = 5'000;
 constexpr std::size_t kLoggedMax = 200;
 constexpr std::size_t kSaidBytesMax = 500;
 constexpr std::size_t kInstructionsBytesMax = 8U << 10;
-constexpr milliseconds kListenAgainMax{60'000};
+// The pauses before a broken subscription is made again.
+constexpr milliseconds kListenAgainMin{1'000}, kListenAgainMax{60'000};
 
 json::object client_info() {
   return {{"name", "reef"}, {"title", "Reef"}, {"version", REEF_VERSION}};
@@ -277,14 +277,14 @@ void Peer::begin_listening() {
 // In 2026-07-28 changes are announced on a request that stays open.
 Task<void> Peer::keep_subscribed(std::shared_ptr<Peer> self) {
   co_await yield_to_loop();
-  Backoff backoff{self->needs_.listen_again, kListenAgainMax};
+  Backoff backoff{kListenAgainMin, kListenAgainMax};
   while (!self->closed_) {
-    const auto began = steady_clock::now();
+    const auto began = steady_now(self->needs_.loop);
     json::object params{{"notifications", json::object{{"toolsListChanged", true}}}};
     const auto answer =
         co_await self->exchange("subscriptions/listen", std::move(params), {}, milliseconds(0));
     if (answer.refusal || (answer.failure && answer.failure->code == Errc::unsupported)) co_return;
-    if (steady_clock::now() - began > kListenAgainMax) backoff.succeed();
+    if (steady_now(self->needs_.loop) - began > kListenAgainMax) backoff.succeed();
     co_await sleep_for(backoff.fail(0));
     // Changes in between were not announced, so there may have been some.
     if (!self->closed_ && self->watch_.on_tools_changed) self->watch_.on_tools_changed();
@@ -347,10 +347,8 @@ Task<Status> Peer::send_within(Outgoing out, milliseconds patience) {
   };
   TaskGroup sending(needs_.loop, "mcp notification");
   sending.spawn(send(shared_from_this(), sent, std::move(out)));
-  const auto deadline = steady_clock::now() + patience;
-  while (!sent->how && steady_clock::now() < deadline)
-    static_cast<void>(co_await sent->changed.wait_until(deadline));
-  if (!sent->how)
+  const auto taken = [sent] { return sent->how.has_value(); };
+  if (!co_await sent->changed.wait_for(patience, taken))
     co_return Error(Errc::timeout, "the server does not take the end of the handshake");
   co_return *sent->how;
 }

@@ -60,8 +60,6 @@ class Peer : public std::enable_shared_from_this<Peer> {
   struct Needs {
     Executor loop;
     http::Client& http;
-    // The first pause before a broken subscription is made again.
-    std::chrono::milliseconds listen_again{1'000};
   };
   // Both functions must return at once.
   struct Watch {

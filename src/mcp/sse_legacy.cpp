@@ -11,8 +11,6 @@
 namespace reef::mcp {
 namespace {
 
-using std::chrono::steady_clock;
-
 constexpr std::chrono::milliseconds kEndpointPatience{10'000};
 
 class Sse final : public Transport {
@@ -40,9 +38,8 @@ class Sse final : public Transport {
       co_return error;
     }
     tasks_.spawn(read(std::move(answer)));
-    const auto deadline = steady_clock::now() + kEndpointPatience;
-    while (endpoint_.empty() && !failed_ && steady_clock::now() < deadline)
-      static_cast<void>(co_await changed_.wait_until(deadline));
+    const auto settled = [this] { return !endpoint_.empty() || failed_; };
+    static_cast<void>(co_await changed_.wait_for(kEndpointPatience, settled));
     if (failed_) co_return *failed_;
     if (endpoint_.empty())
       co_return Error(Errc::unsupported, "the stream does not say where messages go");

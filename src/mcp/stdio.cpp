@@ -17,8 +17,6 @@
 namespace reef::mcp {
 namespace {
 
-using std::chrono::steady_clock;
-
 constexpr std::size_t kQueueBytesMax = 64U << 20;
 // How much of its stderr is reported when it ends, and how much goes to the log.
 constexpr std::size_t kTailBytesMax = 1024;
@@ -181,16 +179,11 @@ class Stdio final : public Transport {
     bool gone = false;
     TaskGroup waiting(loop_, "mcp close");
     waiting.spawn(await_exit(state, gone));
-    const auto wait = [&](std::chrono::milliseconds grace) -> Task<void> {
-      const auto deadline = steady_clock::now() + grace;
-      while (!gone && steady_clock::now() < deadline)
-        static_cast<void>(co_await state->changed.wait_until(deadline));
-    };
+    const auto is_gone = [&gone] { return gone; };
     state->child->close_input();
-    co_await wait(kEndGrace);
-    if (!gone) {
+    if (!co_await state->changed.wait_for(kEndGrace, is_gone)) {
       state->child->signal_group(SIGTERM);
-      co_await wait(kTermGrace);
+      static_cast<void>(co_await state->changed.wait_for(kTermGrace, is_gone));
     }
     state->child->signal_group(SIGKILL);
     tasks_.cancel();

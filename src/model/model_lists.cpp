@@ -3,15 +3,13 @@
 namespace reef::model {
 namespace {
 
-using std::chrono::steady_clock;
-
 constexpr std::chrono::minutes kFresh{10};
 // After a failure the list is requested again sooner.
 constexpr std::chrono::seconds kFailed{10};
 
 }  // namespace
 
-ModelLists::ModelLists(Executor loop) : changed_(loop), tasks_(loop, "model lists") {}
+ModelLists::ModelLists(Executor loop) : loop_(loop), changed_(loop), tasks_(loop, "model lists") {}
 
 Task<void> ModelLists::ask(std::shared_ptr<const Providers> providers, std::string name,
                            std::uint64_t generation) {
@@ -30,7 +28,7 @@ Task<void> ModelLists::ask(std::shared_ptr<const Providers> providers, std::stri
   known.list = std::move(list);
   known.asking = false;
   known.answered = true;
-  known.at = steady_clock::now();
+  known.at = steady_now(loop_);
   changed_.notify_all();
 }
 
@@ -41,21 +39,19 @@ Task<std::map<std::string, ModelLists::List>> ModelLists::look(
   for (const auto& [name, entry] : providers->entries()) {
     if (!wanted(name) || !entry.list) continue;
     auto& known = known_[name];
-    const auto age = steady_clock::now() - known.at;
+    const auto age = steady_now(loop_) - known.at;
     const bool fresh =
         known.answered && (known.list.problem.empty() ? age < kFresh : age < kFailed);
     if (fresh || known.asking) continue;
     known.asking = true;
     tasks_.spawn(ask(providers, name, generation_));
   }
-  const auto missing = [&] {
+  const auto all_there = [&] {
     for (const auto& [name, known] : known_)
-      if (wanted(name) && known.asking && !known.answered) return true;
-    return false;
+      if (wanted(name) && known.asking && !known.answered) return false;
+    return true;
   };
-  const auto deadline = steady_clock::now() + patience;
-  while (missing() && steady_clock::now() < deadline)
-    static_cast<void>(co_await changed_.wait_until(deadline));
+  static_cast<void>(co_await changed_.wait_for(patience, all_there));
   std::map<std::string, List> out;
   for (const auto& [name, known] : known_) {
     if (!wanted(name) || !providers->find(name)) continue;

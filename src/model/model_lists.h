@@ -36,13 +36,14 @@ class ModelLists {
     List list;
     bool asking = false;
     std::uint64_t generation = 0;
-    std::chrono::steady_clock::time_point at = {};
+    Moment at = {};
     bool answered = false;
   };
 
   Task<void> ask(std::shared_ptr<const Providers> providers, std::string name,
                  std::uint64_t generation);
 
+  Executor loop_;
   std::map<std::string, Known> known_;
   std::uint64_t generation_ = 0;
   Notify changed_;

@@ -9,8 +9,6 @@
 namespace reef::oauth {
 namespace {
 
-using std::chrono::steady_clock;
-
 // The pause after a renewal that failed although the token may be good.
 constexpr std::chrono::milliseconds kRenewAgain{10'000};
 constexpr std::chrono::milliseconds kStopPatience{3'000};
@@ -96,7 +94,7 @@ Task<Account::Credentials> Account::credentials(std::string method, std::string 
   const bool due = grant_ && grant_->renew_at != TimePoint() && now >= grant_->renew_at;
   const bool can = grant_ && (!grant_->refresh_token.empty() || is_unattended(settings_));
   // If this fails now, the server tells us whether the old token is still good.
-  if (due && can && steady_clock::now() >= renew_again_)
+  if (due && can && steady_now(shared_.needs.loop) >= renew_again_)
     static_cast<void>(co_await renew(grant_->refresh_token.empty() ? Way::obtain : Way::refresh));
   if (!grant_) co_return out;
   out.token = grant_->access_token;
@@ -199,7 +197,7 @@ Task<void> Account::renew_now(std::shared_ptr<Account> self, Way way) {
     }
   }
   if (self->renewed_) co_return;
-  self->renew_again_ = steady_clock::now() + kRenewAgain;
+  self->renew_again_ = steady_now(self->shared_.needs.loop) + kRenewAgain;
   log::warn("oauth {}: {}", server_name(self->server_), self->renewed_.error().what);
 }
 
@@ -366,9 +364,7 @@ Task<Result<Account::Farewell>> Account::forget() {
 
 Task<void> Account::stop() {
   // A new token should still arrive, but the stop must not wait long for it.
-  const auto deadline = steady_clock::now() + kStopPatience;
-  while (renewing_ && steady_clock::now() < deadline)
-    static_cast<void>(co_await changed_.wait_until(deadline));
+  static_cast<void>(co_await changed_.wait_for(kStopPatience, [this] { return !renewing_; }));
   tasks_.cancel();
   co_await tasks_.join();
 }

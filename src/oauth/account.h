@@ -93,7 +93,7 @@ class Account : public std::enable_shared_from_this<Account> {
   std::optional<Challenge> challenge_;  // the last one
   std::vector<std::string> wanted_;     // of the next login, if the last were not enough
   std::string nonce_;                   // the server's nonce for DPoP proofs
-  std::chrono::steady_clock::time_point renew_again_ = {};
+  Moment renew_again_ = {};
   bool renewing_ = false;
   Status renewed_ = Ok{};
   Notify changed_;

@@ -8,7 +8,6 @@ namespace reef::oauth {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 constexpr std::size_t kDocumentBytesMax = 256U << 10;
 constexpr milliseconds kConnectPatience{10'000};
@@ -28,7 +27,7 @@ Task<Result<Fetched>> Fetcher::ask(http::Request request) {
   REEF_CO_CHECK(trust_.may_ask(request.url));
   const auto place = place_of(request.url);
   request.headers.emplace_back("Accept", "application/json");
-  const auto begin = steady_clock::now();
+  const auto begin = steady_now(needs_.loop);
   http::Timeouts timeouts;
   timeouts.connect = std::min(kConnectPatience, needs_.patience);
   timeouts.first_byte = timeouts.idle = needs_.patience;
@@ -45,7 +44,7 @@ Task<Result<Fetched>> Fetcher::ask(http::Request request) {
       co_return Error(Errc::too_large, fmt::format("the answer of {} has more than {} bytes", place,
                                                    kDocumentBytesMax));
     // An answer that only trickles counts as stalled.
-    if (steady_clock::now() - begin > 2 * needs_.patience)
+    if (steady_now(needs_.loop) - begin > 2 * needs_.patience)
       co_return Error(Errc::timeout, fmt::format("the answer of {} does not end", place));
   }
   if (auto value = json::parse(body); value && value->is_object())

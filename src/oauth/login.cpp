@@ -9,8 +9,6 @@
 namespace reef::oauth {
 namespace {
 
-using std::chrono::steady_clock;
-
 constexpr std::chrono::minutes kVisitPatience{10};
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kRedirectBytesMax = 16U << 10;
@@ -154,10 +152,9 @@ Status Login::take(std::string_view redirect_url) {
 
 Task<Result<Grant>> Login::finish() {
   if (grant_) co_return co_await adopted(*grant_);
-  const auto deadline = steady_clock::now() + kVisitPatience;
-  while (!came_ && steady_clock::now() < deadline)
-    static_cast<void>(co_await changed_.wait_until(deadline));
-  if (!came_) co_return Error(Errc::timeout, "nobody came back from the login");
+  const auto came = [this] { return came_.has_value(); };
+  if (!co_await changed_.wait_for(kVisitPatience, came))
+    co_return Error(Errc::timeout, "nobody came back from the login");
   const auto& server = discovered_.server;
   // RFC 9207 demands an exact comparison: an answer from another server must not pass for this
   // one's.

@@ -49,11 +49,11 @@ Task<void> Policy::watch() {
   co_await yield_to_loop();
   auto pause = std::chrono::milliseconds(kFirstPause);
   for (;;) {
-    const auto began = std::chrono::steady_clock::now();
+    const auto began = steady_now(loop_);
     const auto ended = co_await listen();
     if (!ended) log::debug("policy: {}", ended.error().what);
     // A connection that lasted was a good one.
-    pause = std::chrono::steady_clock::now() - began > kLongestPause
+    pause = steady_now(loop_) - began > kLongestPause
                 ? std::chrono::milliseconds(kFirstPause)
                 : std::min<std::chrono::milliseconds>(pause * 2, kLongestPause);
     co_await sleep_for(pause);
@@ -83,7 +83,7 @@ Task<void> Policy::take(protocol::AgentEvent event) {
   const auto seen = seen_.find(event.session_id());
   if (seen != seen_.end() && event.has_context() &&
       event.context().tokens() < seen->second.quiet_below &&
-      std::chrono::steady_clock::now() - seen->second.when < kSeenFor)
+      steady_now(loop_) - seen->second.when < kSeenFor)
     co_return;
   want(event.session_id());
 }
@@ -142,7 +142,7 @@ Task<Status> Policy::look(std::string session) {
   auto& seen = seen_[session];
   const auto at = limits(found.rules, found.facts.window);
   const bool nothing_else = found.facts.titled || !found.rules.title;
-  seen.when = std::chrono::steady_clock::now();
+  seen.when = steady_now(loop_);
   seen.quiet_below = nothing_else ? std::min(at.flush, at.compact) : 0;
   co_return Ok{};
 }

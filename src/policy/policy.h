@@ -40,7 +40,7 @@ class Policy {
  private:
   // The result of the last look at a session; most turns need no new look.
   struct Seen {
-    std::chrono::steady_clock::time_point when;
+    Moment when;
     std::int64_t quiet_below = 0;  // tokens; with fewer there is nothing to do
     std::int64_t refused_at = 0;
   };

@@ -466,10 +466,8 @@ Task<void> Recall::tidy() {
   bool worked = false;
   for (;;) {
     // plan_tidy wakes this on every append; only a full memory or the stop ends the wait early.
-    const auto due = std::chrono::steady_clock::now() + kTidyDelay;
-    while (index_->dirty() && !index_->wants_flush() && !stopping_ &&
-           std::chrono::steady_clock::now() < due)
-      static_cast<void>(co_await tidy_wanted_.wait_until(due));
+    const auto over = [this] { return !index_->dirty() || index_->wants_flush() || stopping_; };
+    static_cast<void>(co_await tidy_wanted_.wait_for(kTidyDelay, over));
     // A job once begun must be finished, so none begins now; stop() writes what is left.
     if (stopping_) break;
     auto job = index_->dirty() ? index_->begin_flush() : std::nullopt;

@@ -45,12 +45,11 @@ class Call {
   Task<std::optional<Outcome>> wait(std::function<bool()> paused = {});
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   std::int64_t id_;
   std::chrono::milliseconds timeout_;
-  Clock::time_point deadline_;
-  Clock::time_point last_deadline_;
+  Executor loop_;
+  Moment deadline_;
+  Moment last_deadline_;
   std::optional<Outcome> answer_;
   Notify changed_;
 };

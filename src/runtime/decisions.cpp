@@ -436,7 +436,7 @@ Task<Result<Decision>> Decisions::answer(Reply reply) {
 }
 
 Task<Result<std::optional<Decision>>> Decisions::wait_until_live(const Decision& decision) {
-  const auto deadline = std::chrono::steady_clock::now() + kResumeMax;
+  const auto deadline = steady_now(loop_) + kResumeMax;
   REEF_CO_TRY(const auto session, SessionId::parse(decision.session));
   while (!questions_.find(decision.id)) {
     REEF_CO_TRY(auto now, co_await find(decision.id));
@@ -444,12 +444,11 @@ Task<Result<std::optional<Decision>>> Decisions::wait_until_live(const Decision&
     if (questions_.find(decision.id)) break;
     if (!needs_.busy(session))
       co_return Error(Errc::unavailable, "the turn that asks ended before it asked again");
-    if (std::chrono::steady_clock::now() >= deadline)
+    if (steady_now(loop_) >= deadline)
       co_return Error(Errc::busy, "the turn that asks is not there yet; try again");
     // Also when the turn ends, which is not told here.
     constexpr std::chrono::milliseconds kLookAgain{50};
-    co_await questions_.wait_for_change(
-        std::min(deadline, std::chrono::steady_clock::now() + kLookAgain));
+    co_await questions_.wait_for_change(std::min(deadline, steady_now(loop_) + kLookAgain));
   }
   co_return std::optional<Decision>();
 }

@@ -30,17 +30,16 @@ Questions::~Questions() = default;
 Task<Result<std::vector<UserAnswer>>> Questions::put(Origin origin, Ask ask,
                                                      std::chrono::milliseconds patience, Show show,
                                                      std::string id) {
-  using Steady = std::chrono::steady_clock;
   if (ask.questions.empty()) co_return Error(Errc::invalid, "there is no question");
   if (entries_.size() >= kPendingMax)
     co_return Error(Errc::busy, fmt::format("{} questions are waiting already", entries_.size()));
   const auto number = ++last_;
   if (id.empty()) id = fmt::format("q{}-{}", boot_, number);
   Pending pending{std::move(id), std::move(origin), std::move(ask), clock_.now(), std::nullopt};
-  auto deadline = Steady::time_point::max();
+  auto deadline = Moment::max();
   if (patience.count() > 0) {
     pending.expires_at = pending.asked_at + patience;
-    deadline = Steady::now() + patience;
+    deadline = steady_now(loop_) + patience;
   }
   const auto entry =
       std::make_shared<Entry>(Entry{std::move(pending), std::nullopt, Notify(loop_)});
@@ -56,8 +55,8 @@ Task<Result<std::vector<UserAnswer>>> Questions::put(Origin origin, Ask ask,
   show(entry->pending);
   changed_.notify_all();
   while (!entry->answers) {
-    const auto until = entry->held ? Steady::time_point::max() : deadline;
-    if (Steady::now() >= until) co_return Error(Errc::timeout, "nobody answered in time");
+    const auto until = entry->held ? Moment::max() : deadline;
+    if (steady_now(loop_) >= until) co_return Error(Errc::timeout, "nobody answered in time");
     static_cast<void>(co_await entry->changed.wait_until(until));
   }
   co_return *std::move(entry->answers);
@@ -88,7 +87,7 @@ void Questions::hold(std::string_view id, bool held) {
   }
 }
 
-Task<void> Questions::wait_for_change(std::chrono::steady_clock::time_point deadline) {
+Task<void> Questions::wait_for_change(Moment deadline) {
   static_cast<void>(co_await changed_.wait_until(deadline));
 }
 

@@ -51,7 +51,7 @@ class Questions {
   // While its answer is on the way to the disk its time does not run out.
   void hold(std::string_view id, bool held);
   // Returns after the next change of what waits, or at the deadline; spuriously too.
-  Task<void> wait_for_change(std::chrono::steady_clock::time_point deadline);
+  Task<void> wait_for_change(Moment deadline);
 
   // Oldest first; valid until the next suspension.
   std::vector<const Pending*> list() const;

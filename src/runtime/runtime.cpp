@@ -29,10 +29,9 @@ constexpr std::chrono::milliseconds kEndPatience{70};
 
 void Run::cancel() {
   if (!std::exchange(cancelled_, true)) {
-    patience_.expires_after(kEndPatience);
-    patience_.async_wait([weak = weak_from_this()](const boost::system::error_code& failed) {
-      const auto run = weak.lock();
-      if (run && !failed) run->end_early();
+    patience_.set_after(kEndPatience);
+    patience_.call([weak = weak_from_this()] {
+      if (const auto run = weak.lock()) run->end_early();
     });
   }
   stop_->set();
@@ -372,9 +371,8 @@ Task<void> Runtime::work(std::shared_ptr<Conversation> conversation) {
 
 Task<void> Runtime::drain(std::chrono::milliseconds grace) {
   draining_ = true;
-  const auto deadline = std::chrono::steady_clock::now() + grace;
-  while (!conversations_.empty() && !hurried_ && std::chrono::steady_clock::now() < deadline)
-    static_cast<void>(co_await idle_.wait_until(deadline));
+  const auto over = [this] { return conversations_.empty() || hurried_; };
+  static_cast<void>(co_await idle_.wait_for(grace, over));
   if (!conversations_.empty())
     log::warn("{} conversation(s) did not finish in time and are cancelled", conversations_.size());
   const auto left = conversations_;
@@ -387,7 +385,7 @@ Task<void> Runtime::drain(std::chrono::milliseconds grace) {
   co_await tasks_.join();
   co_await decision_changes_.stop();
   co_await decisions_.stop();
-  co_await errands_.settle(std::chrono::steady_clock::now() + kErrandsGrace);
+  static_cast<void>(co_await errands_.settle(kErrandsGrace));
 }
 
 }  // namespace reef::runtime

@@ -35,8 +35,6 @@
 #include <string>
 #include <unordered_map>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "base/errand.h"
 #include "base/task_group.h"
 #include "runtime/agent.h"
@@ -134,7 +132,7 @@ class Run : public std::enable_shared_from_this<Run> {
   const std::optional<Agent> host_;
   const std::shared_ptr<const Setup> setup_;
   const std::shared_ptr<StopSign> stop_;  // set once it is cancelled
-  boost::asio::steady_timer patience_;    // until a cancelled turn ends early
+  Alarm patience_;                        // until a cancelled turn ends early
   EventLog events_;
   QueueMode queue_ = QueueMode::followup;
   std::uint64_t number_ = 0;

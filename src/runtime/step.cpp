@@ -297,7 +297,7 @@ Task<void> Runtime::call_tool(Turn& turn, Round& round, std::size_t number) {
       all.changed.notify_all();
     }
   } const running(round);
-  const auto began = std::chrono::steady_clock::now();
+  const auto began = steady_now(loop_);
   auto caller = caller_for(turn, call);
   permissions_.look_up(caller);
   auto answer = co_await permissions_.refusal(*turn.toolbox, call, caller);
@@ -305,8 +305,8 @@ Task<void> Runtime::call_tool(Turn& turn, Round& round, std::size_t number) {
     answer =
         co_await errands_.run(call_offered(turn.toolbox, call, std::move(caller)), turn.run.stop_);
   if (!answer) co_return;
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::steady_clock::now() - began);
+  const auto took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(steady_now(loop_) - began);
   if (round.left_out > 0 && number + 1 == round.calls.size())
     answer->text += fmt::format(
         "\n\n({} more calls of this step were left out: a step makes {} at "

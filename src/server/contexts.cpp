@@ -11,7 +11,7 @@
 #include "server/turns.h"
 #include "server/usage.h"
 #include "session/session.h"
-#include "session/store.h"
+#include "session/transcripts.h"
 
 namespace reef::server {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 struct ContextsNeeds {
   runtime::Runtime& runtime;
   session::Sessions& sessions;
-  session::Store& store;
+  session::Transcripts& store;
   organise::Definitions& definitions;
   static ContextsNeeds of(const Node& node) {
     return {node.runtime, node.sessions, node.store, node.definitions};

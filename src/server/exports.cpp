@@ -14,14 +14,14 @@
 #include "session/documents.h"
 #include "session/reader.h"
 #include "session/session.h"
-#include "session/store.h"
+#include "session/transcripts.h"
 
 namespace reef::server {
 namespace {
 
 struct ExportsNeeds {
   session::Sessions& sessions;
-  session::Store& store;
+  session::Transcripts& store;
   session::Documents& documents;
   organise::Definitions& definitions;
   Pool& pool;

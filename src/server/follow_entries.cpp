@@ -14,7 +14,7 @@
 #include "server/turns.h"
 #include "session/pages.h"
 #include "session/session.h"
-#include "session/store.h"
+#include "session/transcripts.h"
 
 namespace reef::server {
 namespace {
@@ -23,7 +23,7 @@ struct FollowEntriesNeeds {
   runtime::Runtime& runtime;
   runtime::Live& live;
   session::Sessions& sessions;
-  session::Store& store;
+  session::Transcripts& store;
   organise::Definitions& definitions;
   static FollowEntriesNeeds of(const Node& node) {
     return {node.runtime, node.live, node.sessions, node.store, node.definitions};
@@ -73,8 +73,7 @@ class EntriesStream final : public protocol::MessageStream {
         co_return protocol::make_error(told.error());
       }
       if (*told) co_return out;
-      const auto heard =
-          co_await bell_->wait_until(std::chrono::steady_clock::now() + kOutsideStep);
+      const auto heard = co_await bell_->wait_for(kOutsideStep);
       // Another program may have written to it.
       if (!heard) co_await needs_.sessions.update(id_);
     }

@@ -48,7 +48,7 @@ class FollowStream final : public protocol::MessageStream {
         co_await yield_to_loop();
         continue;
       }
-      co_await feed_->log().changed().wait_until(std::chrono::steady_clock::now() + kLookStep);
+      co_await feed_->log().changed().wait_for(kLookStep);
     }
   }
 

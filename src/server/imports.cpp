@@ -64,7 +64,7 @@ class ImportStream final : public protocol::MessageStream {
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (told_) co_return std::nullopt;
     if (problems_.empty() && refused_.empty()) {
-      co_await import_.wait(std::chrono::steady_clock::now() + kProgressStep);
+      co_await import_.wait(kProgressStep);
       problems_ = import_.take_problems();
       refused_ = import_.take_refused();
     }

@@ -14,7 +14,6 @@ namespace reef::server {
 namespace {
 
 using protocol::ServerMessage;
-using std::chrono::steady_clock;
 
 constexpr int kShownMax = 200;  // of a test's resources and prompts
 constexpr std::size_t kShownBytesMax = 500;
@@ -138,9 +137,10 @@ Task<ServerMessage> test(mcp::Connections& connections, mcp::Spec spec, std::str
   auto& verdict = *message.mutable_mcp_verdict();
   const auto account = connections.account_of(spec);
   const auto name = spec.name;
-  const auto begin = steady_clock::now();
+  const auto loop = co_await boost::asio::this_coro::executor;
+  const auto begin = steady_now(loop);
   const auto peer = co_await connections.connect_alone(std::move(spec));
-  const auto took = steady_clock::now() - begin;
+  const auto took = steady_now(loop) - begin;
   verdict.set_connect_ms(static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
   if (!peer) {

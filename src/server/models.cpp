@@ -18,7 +18,6 @@ struct ModelsNeeds {
 };
 
 using protocol::ServerMessage;
-using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 // How long a list waits for backends that have not been asked before.
@@ -131,18 +130,19 @@ std::string advice_for(const model::Failure& failure, const model::Providers::En
   }
 }
 
-std::uint64_t milliseconds_since(steady_clock::time_point begin) {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begin).count());
-}
-
 // A call that may outlive its caller by the moment it takes to be cancelled.
 struct TestCall {
-  explicit TestCall(const Executor& loop) : ended(loop) {}
+  explicit TestCall(const Executor& on) : loop(on), ended(on) {}
 
+  std::uint64_t milliseconds() const {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(steady_now(loop) - begin).count());
+  }
+
+  const Executor loop;
   std::shared_ptr<model::Provider> provider;
   model::Request request;
-  const steady_clock::time_point begin = steady_clock::now();
+  const Moment begin = steady_now(loop);
   std::optional<std::uint64_t> first_ms;
   std::optional<model::Outcome> outcome;
   Notify ended;
@@ -151,7 +151,7 @@ struct TestCall {
 Task<void> run(std::shared_ptr<TestCall> call) {
   co_await yield_to_loop();
   const model::DeltaSink sink = [&](const model::Delta&) {
-    if (!call->first_ms) call->first_ms = milliseconds_since(call->begin);
+    if (!call->first_ms) call->first_ms = call->milliseconds();
   };
   try {
     call->outcome = co_await call->provider->stream(call->request, sink);
@@ -181,11 +181,10 @@ Task<ServerMessage> test(model::Providers::Entry entry, std::string model) {
 
   TaskGroup group(loop, "provider test");
   group.spawn(run(call));
-  const auto deadline = steady_clock::now() + kTestPatience;
-  while (!call->outcome && steady_clock::now() < deadline)
-    static_cast<void>(co_await call->ended.wait_until(deadline));
+  const auto answered = [call] { return call->outcome.has_value(); };
+  static_cast<void>(co_await call->ended.wait_for(kTestPatience, answered));
   group.cancel();
-  verdict.set_total_ms(milliseconds_since(call->begin));
+  verdict.set_total_ms(call->milliseconds());
   verdict.set_first_word_ms(call->first_ms.value_or(verdict.total_ms()));
   model::Outcome outcome = model::Failure{
       model::Failure::Kind::timeout, fmt::format("no reply in {} s", kTestPatience / 1s), 0, {}};

@@ -4,14 +4,14 @@
 #include "server/operations.h"
 #include "server/server.h"
 #include "session/session.h"
-#include "session/store.h"
+#include "session/transcripts.h"
 
 namespace reef::server {
 namespace {
 
 struct RetentionNeeds {
   session::Sessions& sessions;
-  session::Store& store;
+  session::Transcripts& store;
   static RetentionNeeds of(const Node& node) { return {node.sessions, node.store}; }
 };
 

@@ -49,7 +49,8 @@ Result<recall::Ask> ask_from(const protocol::SearchSessions& request) {
 }
 
 Task<Result<protocol::Encoded>> search(SearchNeeds needs, recall::Ask ask) {
-  const auto began = std::chrono::steady_clock::now();
+  const auto loop = co_await boost::asio::this_coro::executor;
+  const auto began = steady_now(loop);
   // Used for the rows of the answer, too.
   const auto defined = co_await needs.definitions.look();
   ask.filter = [defined](const std::string& text) {
@@ -77,7 +78,7 @@ Task<Result<protocol::Encoded>> search(SearchNeeds needs, recall::Ask ask) {
   // Some may be gone by now.
   for (std::size_t i = 0; i < result.hits.size(); ++i)
     if (!needs.sessions.find(result.hits[i].session)) answer.leave_out(i);
-  const auto took = std::chrono::steady_clock::now() - began;
+  const auto took = steady_now(loop) - began;
   co_return answer.encode(result, std::chrono::duration_cast<std::chrono::microseconds>(took));
 }
 

@@ -79,7 +79,7 @@ namespace reef::session {
 class Attachments;
 class Documents;
 class Sessions;
-class Store;
+class Transcripts;
 }  // namespace reef::session
 namespace reef::skills {
 class Library;

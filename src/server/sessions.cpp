@@ -12,14 +12,14 @@
 #include "server/server.h"
 #include "session/pages.h"
 #include "session/session.h"
-#include "session/store.h"
+#include "session/transcripts.h"
 
 namespace reef::server {
 namespace {
 
 struct SessionsNeeds {
   session::Sessions& sessions;
-  session::Store& store;
+  session::Transcripts& store;
   organise::Definitions& definitions;
   static SessionsNeeds of(const Node& node) {
     return {node.sessions, node.store, node.definitions};
@@ -191,7 +191,7 @@ class FollowStream final : public protocol::MessageStream {
         message.mutable_session_data()->set_data(*std::move(piece));
         co_return message;
       }
-      co_await needs_.sessions.wait_for_append(std::chrono::steady_clock::now() + kFollowStep);
+      co_await needs_.sessions.wait_for_append(kFollowStep);
     }
   }
 

@@ -110,7 +110,8 @@ Attachments::Upload::Upload(Attachments& all, std::uint64_t number, SessionId id
       id_(std::move(id)),
       name_(std::move(name)),
       file_(std::move(file)),
-      progress_(std::chrono::steady_clock::now()),
+      loop_(loop),
+      progress_(steady_now(loop)),
       changed_(std::move(loop)) {}
 
 void Attachments::Upload::end(Result<Attached> outcome) {
@@ -140,7 +141,7 @@ Task<Status> Attachments::Upload::write(std::uint64_t offset, std::string bytes,
     co_return error;
   }
   received_ += count;
-  progress_ = std::chrono::steady_clock::now();
+  progress_ = steady_now(loop_);
   if (last) {
     auto attached = co_await shielded(keep());
     writing_ = false;
@@ -171,10 +172,10 @@ Task<Result<Attached>> Attachments::Upload::keep() {
 Task<Result<Attached>> Attachments::Upload::finished() {
   while (!outcome_) {
     const auto deadline = progress_ + kSilenceMax;
-    if (!writing_ && std::chrono::steady_clock::now() >= deadline)
+    if (!writing_ && steady_now(loop_) >= deadline)
       end(Error(Errc::timeout, "nothing arrived for five minutes"));
     // A write may take longer than that: look again from time to time.
-    const auto soon = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    const auto soon = steady_now(loop_) + std::chrono::seconds(1);
     if (!outcome_) static_cast<void>(co_await changed_.wait_until(std::max(deadline, soon)));
   }
   co_return *outcome_;

@@ -58,7 +58,8 @@ class Attachments {
     std::unique_ptr<NewFile> file_;
     std::uint64_t received_ = 0;
     bool writing_ = false;
-    std::chrono::steady_clock::time_point progress_;
+    Executor loop_;
+    Moment progress_;
     std::optional<Result<Attached>> outcome_;
     Notify changed_;
   };

@@ -102,7 +102,8 @@ Task<Status> Session::upgrade() {
 
 Task<Status> Session::write(const std::vector<std::shared_ptr<Pending>>& batch,
                             std::vector<Entry>& entries) {
-  const auto deadline = std::chrono::steady_clock::now() + kMovedMax;
+  const auto loop = co_await boost::asio::this_coro::executor;
+  const auto deadline = steady_now(loop) + kMovedMax;
   Status done = Ok{};
   if (doubtful_) done = co_await reload();
   for (;;) {
@@ -110,7 +111,7 @@ Task<Status> Session::write(const std::vector<std::shared_ptr<Pending>>& batch,
     // leaf.
     const bool moved =
         !done && (done.error().code == Errc::conflict || done.error().code == Errc::busy);
-    if (moved && std::chrono::steady_clock::now() < deadline) {
+    if (moved && steady_now(loop) < deadline) {
       log::debug("session {}: changed by another program, reading it again", id_.text());
       if (done.error().code == Errc::busy) co_await sleep_for(kMovedPause);
       done = co_await reload();

@@ -232,7 +232,7 @@ class Sessions {
   Task<Result<Check>> check(SessionId id, bool repair);
 
   // Returns after the next append to any session, or at the deadline.
-  Task<void> wait_for_append(std::chrono::steady_clock::time_point deadline);
+  Task<void> wait_for_append(std::chrono::milliseconds patience);
 
   // Makes an agent's sessions and their keys follow its new name. On an error those that had
   // followed are taken back. `invalid` when a new key would not be valid.

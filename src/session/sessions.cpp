@@ -470,8 +470,8 @@ void Sessions::on_append(Session& session, const std::vector<Entry>& entries, st
   if (untrimmed_bytes_ >= kCacheBytesMax / 64) trim_cache();
 }
 
-Task<void> Sessions::wait_for_append(std::chrono::steady_clock::time_point deadline) {
-  static_cast<void>(co_await appended_.wait_until(deadline));
+Task<void> Sessions::wait_for_append(std::chrono::milliseconds patience) {
+  static_cast<void>(co_await appended_.wait_for(patience));
 }
 
 Task<Result<std::shared_ptr<Session>>> Sessions::open(SessionId id) {

@@ -89,7 +89,8 @@ Connection::Connection(Socket socket, Handler handler, Options options)
       handler_(std::move(handler)),
       options_(std::move(options)),
       authorized_(options_.token.empty()),
-      accepted_(std::chrono::steady_clock::now()),
+      time_(LoopTime::of(socket_.get_executor())),
+      accepted_(time_.now()),
       free_(accepted_),
       share_(options_.budget),
       changed_(socket_.get_executor()),
@@ -163,7 +164,7 @@ Task<void> Connection::read_requests() {
       co_return;
     }
     if (failed) co_return;
-    came_ = std::chrono::steady_clock::now();
+    came_ = time_.now();
     reader_.feed(std::string_view(buffer).substr(0, got));
     for (;;) {
       auto payload = reader_.next();
@@ -312,7 +313,7 @@ Task<void> Connection::send_frame(std::string frame) {
 }
 
 void Connection::push(std::string frame) {
-  if (send_queue_.empty()) progress_ = std::chrono::steady_clock::now();
+  if (send_queue_.empty()) progress_ = time_.now();
   send_bytes_ += frame.size();
   send_queue_.push_back(std::move(frame));
   changed_.notify_all();
@@ -343,7 +344,7 @@ Task<void> Connection::write_frames() {
         close();
         co_return;
       }
-      progress_ = std::chrono::steady_clock::now();
+      progress_ = time_.now();
       rest.remove_prefix(sent);
     }
     if (frames == 0) {
@@ -366,7 +367,7 @@ void Connection::close() {
   share_.nudge();
 }
 
-void Connection::check_progress(std::chrono::steady_clock::time_point now) {
+void Connection::check_progress(Moment now) {
   if (broken_) return;
   if (!authorized_ && now - accepted_ > kHelloMax) {
     log::warn("{}: disconnected: no Hello in time", options_.name);
@@ -402,9 +403,8 @@ Task<void> Connection::refuse(Error error) {
   log::info("{}: refused: {}", options_.name, error.what);
   // Queued behind the answers promised before, so that frames are never mixed.
   push(make_frame(protocol::make_error(error).SerializeAsString()));
-  const auto deadline = std::chrono::steady_clock::now() + kFarewell;
-  while (!broken_ && !send_queue_.empty() && std::chrono::steady_clock::now() < deadline)
-    static_cast<void>(co_await changed_.wait_until(deadline));
+  const auto over = [this] { return broken_ || send_queue_.empty(); };
+  static_cast<void>(co_await changed_.wait_for(kFarewell, over));
   // Unread bytes would make the kernel throw the error away together with the connection.
   boost::system::error_code ended;
   socket_.shutdown(Socket::shutdown_send, ended);

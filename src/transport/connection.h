@@ -55,7 +55,7 @@ class Connection {
   // Whether the peer has shown its token, or needs none.
   bool authorized() const { return authorized_; }
   // Cuts a peer that has taken nothing for longer than allowed; called from time to time.
-  void check_progress(std::chrono::steady_clock::time_point now);
+  void check_progress(Moment now);
 
  private:
   struct Request {
@@ -87,13 +87,14 @@ class Connection {
   bool authorized_;
   bool legacy_ = true;  // until the peer shows that it is not
   bool reading_ = true;
-  std::chrono::steady_clock::time_point accepted_;
-  std::chrono::steady_clock::time_point free_;  // when last nobody waited for the end of our frame
+  const LoopTime& time_;
+  Moment accepted_;
+  Moment free_;  // when last nobody waited for the end of our frame
 
   FrameReader reader_;
   FrameBudget::Share share_;
-  bool held_back_ = false;                           // waits for others' frames
-  std::chrono::steady_clock::time_point came_ = {};  // when the last bytes came
+  bool held_back_ = false;  // waits for others' frames
+  Moment came_ = {};        // when the last bytes came
   std::deque<Request> in_order_;
   std::size_t in_order_bytes_ = 0;
   std::size_t numbered_ = 0;
@@ -104,8 +105,8 @@ class Connection {
 
   std::deque<std::string> send_queue_;
   std::size_t send_bytes_ = 0;
-  std::chrono::steady_clock::time_point progress_;  // last byte taken, or first byte waiting
-  bool broken_ = false;                             // nothing can be written any more
+  Moment progress_;      // last byte taken, or first byte waiting
+  bool broken_ = false;  // nothing can be written any more
 
   Notify changed_;  // when any of the above has changed
   TaskGroup tasks_;

@@ -196,7 +196,7 @@ Task<void> Listener::watch_progress() {
   constexpr std::chrono::milliseconds kStepMax{2'000};
   while (!connections_.empty()) {
     co_await sleep_for(std::min(kStepMax, limits_.stall_max / 4 + std::chrono::milliseconds(1)));
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = steady_now(loop_);
     for (auto* connection : connections_) connection->check_progress(now);
   }
   watching_ = false;
@@ -208,11 +208,11 @@ void Listener::stop_accepting() {
   acceptor_->socket.close(ignored);
 }
 
-Task<void> Listener::settle(std::chrono::steady_clock::time_point deadline) {
+Task<void> Listener::settle(Moment deadline) {
   constexpr std::chrono::milliseconds kStep{2};
   const auto settled = [](const Connection* connection) { return connection->settled(); };
   while (!std::all_of(connections_.begin(), connections_.end(), settled) &&
-         std::chrono::steady_clock::now() < deadline)
+         steady_now(loop_) < deadline)
     co_await sleep_for(kStep);
 }
 

@@ -36,7 +36,7 @@ class Listener {
   // Takes no more connections; those that are there go on, and are watched as before.
   void stop_accepting();
   // Waits until every connection has what it asked for, but not beyond the deadline.
-  Task<void> settle(std::chrono::steady_clock::time_point deadline);
+  Task<void> settle(Moment deadline);
   // Closes everything and returns when all is done.
   Task<void> stop();
 

@@ -5,6 +5,7 @@
 
 #include "base/notify.h"
 #include "client/following.h"
+#include "support/manual_clock.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 #include "transport/listener.h"
@@ -131,19 +132,14 @@ class ClientTest : public testing::Test {
     endpoint.unix_path = folder / "s";
     return endpoint;
   }
-  static Options quick() {
-    Options options;
-    options.answer_timeout = std::chrono::milliseconds(50);
-    return options;
-  }
-
   test::TempDir folder;
   boost::asio::io_context io{1};
+  test::ManualClock clock{io};
   std::unique_ptr<transport::Listener> listener;
   int requests = 0;
   std::vector<std::string> asked_with;  // cursors
   bool start_over = false;
-  Client client{io.get_executor(), endpoint(), quick()};
+  Client client{io.get_executor(), endpoint()};
 };
 
 TEST_F(ClientTest, SaysHelloOnceAndAsksManyThings) {
@@ -160,34 +156,40 @@ TEST_F(ClientTest, AnErrorOfTheDaemonIsAnError) {
 }
 
 TEST_F(ClientTest, ASilentDaemonIsATimeOut) {
-  const auto stats = test::run(io, client.stats());
+  ASSERT_TRUE(test::run(io, client.ping()));
+  const auto began = clock.steady();
+  const auto stats = clock.run(client.stats());
   ASSERT_FALSE(stats);
   EXPECT_EQ(stats.error().code, Errc::timeout);
+  EXPECT_EQ(clock.steady() - began, Options().answer_timeout);
   EXPECT_TRUE(test::run(io, client.ping())) << "the connection is still good";
 }
 
 TEST_F(ClientTest, WhatIsFollowedGoesOnOverLostConnections) {
   protocol::ClientMessage request;
   request.mutable_follow_tasks();
-  Following following(client, request, std::chrono::milliseconds(200));
+  Following following(client, request);
   for (const auto* cursor : {"+", "++", "+++"}) {
-    ASSERT_TRUE(test::value_of(test::run(io, following.next())));
+    ASSERT_TRUE(test::value_of(clock.run(following.next())));
     EXPECT_EQ(following.cursor(), cursor);
     test::run(io, listener->stop());
     listen();
   }
   start_over = true;
-  ASSERT_TRUE(test::value_of(test::run(io, following.next())));
+  ASSERT_TRUE(test::value_of(clock.run(following.next())));
   EXPECT_EQ(following.cursor(), "") << "what began anew is not asked for by an old cursor";
   test::run(io, listener->stop());
   listen();
   start_over = false;
-  ASSERT_TRUE(test::value_of(test::run(io, following.next())));
+  ASSERT_TRUE(test::value_of(clock.run(following.next())));
   EXPECT_EQ(asked_with, (std::vector<std::string>{"", "+", "++", "+++", ""}));
   test::run(io, listener->stop());
   listener.reset();
-  const auto gone = test::run(io, following.next());
+  const auto lost = clock.steady();
+  const auto gone = clock.run(following.next());
   ASSERT_FALSE(gone) << "a daemon that does not come back ends it";
+  EXPECT_GT(clock.steady() - lost, std::chrono::seconds(30));
+  EXPECT_LT(clock.steady() - lost, std::chrono::seconds(40));
   EXPECT_EQ(gone.error().code, Errc::unavailable);
 }
 
@@ -255,13 +257,13 @@ TEST_F(ClientTest, TheTokenOpensTcpAndAWrongOneDoesNot) {
   tcp.tcp_port = listener->port();
   for (const std::string token : {"", "wrong", "secre", "secret "}) {
     tcp.token = token;
-    Client stranger(io.get_executor(), tcp, quick());
+    Client stranger(io.get_executor(), tcp);
     const auto refused = test::run(io, stranger.ping());
     ASSERT_FALSE(refused) << token;
     EXPECT_EQ(refused.error().code, Errc::unauthorized) << refused.error().what;
   }
   tcp.token = "secret";
-  Client friendly(io.get_executor(), tcp, quick());
+  Client friendly(io.get_executor(), tcp);
   EXPECT_TRUE(test::run(io, friendly.ping()));
 }
 

@@ -74,6 +74,7 @@ class DelegateHookTest : public runtime::Stage {
       setup->agents[name] = agent;
     }
     runtime.configure(std::move(setup));
+    has_threads = true;
   }
   ~DelegateHookTest() override {
     hook->release();

@@ -7,6 +7,7 @@
 #include "base/task_group.h"
 #include "base/utf8.h"
 #include "hooks/os_call_needs.h"
+#include "support/manual_clock.h"
 
 namespace reef::hooks::os {
 namespace {
@@ -58,23 +59,45 @@ TEST_F(OsBash, SeesNothingOfTheEnvironmentButWhatItIsGiven) {
 }
 
 TEST_F(OsBash, ATimeoutEndsTheWholeGroup) {
-  const auto began = std::chrono::steady_clock::now();
-  const auto answer =
-      run("echo begun; trap '' TERM; (trap '' TERM; sleep 1000; echo late > ghost) & sleep 1000; "
-          "sleep 1000",
-          1);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+  test::ManualClock clock(io);
+  std::optional<runtime::ToolAnswer> got;
+  TaskGroup tasks(io.get_executor(), "test");
+  const json::object arguments{
+      {"command",
+       "trap '' TERM; (trap '' TERM; echo begun; sleep 1000; echo late > ghost) & sleep 1000; "
+       "sleep 1000"},
+      {"timeout", 600}};
+  tasks.spawn(test::store_result(
+      bash(needs, arguments, environment(), [this](std::string text) { progress += text; }), got));
+  ASSERT_TRUE(test::run_until(io, [&] { return progress == "begun\n"; }));
+  clock.advance(std::chrono::seconds(599));
+  EXPECT_FALSE(got);
+  clock.advance(std::chrono::seconds(1));
+  EXPECT_FALSE(got) << "it has a second to end by itself";
+  clock.advance(std::chrono::seconds(1));
+  ASSERT_TRUE(test::run_until(io, [&] { return got.has_value(); }));
+  const auto answer = *got;
   EXPECT_TRUE(answer.is_error);
-  EXPECT_TRUE(answer.text.starts_with("begun\n[stopped: it took more than 1 s")) << answer.text;
+  EXPECT_TRUE(answer.text.starts_with("begun\n[stopped: it took more than 600 s")) << answer.text;
   EXPECT_EQ(answer.details.at("timedOut"), true);
   EXPECT_EQ(run("pgrep -f 'late > ghost' | grep -v $$ || true", 20).text.find("1"),
             std::string::npos);
 }
 
 TEST_F(OsBash, BackgroundProcessesEndWithTheCommand) {
-  const auto began = std::chrono::steady_clock::now();
-  const auto answer = run("sleep 1000 & echo $!; setsid sleep 1000 & echo ok");
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+  test::ManualClock clock(io);
+  // The second one holds the pipe open for longer than it is read after the end.
+  std::optional<runtime::ToolAnswer> got;
+  TaskGroup tasks(io.get_executor(), "test");
+  const json::object arguments{{"command", "sleep 1000 & echo $!; setsid sleep 1000 & echo ok"}};
+  tasks.spawn(test::store_result(
+      bash(needs, arguments, environment(), [this](std::string text) { progress += text; }), got));
+  ASSERT_TRUE(
+      test::run_until(io, [&] { return clock.until_next() == std::chrono::milliseconds(300); }));
+  EXPECT_FALSE(got);
+  clock.advance(std::chrono::milliseconds(300));
+  ASSERT_TRUE(test::run_until(io, [&] { return got.has_value(); }));
+  const auto answer = *got;
   EXPECT_TRUE(answer.text.ends_with("ok\n")) << answer.text;
   EXPECT_FALSE(answer.is_error);
 }

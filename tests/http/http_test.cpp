@@ -6,6 +6,7 @@
 
 #include "base/task_group.h"
 #include "support/fake_http.h"
+#include "support/manual_clock.h"
 #include "support/run.h"
 
 namespace reef::http {
@@ -62,6 +63,7 @@ class HttpTest : public testing::Test {
   }
 
   boost::asio::io_context io_{1};
+  test::ManualClock clock_{io_};
   test::FakeHttp server_{io_.get_executor()};
   Client client_{io_.get_executor()};
 };
@@ -185,12 +187,23 @@ TEST_F(HttpTest, SilenceIsBounded) {
   stalled.then = FakeReply::Then::hang;
   server_.reply(silent);
   server_.reply(stalled);
-  Timeouts timeouts;
-  timeouts.first_byte = timeouts.idle = 50ms;
-  const auto no_head = get(post(), timeouts);
+  const auto get_late = [this](std::chrono::milliseconds patience) {
+    std::optional<Got> got;
+    TaskGroup tasks(io_.get_executor(), "test");
+    tasks.spawn(test::store_result(fetch(post(), {}), got));
+    const auto asked = server_.pieces_sent() + server_.requests().size();
+    test::run_until(io_, [&] { return server_.pieces_sent() + server_.requests().size() > asked; });
+    test::run_until(io_, [&] { return clock_.until_next() == patience; });
+    clock_.advance(patience - 1ms);
+    EXPECT_FALSE(got);
+    clock_.advance(1ms);
+    EXPECT_TRUE(got);
+    return got.value_or(Got());
+  };
+  const auto no_head = get_late(Timeouts().first_byte);
   ASSERT_TRUE(no_head.error);
   EXPECT_EQ(no_head.error->code, Errc::timeout);
-  const auto no_more = get(post(), timeouts);
+  const auto no_more = get_late(Timeouts().idle);
   ASSERT_TRUE(no_more.error);
   EXPECT_EQ(no_more.error->code, Errc::timeout);
   EXPECT_EQ(no_more.body, "so far");

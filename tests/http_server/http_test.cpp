@@ -7,6 +7,7 @@
 #include "base/task_group.h"
 #include "http_server/http_server.h"
 #include "http_server/visitor.h"
+#include "support/manual_clock.h"
 #include "support/temp_dir.h"
 
 namespace reef::http_server {
@@ -41,8 +42,15 @@ class HttpServerTest : public testing::Test {
                        .body = request.method + " " + std::string(request.path()) + " " + *body};
   }
   Visitor visit() { return Visitor(io_, server_->port()); }
+  // Runs what is ready until the server has nothing more to do for so long, and then lets some of
+  // that time pass, or all of it.
+  void wait_for(milliseconds patience, std::optional<milliseconds> some = {}) {
+    test::run_until(io_, [&] { return clock_.until_next() == patience; });
+    clock_.advance(some.value_or(patience));
+  }
 
   boost::asio::io_context io_;
+  test::ManualClock clock_{io_};
   Options options_;
   std::unique_ptr<Server> server_;
 };
@@ -156,38 +164,32 @@ TEST_F(HttpServerTest, WhatIsNoRequestIsRefused) {
 }
 
 TEST_F(HttpServerTest, WhoeverIsTooSlowIsCutOff) {
-  options_.limits.header = options_.limits.stall = milliseconds(50);
-  options_.limits.idle = milliseconds(100);
   listen_echo();
-  auto head = visit();
-  head.send("GET / HTTP/1.1\r\nHost:");
-  EXPECT_EQ(head.status(), 408);
-  auto body = visit();
-  body.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc");
-  EXPECT_EQ(body.status(), 408);
+  for (const auto& [sent, patience] :
+       {std::pair("GET / HTTP/1.1\r\nHost:", options_.limits.header),
+        std::pair("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc",
+                  options_.limits.stall)}) {
+    auto slow = visit();
+    slow.send(sent);
+    wait_for(patience);
+    EXPECT_EQ(slow.status(), 408);
+  }
   auto idle = visit();
+  wait_for(options_.limits.idle);
   EXPECT_EQ(idle.rest(), "");
   EXPECT_TRUE(idle.ended());
 }
 
 TEST_F(HttpServerTest, ATrickleIsAsSlowAsItIs) {
-  options_.limits.stall = milliseconds(100);
   listen_echo();
   auto visitor = visit();
   visitor.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n");
-  bool refused = false;
-  TaskGroup tasks(io_.get_executor(), "test");
-  tasks.spawn([](Visitor& to, bool& done) -> Task<void> {
-    co_await yield_to_loop();
-    while (!done) {
-      co_await boost::asio::async_write(to.socket(), boost::asio::buffer("x", 1),
-                                        boost::asio::as_tuple(boost::asio::use_awaitable));
-      co_await sleep_for(milliseconds(5));
-    }
-  }(visitor, refused));
+  const auto step = options_.limits.stall / 10;
+  for (int i = 1; i <= 10; ++i) {
+    visitor.send("x");
+    wait_for(options_.limits.stall - (i - 1) * step, step);
+  }
   EXPECT_EQ(visitor.status(), 408) << "each byte came in time, all of them did not";
-  refused = true;
-  test::run(io_, tasks.join());
 }
 
 TEST_F(HttpServerTest, AStreamComesInPiecesAndEndsOrIsBrokenOff) {
@@ -213,7 +215,6 @@ TEST_F(HttpServerTest, AStreamComesInPiecesAndEndsOrIsBrokenOff) {
 }
 
 TEST_F(HttpServerTest, AReaderThatStopsStopsItsWriterAndIsCutOff) {
-  options_.limits.stall = milliseconds(100);
   std::size_t written = 0;
   std::optional<Errc> end;
   listen([&](Request&) -> Task<Response> {
@@ -231,7 +232,8 @@ TEST_F(HttpServerTest, AReaderThatStopsStopsItsWriterAndIsCutOff) {
   });
   auto visitor = visit();
   visitor.send(kGet);
-  while (!end) io_.run_one();
+  wait_for(options_.limits.stall);
+  ASSERT_TRUE(end);
   EXPECT_EQ(*end, Errc::timeout);
   EXPECT_LT(written, 64U << 20) << "what nobody reads is not made";
 }
@@ -312,6 +314,8 @@ TEST_F(HttpServerTest, AGracefulEndWaitsForAnswersButNotForEver) {
   EXPECT_EQ(slow.answer(&head), "done");
   EXPECT_NE(head.find("Connection: close"), std::string::npos);
   slow.socket().close();
+  EXPECT_FALSE(stopped);
+  clock_.advance(milliseconds(300));
   EXPECT_EQ(stuck.rest(), "") << "cut off";
   test::run(io_, tasks.join());
   EXPECT_TRUE(stopped);

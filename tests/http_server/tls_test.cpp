@@ -5,6 +5,7 @@
 #include "http_server/certificate.h"
 #include "http_server/http_server.h"
 #include "http_server/visitor.h"
+#include "support/manual_clock.h"
 #include "support/temp_dir.h"
 
 namespace reef::http_server {
@@ -70,6 +71,7 @@ class TlsTest : public testing::Test {
 
   test::TempDir dir_;
   boost::asio::io_context io_;
+  test::ManualClock clock_{io_};
   Options options_;
   std::unique_ptr<Server> server_;
 };
@@ -131,9 +133,10 @@ TEST_F(TlsTest, AKeyThatDoesNotFitIsAnErrorAtOnce) {
 }
 
 TEST_F(TlsTest, WhoeverDoesNotShakeHandsIsCutOff) {
-  options_.limits.header = milliseconds(50);
   listen();
   test::Visitor silent(io_, server_->port());
+  test::run_until(io_, [&] { return clock_.until_next() == options_.limits.header; });
+  clock_.advance(options_.limits.header);
   silent.rest();
   EXPECT_TRUE(silent.ended());
   test::Visitor plain(io_, server_->port());

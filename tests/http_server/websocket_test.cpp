@@ -3,6 +3,7 @@
 #include "base/task_group.h"
 #include "http_server/http_server.h"
 #include "http_server/visitor.h"
+#include "support/manual_clock.h"
 
 namespace reef::http_server {
 namespace {
@@ -83,6 +84,7 @@ class WebSocketTest : public testing::Test {
   }
 
   boost::asio::io_context io_;
+  test::ManualClock clock_{io_};
   Options options_;
   std::unique_ptr<Server> server_;
   std::optional<Errc> end_;
@@ -168,7 +170,6 @@ TEST_F(WebSocketTest, OneThatVanishesEndsItsHandler) {
 }
 
 TEST_F(WebSocketTest, AReaderThatStopsStopsItsSenderAndIsCutOff) {
-  options_.limits.stall = milliseconds(100);
   std::size_t sent = 0;
   std::optional<Errc> end;
   Handler handler = [&](Request&) -> Task<Response> {
@@ -187,7 +188,9 @@ TEST_F(WebSocketTest, AReaderThatStopsStopsItsSenderAndIsCutOff) {
   };
   server_ = test::value_of(Server::listen_loopback(io_.get_executor(), 0, handler, options_));
   auto visitor = upgrade();
-  while (!end) io_.run_one();
+  test::run_until(io_, [&] { return clock_.until_next() == options_.limits.stall; });
+  clock_.advance(options_.limits.stall);
+  ASSERT_TRUE(test::run_until(io_, [&] { return end.has_value(); }));
   EXPECT_EQ(*end, Errc::unavailable);
   EXPECT_LT(sent, 64U << 20);
   while (server_->connections() > 0) io_.run_one();

@@ -6,13 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "fake.h"
+#include "support/manual_clock.h"
 
 namespace reef::mcp {
 namespace {
 
 using reef::test::run;
-using std::chrono::milliseconds;
-using std::chrono::steady_clock;
+using reef::test::run_until;
+using namespace std::chrono_literals;
 
 class ConnectionsTest : public testing::Test {
  protected:
@@ -47,14 +48,25 @@ class ConnectionsTest : public testing::Test {
     const auto result = run(io, connections.call(agent, "fake", tool, std::move(arguments), {}));
     return result ? result->text : "failed: " + result.error().what;
   }
+  // The same for a call that has to wait until the server is tried again.
+  std::string call_after(std::chrono::milliseconds pause, const std::string& tool) {
+    std::optional<Result<CallResult>> result;
+    TaskGroup calls(io.get_executor(), "calls");
+    calls.spawn(reef::test::store_result(connections.call("a", "fake", tool, {}, {}), result));
+    const auto before = starts();
+    clock.advance(pause - 1ms);
+    EXPECT_EQ(starts(), before) << "too early";
+    clock.advance(1ms);
+    if (!run_until(io, [&] { return result.has_value(); })) return {};
+    return *result ? (*result)->text : "failed: " + result->error().what;
+  }
   State state(const std::string& agent) { return connections.list(agent).at(0).state; }
 
   reef::test::TempDir folder;
   boost::asio::io_context io{1};
-  SystemClock clock;
+  reef::test::ManualClock clock{io};
   http::Client http{io.get_executor()};
-  Connections connections{
-      needs(), Connections::Limits{std::chrono::minutes(30), milliseconds(20), milliseconds(100)}};
+  Connections connections{needs()};
 };
 
 TEST_F(ConnectionsTest, NothingIsStartedBeforeItIsUsedAndEqualServersAreOne) {
@@ -82,9 +94,8 @@ TEST_F(ConnectionsTest, TheLastOneOutEndsItAndAChangeOfOthersDoesNot) {
   connections.declare("b", {marked()});
   EXPECT_EQ(call("b", "pid"), pid) << "gone and back in one change";
   connections.withdraw("b");
-  run(io, [](int process) -> Task<void> {
-    while (::kill(process, 0) == 0) co_await sleep_for(milliseconds(5));
-  }(std::stoi(pid)));
+  const auto process = std::stoi(pid);
+  EXPECT_TRUE(run_until(io, [process] { return ::kill(process, 0) != 0; }));
 }
 
 TEST_F(ConnectionsTest, AWatcherHearsThatAServerIsGone) {
@@ -138,7 +149,7 @@ TEST_F(ConnectionsTest, ACrashIsSurvivedByConnectingAgain) {
   connections.declare("a", {marked()});
   const auto pid = call("a", "pid");
   EXPECT_NE(call("a", "crash").find("exit code 3"), std::string::npos);
-  const auto again = call("a", "pid");
+  const auto again = call_after(1s, "pid");
   EXPECT_NE(again, pid);
   EXPECT_EQ(again.find("failed"), std::string::npos) << again;
 }
@@ -156,60 +167,92 @@ TEST_F(ConnectionsTest, AServerThatHangsHoldsUpNobodyElse) {
   auto hung = marked({"--hang"});
   hung.name = "hung";
   connections.declare("a", {hung, marked()});
-  const auto begin = steady_clock::now();
-  run(io, connections.warm("a", milliseconds(1500)));
-  EXPECT_LT(steady_clock::now() - begin, milliseconds(4000));
+  bool warm = false;
+  TaskGroup warming(io.get_executor(), "warming");
+  warming.spawn([](Connections& all, bool& done) -> Task<void> {
+    co_await all.warm("a", 1500ms);
+    done = true;
+  }(connections, warm));
+  run_until(io, [this] { return connections.list("a").at(1).state == State::connected; });
+  clock.advance(1499ms);
+  EXPECT_FALSE(warm);
+  clock.advance(1ms);
+  EXPECT_TRUE(warm);
   const auto list = connections.list("a");
   EXPECT_EQ(list.at(0).state, State::connecting);
   EXPECT_EQ(list.at(1).state, State::connected);
   EXPECT_EQ(list.at(1).tools.size(), 17U);
   // The second time the hanging server is not waited for.
-  const auto again = steady_clock::now();
-  run(io, connections.warm("a", milliseconds(1500)));
-  EXPECT_LT(steady_clock::now() - again, milliseconds(500));
+  run(io, connections.warm("a", 1500ms));
+}
+
+TEST_F(ConnectionsTest, AServerThatNeverAnswersIsGivenUp) {
+  auto hung = marked({"--hang"});
+  connections.declare("a", {hung});
+  std::optional<Result<CallResult>> result;
+  TaskGroup calls(io.get_executor(), "calls");
+  calls.spawn(reef::test::store_result(connections.call("a", "fake", "pid", {}, {}), result));
+  run_until(io, [this] { return starts() == 1; });
+  // The probe has five seconds, the handshake thirty, and so has the last question.
+  clock.advance(64s);
+  EXPECT_FALSE(result);
+  EXPECT_EQ(state("a"), State::connecting);
+  clock.advance(1s);
+  EXPECT_EQ(state("a"), State::connecting) << "its program is being ended";
+  clock.advance(10s);
+  ASSERT_TRUE(run_until(io, [&] { return result.has_value(); }));
+  EXPECT_EQ(result->error().code, Errc::unavailable);
+  EXPECT_EQ(state("a"), State::failed);
+  EXPECT_NE(connections.list("a").at(0).error.find("no answer to"), std::string::npos)
+      << connections.list("a").at(0).error;
 }
 
 TEST_F(ConnectionsTest, OneThatFailsIsTriedLessAndLessOften) {
   auto spec = marked({"--dies-at", "initialize"});
   connections.declare("a", {spec});
-  for (int i = 0; i < 3; ++i) EXPECT_NE(call("a", "pid").find("failed"), std::string::npos);
+  EXPECT_NE(call("a", "pid").find("failed"), std::string::npos);
+  EXPECT_NE(call_after(1s, "pid").find("failed"), std::string::npos);
+  EXPECT_NE(call_after(2s, "pid").find("failed"), std::string::npos);
+  // The next pause is longer than a call waits.
+  const auto before = starts();
+  EXPECT_NE(call("a", "pid").find("it is tried again in"), std::string::npos);
+  EXPECT_EQ(starts(), before);
   EXPECT_EQ(state("a"), State::failed);
   EXPECT_NE(connections.list("a").at(0).error.find("exit code 4"), std::string::npos);
 }
 
 // It connects each time; a connection that does not last must not reset the pauses.
 TEST_F(ConnectionsTest, OneThatDiesSoonAfterItWasConnectedIsTriedLessAndLessOftenToo) {
-  Connections patient(needs(), Connections::Limits{std::chrono::minutes(30), milliseconds(700),
-                                                   milliseconds(60'000)});
-  patient.declare("a", {marked()});
-  std::string last;
-  int crashes = 0;
-  // The pauses are 0.7, 1.4 and 2.8 seconds; the last is longer than a call waits.
-  for (; crashes < 8 && last.find("it is tried again in") == std::string::npos; ++crashes) {
-    const auto result = run(io, patient.call("a", "fake", "crash", {}, {}));
-    ASSERT_FALSE(result);
-    last = result.error().what;
-  }
-  EXPECT_NE(last.find("it is tried again in"), std::string::npos) << last;
+  connections.declare("a", {marked()});
+  EXPECT_NE(call("a", "crash").find("exit code 3"), std::string::npos);
+  EXPECT_NE(call_after(1s, "crash").find("exit code 3"), std::string::npos);
+  EXPECT_NE(call_after(2s, "crash").find("exit code 3"), std::string::npos);
+  EXPECT_NE(call("a", "crash").find("it is tried again in"), std::string::npos);
   EXPECT_EQ(starts(), 3U);
-  run(io, patient.stop());
+}
+
+TEST_F(ConnectionsTest, AConnectionThatLastedCountsAsASuccess) {
+  connections.declare("a", {marked()});
+  EXPECT_NE(call("a", "crash").find("exit code 3"), std::string::npos);
+  EXPECT_EQ(call_after(1s, "pid").find("failed"), std::string::npos);
+  clock.advance(10s);
+  EXPECT_NE(call("a", "crash").find("exit code 3"), std::string::npos);
+  EXPECT_EQ(call("a", "pid").find("failed"), std::string::npos) << "and is made again at once";
 }
 
 TEST_F(ConnectionsTest, AnUnusedServerIsDisconnectedAndComesBackWhenCalled) {
-  Connections hasty(needs(),
-                    Connections::Limits{milliseconds(200), milliseconds(20), milliseconds(100)});
-  hasty.declare("a", {marked()});
-  const auto pid = run(io, hasty.call("a", "fake", "pid", {}, {}));
-  ASSERT_TRUE(pid);
-  run(io, [](Connections& in) -> Task<void> {
-    while (in.list("a").at(0).state == State::connected) co_await sleep_for(milliseconds(10));
-  }(hasty));
-  EXPECT_EQ(hasty.list("a").at(0).state, State::disconnected);
-  EXPECT_EQ(hasty.list("a").at(0).tools.size(), 17U) << "its tools are known all the same";
-  const auto again = run(io, hasty.call("a", "fake", "pid", {}, {}));
-  ASSERT_TRUE(again) << again.error().what;
-  EXPECT_NE(again->text, pid->text);
-  run(io, hasty.stop());
+  connections.declare("a", {marked()});
+  const auto first = call("a", "pid");
+  clock.advance(29min);
+  EXPECT_EQ(call("a", "pid"), first) << "used again before its time";
+  clock.advance(29min);
+  EXPECT_EQ(state("a"), State::connected);
+  clock.advance(2min);
+  EXPECT_EQ(state("a"), State::disconnected);
+  EXPECT_EQ(connections.list("a").at(0).tools.size(), 17U) << "its tools are known all the same";
+  const auto again = call("a", "pid");
+  EXPECT_EQ(again.find("failed"), std::string::npos) << again;
+  EXPECT_NE(again, first);
 }
 
 TEST_F(ConnectionsTest, ChangedToolsAreToldToTheirOwners) {
@@ -220,9 +263,7 @@ TEST_F(ConnectionsTest, ChangedToolsAreToldToTheirOwners) {
   call("a", "pid");
   EXPECT_EQ(told, (std::vector<std::string>{"a", "b"}));
   call("a", "grow");
-  run(io, [](std::vector<std::string>& in) -> Task<void> {
-    while (in.size() < 4) co_await sleep_for(milliseconds(5));
-  }(told));
+  EXPECT_TRUE(run_until(io, [&] { return told.size() == 4; }));
   EXPECT_EQ(connections.list("b").at(0).tools.back().name, "grown");
 }
 

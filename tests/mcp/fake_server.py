@@ -31,6 +31,7 @@ options = options.parse_args()
 lock = threading.Lock()
 waiting = {}
 cancelled = []
+released = threading.Event()
 levels = []
 extra = [name for name in options.tools.split(",") if name]
 SCHEMA = {"type": "object", "properties": {}}
@@ -88,11 +89,14 @@ def call(id_, params):
         return text(arguments.get("text", ""))
     if name == "env":
         return text(os.environ.get(arguments.get("name", ""), "(not set)"))
-    if name == "slow":
-        deadline = time.monotonic() + arguments.get("seconds", 1)
-        while time.monotonic() < deadline and id_ not in cancelled:
-            time.sleep(0.005)
+    if name == "slow":  # for so many seconds, or until `release`
+        deadline = time.monotonic() + arguments.get("seconds", 3600)
+        while time.monotonic() < deadline and id_ not in cancelled and not released.wait(0.005):
+            pass
         return text("slept")
+    if name == "release":
+        released.set()
+        return text("released")
     if name == "progress":
         token = params.get("_meta", {}).get("progressToken")
         for step in range(1, 5):

@@ -5,6 +5,7 @@
 
 #include "fake.h"
 #include "support/fake_http.h"
+#include "support/manual_clock.h"
 
 namespace reef::mcp {
 namespace {
@@ -12,8 +13,8 @@ namespace {
 using reef::test::FakeReply;
 using reef::test::json_reply;
 using reef::test::run;
+using reef::test::run_until;
 using reef::test::SeenRequest;
-using std::chrono::steady_clock;
 
 class PeerTest : public testing::Test {
  protected:
@@ -34,7 +35,7 @@ class PeerTest : public testing::Test {
       closed = why.what;
       noted.notify_all();
     };
-    const Peer::Needs needs{io.get_executor(), http, std::chrono::milliseconds(1)};
+    const Peer::Needs needs{io.get_executor(), http};
     return run(io, Peer::connect(needs, std::move(server), watch));
   }
   void connect(Spec spec) { peer = reef::test::value_of(try_connect(std::move(spec))); }
@@ -48,6 +49,7 @@ class PeerTest : public testing::Test {
   }
 
   boost::asio::io_context io{1};
+  reef::test::ManualClock clock{io};
   http::Client http{io.get_executor()};
   Notify noted{io.get_executor()};
   int changes = 0;
@@ -165,22 +167,27 @@ TEST_F(PeerTest, AServerThatLogsIsToldFromWhichLevelOn) {
 // take the question with it.
 TEST_P(Eras, AQuestionOutlivesOtherCallsOfItsOwner) {
   std::vector<std::string> said;
-  const auto note = [](Peer& to, std::string tool, std::vector<std::string>& into) -> Task<void> {
+  bool asked = false;
+  const auto note = [](Peer& to, std::string tool, std::vector<std::string>& into, bool& is_asked,
+                       Notify& ended) -> Task<void> {
     co_await yield_to_loop();
     CallOptions options;
     options.owner = "one";
     // The question is answered after the other call has ended.
-    options.elicit = [&into](Elicitation) -> Task<Elicited> {
-      while (into.empty()) co_await sleep_for(std::chrono::milliseconds(1));
+    options.elicit = [&is_asked, &ended, &into](Elicitation) -> Task<Elicited> {
+      is_asked = true;
+      while (into.empty()) co_await ended.wait();
       co_return Elicited{Elicited::Action::decline, {}};
     };
-    json::object arguments{{"seconds", 0.1}};
-    const auto result = co_await to.call_tool(tool, std::move(arguments), options);
+    const auto result = co_await to.call_tool(tool, {}, options);
     into.push_back(result ? result->text : result.error().what);
+    ended.notify_all();
   };
   TaskGroup calls(io.get_executor(), "calls");
-  calls.spawn(note(*peer, "ask", said));
-  calls.spawn(note(*peer, "slow", said));
+  calls.spawn(note(*peer, "ask", said, asked, noted));
+  calls.spawn(note(*peer, "slow", said, asked, noted));
+  ASSERT_TRUE(run_until(io, [&] { return asked; }));
+  EXPECT_EQ(text("release"), "released");
   run(io, calls.join());
   EXPECT_EQ(said, (std::vector<std::string>{"slept", R"({"action": "decline"})"}));
 }
@@ -193,9 +200,8 @@ Task<void> keep_calling(Peer& to, std::string owner, std::vector<std::string>& a
     asked.push_back(owner);
     co_return Elicited{};
   };
-  json::object arguments{{"seconds", 0.5}};
-  static_cast<void>(co_await to.call_tool(owner == "asks" ? "ask" : "slow", std::move(arguments),
-                                          std::move(options)));
+  static_cast<void>(
+      co_await to.call_tool(owner == "asks" ? "ask" : "slow", {}, std::move(options)));
 }
 
 TEST_F(PeerTest, AQuestionThatMayBeSomebodyElsesIsPutToNobody) {
@@ -204,6 +210,8 @@ TEST_F(PeerTest, AQuestionThatMayBeSomebodyElsesIsPutToNobody) {
   TaskGroup calls(io.get_executor(), "calls");
   calls.spawn(keep_calling(*peer, "other", asked));
   calls.spawn(keep_calling(*peer, "asks", asked));
+  EXPECT_TRUE(run_until(io, [&] { return calls.size() == 1; })) << "it asked and got no answer";
+  EXPECT_EQ(text("release"), "released");
   run(io, calls.join());
   EXPECT_TRUE(asked.empty());
 }
@@ -218,10 +226,12 @@ TEST_P(Eras, P3C13ASlowCallHoldsUpNobodyAndAnswersGoToWhoAsked) {
     into.push_back(word + ":" + (result ? result->text : result.error().what));
   };
   TaskGroup calls(io.get_executor(), "calls");
-  json::object slow{{"seconds", 0.4}}, quick{{"text", "a"}}, quicker{{"text", "b"}};
-  calls.spawn(note(*peer, "slow", slow, "slow", order));
+  json::object quick{{"text", "a"}}, quicker{{"text", "b"}};
+  calls.spawn(note(*peer, "slow", {}, "slow", order));
   calls.spawn(note(*peer, "echo", quick, "a", order));
   calls.spawn(note(*peer, "echo", quicker, "b", order));
+  ASSERT_TRUE(run_until(io, [&] { return order.size() == 2; }));
+  EXPECT_EQ(text("release"), "released");
   run(io, calls.join());
   ASSERT_EQ(order.size(), 3U);
   EXPECT_EQ(order[2], "slow:slept");
@@ -248,11 +258,17 @@ TEST_P(Eras, ACallThatIsNotWantedAnyMoreIsCancelledThere) {
 
 TEST_F(PeerTest, ACallThatTakesTooLongFailsAndALateAnswerIsNobodys) {
   auto spec = test::fake();
-  spec.timeout = std::chrono::milliseconds(300);
+  spec.timeout = std::chrono::minutes(5);
   connect(spec);
-  const auto late = call("slow", {{"seconds", 0.6}});
-  ASSERT_FALSE(late);
-  EXPECT_EQ(late.error().code, Errc::timeout);
+  std::optional<Result<CallResult>> late;
+  TaskGroup calls(io.get_executor(), "calls");
+  calls.spawn(reef::test::store_result(peer->call_tool("slow", {}, {}), late));
+  clock.advance(std::chrono::seconds(299));
+  EXPECT_FALSE(late);
+  clock.advance(std::chrono::seconds(1));
+  ASSERT_TRUE(late && !*late);
+  EXPECT_EQ(late->error().code, Errc::timeout);
+  EXPECT_EQ(text("release"), "released");
   EXPECT_EQ(text("echo", {{"text", "next"}}), "next");
 }
 
@@ -331,9 +347,7 @@ TEST_F(PeerTest, ClosingEndsTheProgram) {
   ASSERT_EQ(::kill(pid, 0), 0);
   run(io, peer->close());
   peer.reset();
-  run(io, [](int process) -> Task<void> {
-    while (::kill(process, 0) == 0) co_await sleep_for(std::chrono::milliseconds(5));
-  }(pid));
+  EXPECT_TRUE(run_until(io, [pid] { return ::kill(pid, 0) != 0; }));
 }
 
 // ---- over HTTP ----
@@ -484,14 +498,7 @@ class Listening : public PeerOverHttp {
       static_cast<void>(co_await to.call_tool("x", {}, {}));
     };
     calls.spawn(forever(*peer));
-    wait_until([this] { return seen("tools/call").size() == 1; });
-  }
-  template <class Condition>
-  void wait_until(Condition done) {
-    const auto wait = [](PeerOverHttp&, Condition& over) -> Task<void> {
-      while (!over()) co_await sleep_for(std::chrono::milliseconds(1));
-    };
-    run(io, wait(*this, done));
+    run_until(io, [this] { return seen("tools/call").size() == 1; });
   }
 };
 
@@ -504,7 +511,7 @@ TEST_F(Listening, ChangesComeOnTheSubscription) {
   };
   connect(spec());
   EXPECT_EQ(peer->info().version, "2026-07-28");
-  wait_until([this] { return changes == 2; });
+  run_until(io, [this] { return changes == 2; });
   const auto asked = seen("subscriptions/listen");
   ASSERT_EQ(asked.size(), 1U);
   EXPECT_EQ(asked[0].headers.at("mcp-method"), "subscriptions/listen");
@@ -514,7 +521,7 @@ TEST_F(Listening, ChangesComeOnTheSubscription) {
   EXPECT_EQ(text("x"), "ok") << "other requests are not held up by it";
   run(io, peer->close());
   const auto open = asked[0].connection;
-  wait_until([this, open] { return server.closed().contains(open); });
+  run_until(io, [this, open] { return server.closed().contains(open); });
 }
 
 TEST_F(Listening, ASubscriptionThatBreaksIsMadeAgain) {
@@ -536,7 +543,11 @@ TEST_F(Listening, ASubscriptionThatBreaksIsMadeAgain) {
   connect(spec());
   // Two changes were told; each of the four breaks counts as one, because a change may have been
   // missed.
-  wait_until([&] { return times == 5 && changes == 6; });
+  for (const int pause : {1, 2, 4, 8}) {
+    ASSERT_TRUE(run_until(io, [&] { return clock.until_next() == std::chrono::seconds(pause); }));
+    clock.advance(std::chrono::seconds(pause));
+  }
+  EXPECT_TRUE(run_until(io, [&] { return times == 5 && changes == 6; }));
   EXPECT_EQ(closed, "") << "the connection itself is as good as before";
   EXPECT_EQ(text("x"), "ok");
 }
@@ -558,9 +569,10 @@ TEST_F(Listening, AServerThatRefusesItIsNotAskedAgain) {
     replies["subscriptions/listen"] = refusal;
     const auto before = seen("subscriptions/listen").size();
     connect(spec());
-    wait_until([&] { return seen("subscriptions/listen").size() > before; });
-    // With a pause of one millisecond a second attempt would come before these calls are answered.
-    for (int i = 0; i < 50; ++i) EXPECT_EQ(text("x"), "ok");
+    run_until(io, [&] { return seen("subscriptions/listen").size() > before; });
+    EXPECT_EQ(text("x"), "ok");
+    clock.advance(std::chrono::minutes(5));
+    EXPECT_EQ(text("x"), "ok");
     EXPECT_EQ(seen("subscriptions/listen").size(), before + 1);
     EXPECT_EQ(closed, "");
     run(io, peer->close());
@@ -576,7 +588,7 @@ TEST_F(Listening, ACallThatIsNotWantedAnyMoreIsHungUpOn) {
   calls.cancel();
   run(io, calls.join());
   // In this revision closing the stream is the cancellation.
-  wait_until([this, held] { return server.closed().contains(held); });
+  run_until(io, [this, held] { return server.closed().contains(held); });
   EXPECT_TRUE(run(io, peer->ping()));
   EXPECT_TRUE(seen("notifications/cancelled").empty());
 }
@@ -588,7 +600,7 @@ TEST_F(Listening, AServerOfTheHandshakesEraGetsACancelMessage) {
   const auto id = json::parse(seen("tools/call")[0].body)->at("id");
   calls.cancel();
   run(io, calls.join());
-  wait_until([this] { return seen("notifications/cancelled").size() == 1; });
+  run_until(io, [this] { return seen("notifications/cancelled").size() == 1; });
   const auto told = seen("notifications/cancelled")[0];
   EXPECT_EQ(json::parse(told.body)->at("params").at("requestId"), id);
   EXPECT_EQ(told.headers.at("mcp-session-id"), "session-7");
@@ -596,18 +608,24 @@ TEST_F(Listening, AServerOfTheHandshakesEraGetsACancelMessage) {
 }
 
 TEST_F(Listening, ACallThatTakesTooLongIsCancelledInTheSameWay) {
-  auto hasty = spec();
-  hasty.timeout = std::chrono::milliseconds(50);
   replies["subscriptions/listen"] = [](const SeenRequest&) { return json_reply(405, ""); };
   replies["tools/call"] = [](const SeenRequest&) {
     auto reply = reef::test::event_stream({": working\n\n"});
     reply.then = FakeReply::Then::hang;
     return reply;
   };
+  auto hasty = spec();
+  hasty.timeout = std::chrono::seconds(50);
   connect(hasty);
-  EXPECT_EQ(call("x").error().code, Errc::timeout);
+  std::optional<Result<CallResult>> late;
+  TaskGroup calls(io.get_executor(), "calls");
+  calls.spawn(reef::test::store_result(peer->call_tool("x", {}, {}), late));
+  run_until(io, [this] { return seen("tools/call").size() == 1; });
+  clock.advance(std::chrono::seconds(50));
+  ASSERT_TRUE(late && !*late);
+  EXPECT_EQ(late->error().code, Errc::timeout);
   const auto held = seen("tools/call")[0].connection;
-  wait_until([this, held] { return server.closed().contains(held); });
+  run_until(io, [this, held] { return server.closed().contains(held); });
 }
 
 TEST_F(PeerOverHttp, AStreamThatBreaksWithAnIdIsTakenUpWhereItBroke) {
@@ -631,7 +649,15 @@ TEST_F(PeerOverHttp, AStreamThatBreaksWithAnIdIsTakenUpWhereItBroke) {
     reply.then = FakeReply::Then::cut;
     return reply;
   };
-  EXPECT_EQ(text("x"), "at last");
+  std::optional<Result<CallResult>> result;
+  TaskGroup tasks(io.get_executor(), "calls");
+  tasks.spawn(reef::test::store_result(peer->call_tool("x", {}, {}), result));
+  for (int breaks = 0; breaks < 2; ++breaks) {
+    ASSERT_TRUE(run_until(io, [&] { return clock.until_next() == std::chrono::milliseconds(1); }));
+    clock.advance(std::chrono::milliseconds(1));
+  }
+  ASSERT_TRUE(run_until(io, [&] { return result.has_value(); }));
+  EXPECT_EQ(reef::test::value_of(*result).text, "at last");
   EXPECT_EQ(places, (std::vector<std::string>{"e-1", "e-2"}));
   const auto calls = std::count_if(server.requests().begin(), server.requests().end(),
                                    [](const SeenRequest& request) {

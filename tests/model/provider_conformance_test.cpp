@@ -5,6 +5,7 @@
 #include "base/task_group.h"
 #include "model/backends.h"
 #include "model/http_provider.h"
+#include "support/manual_clock.h"
 #include "support/run.h"
 
 namespace reef::model {
@@ -235,12 +236,23 @@ TEST_P(OverTheWire, RetriesEnd) {
 
 TEST_P(OverTheWire, RetryAfterIsHonouredOrReported) {
   auto slow = reef::test::json_reply(429, "{}");
-  slow.headers.emplace_back("retry-after-ms", "60");
+  slow.headers.emplace_back("retry-after-ms", "25000");
   server_.reply(slow);
   server_.reply(stream_of({hello()}));
-  const auto before = std::chrono::steady_clock::now();
-  EXPECT_TRUE(std::holds_alternative<Reply>(ask()));
-  EXPECT_GE(std::chrono::steady_clock::now() - before, 60ms);
+  {
+    reef::test::ManualClock time(io_);
+    Heard heard;
+    const auto request = question();
+    std::optional<Outcome> outcome;
+    TaskGroup group(io_.get_executor(), "test");
+    group.spawn(reef::test::store_result(provider().stream(request, heard.sink()), outcome));
+    reef::test::run_until(io_, [&] { return time.until_next() == 25s; });
+    time.advance(24'999ms);
+    EXPECT_EQ(server_.requests().size(), 1U) << "too early";
+    time.advance(1ms);
+    reef::test::run_until(io_, [&] { return outcome.has_value(); });
+    EXPECT_TRUE(outcome && std::holds_alternative<Reply>(*outcome));
+  }
 
   auto hours = reef::test::json_reply(429, "{}");
   hours.headers.emplace_back("Retry-After", "7200");
@@ -282,12 +294,22 @@ TEST_P(OverTheWire, SilenceEndsAsATimeout) {
   stalled.then = FakeReply::Then::hang;
   HttpOptions options;
   options.retries_max = 0;
-  options.timeouts.first_byte = options.timeouts.idle = 40ms;
-  for (const auto& reply : {silent, stalled}) {
+  for (const auto& [reply, patience] : {std::pair(silent, options.timeouts.first_byte),
+                                        std::pair(stalled, options.timeouts.idle)}) {
     server_.on_request = [&](const auto&) { return reply; };
-    const auto outcome = ask(options);
-    ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
-    EXPECT_EQ(std::get<Failure>(outcome).kind, Failure::Kind::timeout);
+    reef::test::ManualClock time(io_);
+    Heard heard;
+    const auto request = question();
+    std::optional<Outcome> outcome;
+    TaskGroup group(io_.get_executor(), "test");
+    group.spawn(reef::test::store_result(provider(options).stream(request, heard.sink()), outcome));
+    reef::test::run_until(io_, [&] { return time.until_next() == patience; });
+    time.advance(patience - 1ms);
+    EXPECT_FALSE(outcome);
+    time.advance(1ms);
+    reef::test::run_until(io_, [&] { return outcome.has_value(); });
+    ASSERT_TRUE(outcome && std::holds_alternative<Failure>(*outcome));
+    EXPECT_EQ(std::get<Failure>(*outcome).kind, Failure::Kind::timeout);
   }
 }
 

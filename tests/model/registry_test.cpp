@@ -8,6 +8,7 @@
 #include "local/local.h"
 #include "model/facts.h"
 #include "model/model_lists.h"
+#include "support/manual_clock.h"
 #include "support/run.h"
 
 namespace reef::model {
@@ -158,6 +159,7 @@ Task<ModelsOutcome> hang() {
 
 TEST(Lists, AreAskedForOnceAndKept) {
   boost::asio::io_context io(1);
+  test::ManualClock clock(io);
   ModelLists lists(io.get_executor());
   auto providers = std::make_shared<Providers>();
   int asked = 0;
@@ -174,17 +176,29 @@ TEST(Lists, AreAskedForOnceAndKept) {
   ASSERT_TRUE(providers->add(slow));
   ASSERT_TRUE(providers->add(entry("none", {})));
 
-  const auto first = test::run(io, lists.look(providers, "", 50ms));
+  const auto begin = clock.steady();
+  const auto first = clock.run(lists.look(providers, "", 5s));
+  EXPECT_EQ(clock.steady() - begin, 5s) << "one of them has not answered";
   ASSERT_EQ(first.size(), 3U);
   ASSERT_EQ(first.at("good").models.size(), 1U);
   EXPECT_NE(first.at("bad").problem.find("bad key"), std::string::npos);
   EXPECT_EQ(first.at("slow").problem, "has not answered yet");
   EXPECT_EQ(asked, 2);
-  static_cast<void>(test::run(io, lists.look(providers, "good", 50ms)));
+  static_cast<void>(test::run(io, lists.look(providers, "good", 5s)));
   EXPECT_EQ(asked, 2);
-  lists.forget();
-  static_cast<void>(test::run(io, lists.look(providers, "good", 50ms)));
+  // What failed is asked for again ten seconds later, what came after ten minutes.
+  clock.advance(5s);
+  static_cast<void>(test::run(io, lists.look(providers, "bad", 5s)));
   EXPECT_EQ(asked, 3);
+  clock.advance(9min);
+  static_cast<void>(test::run(io, lists.look(providers, "good", 5s)));
+  EXPECT_EQ(asked, 3);
+  clock.advance(1min);
+  static_cast<void>(test::run(io, lists.look(providers, "good", 5s)));
+  EXPECT_EQ(asked, 4);
+  lists.forget();
+  static_cast<void>(test::run(io, lists.look(providers, "good", 5s)));
+  EXPECT_EQ(asked, 5);
   test::run(io, lists.stop());
 }
 

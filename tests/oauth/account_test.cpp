@@ -7,13 +7,14 @@
 #include "store/fs/fs_documents.h"
 #include "support/fake_http.h"
 #include "support/faulty_files.h"
+#include "support/manual_clock.h"
 #include "support/run.h"
 #include "support/temp_dir.h"
 
 namespace reef::oauth {
 namespace {
 
-using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 using test::FakeReply;
 using test::run;
 using test::SeenRequest;
@@ -37,7 +38,6 @@ class AccountTest : public testing::Test {
               files,
               threads,
               &documents};
-    out.patience = milliseconds(300);
     return out;
   }
 
@@ -86,7 +86,7 @@ class AccountTest : public testing::Test {
 
   test::TempDir folder;
   boost::asio::io_context io{1};
-  SystemClock clock;
+  test::ManualClock clock{io};
   test::FaultyFiles files;
   store::FsDocuments documents{files, folder.path()};
   reef::Pool threads{1};
@@ -154,9 +154,18 @@ TEST_F(AccountTest, SlowAndHugeAnswersEnd) {
        {std::pair(silent, Errc::timeout), std::pair(stalled, Errc::timeout),
         std::pair(huge, Errc::too_large)}) {
     replies["/.well-known/oauth-protected-resource/mcp"] = bad;
-    const auto found = run(io, account->look_up());
-    ASSERT_FALSE(found.ok());
-    EXPECT_EQ(found.error().code, code) << found.error().what;
+    std::optional<Result<Discovered>> found;
+    TaskGroup tasks(io.get_executor(), "test");
+    tasks.spawn(test::store_result(account->look_up(), found));
+    if (code == Errc::timeout) {
+      test::run_until(io, [&] { return clock.until_next() == 20s; });
+      clock.advance(19s);
+      EXPECT_FALSE(found);
+      clock.advance(1s);
+    }
+    test::run_until(io, [&] { return found.has_value(); });
+    ASSERT_TRUE(found && !found->ok());
+    EXPECT_EQ(found->error().code, code) << found->error().what;
   }
 }
 
@@ -192,6 +201,30 @@ TEST_F(AccountTest, ATokenIsKeptWhenItCannotBeRenewedNow) {
   says("/token", {{"error", "invalid_grant"}}, 400);
   EXPECT_EQ(refused(*account, 401, "second").error().code, Errc::unauthorized);
   EXPECT_TRUE(account->needs_login());
+}
+
+TEST_F(AccountTest, ATokenThatCannotBeRenewedIsNotAskedForWithEveryCall) {
+  says_everything();
+  says("/token", {{"access_token", "first"},
+                  {"refresh_token", "again"},
+                  {"token_type", "Bearer"},
+                  {"expires_in", 3600}});
+  Accounts accounts(needs());
+  const auto account = accounts.account(url(), {});
+  log_in(accounts, account);
+  const auto token = [&] { return run(io, account->credentials("POST", url())).token; };
+  const auto before = asked.size();
+  EXPECT_EQ(token(), "first");
+  EXPECT_EQ(asked.size(), before) << "it is still good";
+  clock.advance(1h);
+  replies["/token"] = test::json_reply(503, "{}");
+  EXPECT_EQ(token(), "first") << "the server will say what it thinks of it";
+  EXPECT_EQ(asked.size(), before + 1);
+  EXPECT_EQ(token(), "first");
+  EXPECT_EQ(asked.size(), before + 1) << "not so soon again";
+  says("/token", {{"access_token", "second"}, {"token_type", "Bearer"}});
+  clock.advance(1min);
+  EXPECT_EQ(token(), "second");
 }
 
 TEST_F(AccountTest, ARenewalOutlivesTheCallThatAskedForIt) {

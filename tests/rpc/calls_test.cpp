@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/task_group.h"
+#include "support/manual_clock.h"
 #include "support/run.h"
 
 namespace reef::rpc {
 namespace {
 
-using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 
 class CallsTest : public testing::Test {
  protected:
@@ -21,11 +22,12 @@ class CallsTest : public testing::Test {
   }
 
   boost::asio::io_context io_;
+  test::ManualClock clock_{io_};
   Calls<> calls_{io_.get_executor()};
 };
 
 TEST_F(CallsTest, AnAnswerReachesItsCallOnceAndOnlyWhileItWaits) {
-  const auto one = calls_.open({milliseconds(60'000), milliseconds(60'000)});
+  const auto one = calls_.open({60s, 60s});
   const auto two = calls_.open({});
   EXPECT_NE(one->id(), two->id());
   EXPECT_TRUE(calls_.settle(answer_to(two->id())));
@@ -49,20 +51,23 @@ TEST_F(CallsTest, IdsThatAreNotOursAreNobodys) {
 }
 
 TEST_F(CallsTest, ACallEndsAtItsDeadlineButNotWhileItsClockStands) {
-  const auto call = calls_.open({milliseconds(1), milliseconds(1)});
-  EXPECT_FALSE(test::run(io_, call->wait()));
+  const auto begin = clock_.steady();
+  const auto call = calls_.open({5s, 60s});
+  EXPECT_FALSE(clock_.run(call->wait()));
+  EXPECT_EQ(clock_.steady() - begin, 5s);
 
-  const auto asking = calls_.open({milliseconds(1), milliseconds(1)});
+  const auto asking = calls_.open({5s, 60s});
   bool paused = true;
   std::optional<std::optional<Outcome>> ended;
   TaskGroup tasks(io_.get_executor(), "test");
   tasks.spawn(test::store_result(asking->wait([&] { return paused; }), ended));
-  test::run_ready(io_);
-  test::run(io_, sleep_for(milliseconds(5)));
+  clock_.advance(1h);
   EXPECT_FALSE(ended) << "its time stood still";
   paused = false;
   asking->resume();
-  test::run(io_, tasks.join());
+  clock_.advance(4999ms);
+  EXPECT_FALSE(ended) << "it has its time anew";
+  clock_.advance(1ms);
   ASSERT_TRUE(ended);
   EXPECT_FALSE(*ended);
 }
@@ -76,15 +81,21 @@ TEST_F(CallsTest, WithoutTheOtherSideAllCallsFail) {
 }
 
 TEST_F(CallsTest, ProgressGivesNewTimeButNotBeyondTheLimitOfTheCall) {
-  const auto call = calls_.open({milliseconds(1), milliseconds(1)});
-  test::run(io_, sleep_for(milliseconds(3)));
-  call->renew();  // later than the limit, so this gives no time
-  EXPECT_FALSE(test::run(io_, call->wait()));
-  const auto patient = calls_.open({milliseconds(1), milliseconds(60'000)});
-  test::run(io_, sleep_for(milliseconds(3)));
-  patient->renew();
-  EXPECT_TRUE(calls_.settle(answer_to(patient->id())));
-  EXPECT_TRUE(test::run(io_, patient->wait()));
+  const auto call = calls_.open({5s, 12s});
+  std::optional<std::optional<Outcome>> ended;
+  TaskGroup tasks(io_.get_executor(), "test");
+  tasks.spawn(test::store_result(call->wait(), ended));
+  for (int i = 0; i < 2; ++i) {
+    clock_.advance(4s);
+    EXPECT_FALSE(ended);
+    call->renew();
+  }
+  clock_.advance(3999ms);
+  EXPECT_FALSE(ended);
+  call->renew();  // beyond the limit, so this gives no time
+  clock_.advance(1ms);
+  ASSERT_TRUE(ended);
+  EXPECT_FALSE(*ended);
 }
 
 }  // namespace

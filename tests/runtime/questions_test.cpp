@@ -114,11 +114,28 @@ TEST_F(QuestionsTest, C9_SeveralQuestionsWaitSideBySide) {
 }
 
 TEST_F(QuestionsTest, NobodyAnswersInTime) {
-  hook->patience = std::chrono::milliseconds(5);
+  hook->patience = std::chrono::minutes(5);
   const auto run = submit(R"({"replies":[
     {"calls":[{"name":"ask","arguments":{"text":"Which?"}}]}, {"text":"so"}]})");
-  EXPECT_EQ(told(run), "start tools(ask) ask(Which?) error(nobody answered in time) done 'so' end");
+  clock.advance(std::chrono::seconds(299));
+  ASSERT_EQ(runtime.questions().list().size(), 1U);
+  EXPECT_EQ(runtime.questions().list()[0]->expires_at, clock.now() + std::chrono::seconds(1));
+  clock.advance(std::chrono::seconds(1));
   EXPECT_TRUE(runtime.questions().list().empty());
+  EXPECT_EQ(told(run), "start tools(ask) error(nobody answered in time) done 'so' end");
+}
+
+TEST_F(QuestionsTest, AQuestionThatIsHeldWaitsLongerThanItsPatience) {
+  hook->patience = std::chrono::minutes(5);
+  const auto run = submit(R"({"replies":[
+    {"calls":[{"name":"ask","arguments":{"text":"Which?"}}]}, {"text":"so"}]})");
+  test::run_ready(io);
+  const auto id = runtime.questions().list().at(0)->id;
+  runtime.questions().hold(id, true);
+  clock.advance(std::chrono::minutes(10));
+  ASSERT_TRUE(runtime.questions().find(id)) << "somebody is about to answer";
+  runtime.questions().hold(id, false);
+  EXPECT_EQ(told(run), "start tools(ask) error(nobody answered in time) done 'so' end");
 }
 
 TEST_F(QuestionsTest, AnEmptyAnswerIsNone) {

@@ -8,6 +8,7 @@
 #include "runtime/runtime.h"
 #include "store/mem/mem_journal.h"
 #include "store/mem/mem_transcripts.h"
+#include "support/manual_clock.h"
 #include "support/run.h"
 
 namespace reef::runtime {
@@ -74,8 +75,8 @@ class Stage : public testing::Test {
   Stage() { runtime.hooks().add(hook); }
   ~Stage() override {
     hook->release();
-    test::run(io, runtime.drain(std::chrono::milliseconds(0)));
-    test::run(io, sessions.stop());
+    finish(runtime.drain(std::chrono::milliseconds(0)));
+    finish(sessions.stop());
   }
 
   void configure(const std::string& script, int steps_max = 16) {
@@ -99,6 +100,12 @@ class Stage : public testing::Test {
     return test::value_of(runtime.submit(Message{"reef", "user", words, "/work"}));
   }
 
+  // Runs a task to its end. Time moves on when nothing else happens, unless there is work on other
+  // threads to wait for.
+  template <class T>
+  T finish(Task<T> task) {
+    return has_threads ? test::run(io, std::move(task)) : clock.run(std::move(task));
+  }
   Task<std::vector<Event>> read(std::shared_ptr<runtime::Run> run) {
     std::vector<Event> out;
     EventLog::Place place;
@@ -114,10 +121,11 @@ class Stage : public testing::Test {
       out.push_back(std::move(**event));
     }
   }
-  // Reads the run to its end, as "start tools(echo,echo) result(x) done end".
+  // Reads the run to its end, as "start tools(echo,echo)
+  // result(x) done end".
   std::string told(std::shared_ptr<runtime::Run> run) {
     std::string out;
-    for (const auto& event : test::run(io, read(std::move(run)))) {
+    for (const auto& event : finish(read(std::move(run)))) {
       if (std::holds_alternative<Start>(event)) out += "start ";
       if (const auto* start = std::get_if<ToolStart>(&event)) {
         out += "tools(";
@@ -159,8 +167,9 @@ class Stage : public testing::Test {
     return out;
   }
 
+  bool has_threads = false;
   boost::asio::io_context io{1};
-  SystemClock clock;
+  test::ManualClock clock{io};
   SeededRandom random{1};
   store::MemTranscripts store;
   store::MemJournal catalog;

@@ -102,8 +102,8 @@ class WindowStage : public Stage {
   ~WindowStage() override {
     model->release();
     hook->release();
-    test::run(io, runtime.drain(std::chrono::milliseconds(0)));
-    test::run(io, compactions.stop());
+    finish(runtime.drain(std::chrono::milliseconds(0)));
+    finish(compactions.stop());
   }
 
   // `window` is the model's real limit; `configured` is what the configuration says.

@@ -43,6 +43,22 @@ T run(boost::asio::io_context& io, Task<T> task) {
   return std::move(*result);
 }
 
+// Drives the loop until `done()`; fails the test and returns false when patience ran out first.
+// What comes from outside of the loop, such as the end of a process, is looked for again and again.
+template <class F>
+bool run_until(boost::asio::io_context& io, F done) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!done()) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      ADD_FAILURE() << "what the test waits for did not come";
+      return false;
+    }
+    io.restart();
+    io.run_one_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
 // Runs what is ready, and nothing that would have to wait.
 void run_ready(boost::asio::io_context& io);
 

@@ -15,7 +15,6 @@ namespace {
 
 using runtime::ToolAnswer;
 using Type = Parameter::Type;
-using Time = std::chrono::steady_clock::time_point;
 
 constexpr std::int64_t kSecondsDefault = 120, kSecondsMax = 3600;
 constexpr std::size_t kCommandBytesMax = 100'000;  // the kernel takes 131,072 in one argument
@@ -43,12 +42,14 @@ std::string stamp_of(TimePoint time) {
 }
 
 struct Running {
-  Running(Executor loop, std::unique_ptr<process::Child> started, Output collected, Progress told)
-      : child(std::move(started)),
+  Running(Executor on, std::unique_ptr<process::Child> started, Output collected, Progress told)
+      : loop(on),
+        child(std::move(started)),
         output(std::move(collected)),
         progress(std::move(told)),
-        changed(std::move(loop)) {}
+        changed(std::move(on)) {}
 
+  Executor loop;
   std::unique_ptr<process::Child> child;
   Output output;
   Progress progress;
@@ -62,7 +63,7 @@ Task<void> collect(std::shared_ptr<Running> running) {
   for (;;) {
     auto piece = co_await running->child->read_output();
     if (!piece || !*piece) break;
-    running->progress.take(**piece, std::chrono::steady_clock::now());
+    running->progress.take(**piece, steady_now(running->loop));
     co_await running->output.take(std::move(**piece));
   }
   running->at_end = true;
@@ -81,9 +82,9 @@ struct Killer {
   ~Killer() { running->child->signal_group(SIGKILL); }
 };
 
-Task<void> until_ended(Running& running, Time deadline) {
-  while (!running.exit && std::chrono::steady_clock::now() < deadline)
-    static_cast<void>(co_await running.changed.wait_until(deadline));
+Task<void> until_ended(Running& running, std::chrono::milliseconds patience) {
+  static_cast<void>(
+      co_await running.changed.wait_for(patience, [&] { return running.exit.has_value(); }));
 }
 
 ToolAnswer answer_from(const Running& running, Output::Shown shown, bool late,
@@ -142,7 +143,6 @@ Task<ToolAnswer> bash(const CallNeeds& needs, const json::object& arguments,
     command.sandbox = process::Sandbox{.read_only = true, .no_network = true};
     missing = process::what_is_missing(*command.sandbox);
   }
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   auto child = co_await process::start(std::move(command));
   if (!child) co_return failed(std::move(child).error().what);
   Output output(needs.pool,
@@ -156,17 +156,16 @@ Task<ToolAnswer> bash(const CallNeeds& needs, const json::object& arguments,
   tasks.spawn(collect(running));
   tasks.spawn(await_end(running));
 
-  co_await until_ended(*running, deadline);
+  co_await until_ended(*running, std::chrono::seconds(seconds));
   const bool late = !running->exit;
   if (late) {
     running->child->signal_group(SIGTERM);
-    co_await until_ended(*running, std::chrono::steady_clock::now() + kGrace);
+    co_await until_ended(*running, kGrace);
   }
   running->child->signal_group(SIGKILL);
-  co_await until_ended(*running, std::chrono::steady_clock::now() + kReapMax);
-  const auto drained = std::chrono::steady_clock::now() + kDrainMax;
-  while (!running->at_end && std::chrono::steady_clock::now() < drained)
-    static_cast<void>(co_await running->changed.wait_until(drained));
+  co_await until_ended(*running, kReapMax);
+  const auto drained = [&] { return running->at_end; };
+  static_cast<void>(co_await running->changed.wait_for(kDrainMax, drained));
   tasks.cancel();
   co_await tasks.join();
   auto answer = answer_from(*running, co_await running->output.finish(), late, seconds);

@@ -144,11 +144,11 @@ struct Search {
 
 Task<Status> run(const CallNeeds& needs, Search& search,
                  const std::function<bool(const Found&)>& see) {
-  const auto deadline = std::chrono::steady_clock::now() + kSearchMax;
+  const auto deadline = steady_now(needs.loop) + kSearchMax;
   auto work = [&] { return search.walk.go_on(kSlice, see); };
   while (!search.walk.done() && !search.stopped) {
     REEF_CO_CHECK(co_await needs.pool.run(work));
-    search.late = std::chrono::steady_clock::now() > deadline;
+    search.late = steady_now(needs.loop) > deadline;
     if (search.late) break;
   }
   co_return Ok{};

@@ -133,9 +133,9 @@ Task<Output::Shown> Output::finish() {
 Progress::Progress(std::function<void(std::string)> tell)
     : tell_(std::move(tell)), room_(kProgressBurst) {}
 
-void Progress::take(std::string_view bytes, std::chrono::steady_clock::time_point now) {
+void Progress::take(std::string_view bytes, Moment now) {
   if (!tell_) return;
-  if (last_ != std::chrono::steady_clock::time_point()) {
+  if (last_ != Moment()) {
     const std::chrono::duration<double> since = now - last_;
     room_ = std::min(kProgressBurst, room_ + since.count() * kProgressBytesASecond);
   }

@@ -56,13 +56,13 @@ class Output {
 class Progress {
  public:
   explicit Progress(std::function<void(std::string)> tell);
-  void take(std::string_view bytes, std::chrono::steady_clock::time_point now);
+  void take(std::string_view bytes, Moment now);
 
  private:
   std::function<void(std::string)> tell_;
   std::string cut_;  // the beginning of a character that is not whole
   double room_;
-  std::chrono::steady_clock::time_point last_ = {};
+  Moment last_ = {};
   bool left_out_ = false;
 };
 

@@ -152,11 +152,11 @@ Appends::~Appends() = default;
 Task<Status> Appends::append(std::string file, std::uint64_t at, std::string bytes) {
   constexpr std::chrono::milliseconds kPatience{2'000};
   constexpr std::chrono::milliseconds kStepMax{100};
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto loop = co_await boost::asio::this_coro::executor;
+  const auto deadline = steady_now(loop) + kPatience;
   for (std::chrono::milliseconds step{2};; step = std::min(step * 2, kStepMax)) {
     auto done = co_await append_once(file, at, bytes);
-    if (done || done.error().code != Errc::busy || std::chrono::steady_clock::now() >= deadline)
-      co_return done;
+    if (done || done.error().code != Errc::busy || steady_now(loop) >= deadline) co_return done;
     co_await sleep_for(step);
   }
 }
