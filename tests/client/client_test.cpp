@@ -198,12 +198,12 @@ TEST_F(ClientTest, EverythingThatCanBeFollowedGoesOnFromItsCursor) {
     protocol::ClientMessage request;
     cursor_in(request, what) = "from";
     asked_with.clear();
-    Following following(client, request, std::chrono::milliseconds(200));
-    const auto first = test::value_of(test::run(io, following.next()));
+    Following following(client, request);
+    const auto first = test::value_of(clock.run(following.next()));
     ASSERT_TRUE(first && client::place_in(*first)) << what;
     test::run(io, listener->stop());
     listen();
-    ASSERT_TRUE(test::value_of(test::run(io, following.next()))) << what;
+    ASSERT_TRUE(test::value_of(clock.run(following.next()))) << what;
     EXPECT_EQ(asked_with, (std::vector<std::string>{"from", "from+"})) << what;
   }
 }
