@@ -55,6 +55,7 @@
 #include "runtime/scope.h"
 #include "runtime/tasks.h"
 #include "server/agents.h"
+#include "server/entrance.h"
 #include "server/ledger.h"
 #include "server/mcps.h"
 #include "server/models.h"
@@ -158,6 +159,7 @@ class Daemon {
         recall_(io.get_executor(), sessions_, store_, pool_, files_, home_.index()),
         model_lists_(io.get_executor()),
         ledger_(io.get_executor(), files_, pool_, clock_, home_.answers()),
+        entrance_(io.get_executor(), runtime_),
         node_{.runtime = runtime_,
               .compactions = compactions_,
               .tasks = running_,
@@ -174,6 +176,7 @@ class Daemon {
               .changes = changes_,
               .recall = recall_,
               .ledger = ledger_,
+              .entrance = entrance_,
               .pool = pool_,
               .home = home_.root,
               .reload = [this] { return shielded(config_changes_.alone(reload())); },
@@ -316,6 +319,7 @@ class Daemon {
     const auto deadline = std::chrono::steady_clock::now() + kSettleGrace;
     co_await listeners_.settle(deadline);
     co_await listeners_.stop();
+    co_await entrance_.stop();
     co_await accounts_.stop();
     co_await importer_.stop();
     co_await changes_.stop();
@@ -685,6 +689,7 @@ class Daemon {
   recall::Recall recall_;
   model::ModelLists model_lists_;
   server::Ledger ledger_;
+  server::Entrance entrance_;
   server::Node node_;
   ConfigChanges config_changes_;
   AgentChanges agent_changes_;

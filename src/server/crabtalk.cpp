@@ -5,7 +5,6 @@
 #include "server/crabtalk.h"
 
 #include <cctype>
-#include <sys/stat.h>
 
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
@@ -16,6 +15,7 @@
 #include "recall/recall.h"
 #include "runtime/permission.h"
 #include "runtime/runtime.h"
+#include "server/entrance.h"
 #include "server/operations.h"
 #include "server/server.h"
 #include "session/session.h"
@@ -30,9 +30,10 @@ struct CrabTalkNeeds {
   organise::Definitions& definitions;
   recall::Recall& recall;
   skills::Library& skills;
+  Entrance& entrance;
   TranslationNeeds translation() const { return {runtime, sessions}; }
   static CrabTalkNeeds of(const Node& node) {
-    return {node.runtime, node.sessions, node.definitions, node.recall, node.skills};
+    return {node.runtime, node.sessions, node.definitions, node.recall, node.skills, node.entrance};
   }
 };
 
@@ -169,6 +170,8 @@ void place_path(TranslationNeeds needs, Request& request) {
 }
 
 Task<ServerMessage> create(CrabTalkNeeds needs, session::Sessions::New request) {
+  const auto there = co_await needs.entrance.check_folder("root", request.cwd);
+  if (!there) co_return protocol::make_error(there.error());
   const auto made = co_await needs.sessions.create(std::move(request));
   co_return made ? protocol::make_pong() : protocol::make_error(made.error());
 }
@@ -182,12 +185,6 @@ Result<session::Sessions::New> session_from(CrabTalkNeeds needs,
   if (place.row)
     return Error(Errc::conflict, fmt::format("session '{}' exists already",
                                              utf8::excerpt(request.session_handle())));
-  if (struct ::stat info = {};
-      !request.root().empty() &&
-      (!request.root().starts_with('/') || ::stat(request.root().c_str(), &info) != 0 ||
-       !S_ISDIR(info.st_mode)))
-    return Error(Errc::invalid,
-                 fmt::format("root: '{}' is no folder", utf8::excerpt(request.root())));
   REEF_TRY(auto address, needs.runtime.resolve(request.agent(), request.sender(), place.key));
   return session::Sessions::New{address.key,
                                 address.agent.name,
