@@ -128,7 +128,7 @@ Task<void> fire(Needs& needs, std::string name) {
   co_await yield_to_loop();
   const auto found = needs.jobs.all().find(name);
   if (found == needs.jobs.all().end()) co_return;
-  client::Turn turn;
+  client::TurnRequest turn;
   turn.agent = found->second.agent;
   turn.content = found->second.message;
   // A job that came with a sender continues that sender's conversation.

@@ -38,7 +38,7 @@
 //   mcp_logins.cpp       logging in to them
 //
 // What several groups are made of:
-//   following.h          Feed, follow            what is followed with a cursor
+//   following.h          Followed, follow          what is followed with a cursor
 //   ledger.h             Ledger                  what named requests were answered with
 //   entrance.h           Entrance                messages on their way into conversations
 //   search_answer.h      SearchAnswer            what searches find, written as bytes
