@@ -67,6 +67,7 @@ Result<std::shared_ptr<Entrance::Ticket>> Entrance::draw(const runtime::Message&
 
 bool Entrance::is_free(const runtime::Message& message) const {
   if (!message.cwd.empty() || message.client) return false;
+  if (lines_.empty()) return true;
   const auto line = line_of(message);
   return !line || !lines_.contains(*line);
 }
@@ -85,19 +86,24 @@ Task<Result<std::shared_ptr<runtime::Run>>> Entrance::let_in(std::shared_ptr<Tic
 
 Status Entrance::kill(std::string_view agent, std::string_view sender,
                       const std::optional<std::string>& key, bool all) {
-  bool found = false;
-  const auto address = runtime_.resolve(agent, sender, key);
-  const auto line = address ? lines_.find(address->key.text()) : lines_.end();
-  if (line != lines_.end() && (all || !runtime_.activity(address->key).running)) {
-    for (auto* ticket : line->second) {
-      ticket->cancelled = found = true;
-      if (!all) break;
-    }
-    changed_.notify_all();
-  }
+  const bool found = !lines_.empty() && cancel(agent, sender, key, all);
   const auto killed = runtime_.kill(agent, sender, key, all);
   if (!killed && found && killed.error().code == Errc::not_found) return Ok{};
   return killed;
+}
+
+bool Entrance::cancel(std::string_view agent, std::string_view sender,
+                      const std::optional<std::string>& key, bool all) {
+  const auto address = runtime_.resolve(agent, sender, key);
+  const auto line = address ? lines_.find(address->key.text()) : lines_.end();
+  // What runs is killed, and what is on its way comes next.
+  if (line == lines_.end() || (!all && runtime_.activity(address->key).running)) return false;
+  for (auto* ticket : line->second) {
+    ticket->cancelled = true;
+    if (!all) break;
+  }
+  changed_.notify_all();
+  return true;
 }
 
 Task<Status> Entrance::check_folder(std::string name, std::string path) {

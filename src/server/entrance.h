@@ -63,6 +63,8 @@ class Entrance {
   struct Look {
     std::optional<Result<bool>> found;
   };
+  bool cancel(std::string_view agent, std::string_view sender,
+              const std::optional<std::string>& key, bool all);
   // The conversation of a message; empty for one of its own.
   Result<std::string> line_of(const runtime::Message& message) const;
   // `stop` ends the wait.

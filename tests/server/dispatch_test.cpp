@@ -3,6 +3,13 @@
 #include "server/stage.h"
 
 namespace reef::server {
+
+// Rows have no name but that of their message.
+void PrintTo(const Operation& row, std::ostream* out);
+void PrintTo(const Operation& row, std::ostream* out) {
+  *out << ClientMessage::descriptor()->FindFieldByNumber(row.kind)->name();
+}
+
 namespace {
 
 using DispatchTest = NodeTest;
