@@ -8,6 +8,7 @@ import unittest
 from reefbox import *
 
 MNT_DETACH = 2
+SOON = 2 * TIMEOUT / 10
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -54,7 +55,7 @@ class DeadDisk(unittest.TestCase):
         with self.home.connect() as link:
             self.assertEqual(link.call(KILL, {1: "scripted", 2: "ann"}).tag, PONG)
         self.assertEqual(busy.events()[-1].detail.str(2), "cancelled")
-        self.assertLess(time.monotonic() - began, 2, "nobody waited for the disk")
+        self.assertLess(time.monotonic() - began, SOON, "nobody waited for the disk")
         reply = stuck.recv()
         self.assertEqual((reply.tag, reply.code), (ERROR, 504), reply)
         self.assertIn("does not answer", reply.text)
@@ -68,7 +69,7 @@ class DeadDisk(unittest.TestCase):
         with self.home.connect() as link:
             self.assertEqual(link.call(KILL, {1: "scripted", 2: "user"}).tag, PONG)
         self.assertEqual(stuck.recv().code, 499)
-        self.assertLess(time.monotonic() - began, 2)
+        self.assertLess(time.monotonic() - began, SOON)
 
     def test_many_of_them_and_a_stop(self):
         links = [self.link() for _ in range(20)]
@@ -78,10 +79,10 @@ class DeadDisk(unittest.TestCase):
             link.send(request(STREAM, {**turn("scripted", "go", "eve"), 5: "/"}))
             began = time.monotonic()
             self.assertEqual(link.recv().event, "start")
-            self.assertLess(time.monotonic() - began, 2, "folders on other disks are found")
+            self.assertLess(time.monotonic() - began, SOON, "folders on other disks are found")
         began = time.monotonic()
         self.home.stop()
-        self.assertLess(time.monotonic() - began, 6)
+        self.assertLess(time.monotonic() - began, 60 if sanitized() else 6)
 
 
 if __name__ == "__main__":
