@@ -58,7 +58,7 @@ client::Endpoint endpoint_of(const daemon::Home& home) {
 }
 
 Task<Result<TurnTimes>> take_turn(client::Client& client, std::string sender) {
-  client::Turn turn;
+  client::TurnRequest turn;
   turn.agent = kAgent;
   turn.sender = std::move(sender);
   turn.content = kUserText;

@@ -33,14 +33,14 @@ std::string current_directory() {
   return ::getcwd(path, sizeof path) ? path : "";
 }
 
-client::Turn make_turn(const ChatOptions& options, std::string_view content) {
-  return client::Turn{options.agent,
-                      options.sender,
-                      utf8::sanitize(content),
-                      utf8::sanitize(current_directory()),
-                      options.key,
-                      options.guest,
-                      options.queue};
+client::TurnRequest make_turn(const ChatOptions& options, std::string_view content) {
+  return client::TurnRequest{options.agent,
+                             options.sender,
+                             utf8::sanitize(content),
+                             utf8::sanitize(current_directory()),
+                             options.key,
+                             options.guest,
+                             options.queue};
 }
 
 // Shows the turn; returns the error it ended with.

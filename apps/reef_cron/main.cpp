@@ -123,7 +123,7 @@ component::Service service(Needs& needs) {
 
 // The conversation is the job's own, unless it came with a sender, whose conversation it continues.
 Task<Status> say(const daemon::Home& home, std::string name, cron::Job job) {
-  client::Turn turn;
+  client::TurnRequest turn;
   turn.agent = job.agent;
   turn.content = job.message;
   turn.sender = job.sender;

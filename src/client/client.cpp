@@ -1,7 +1,7 @@
 #include "client/client.h"
 
 #include "base/notify.h"
-#include "client/link.h"
+#include "client/connection.h"
 
 namespace reef::client {
 namespace {
@@ -57,7 +57,7 @@ bool is_last(const protocol::ServerMessage& message) {
 }
 
 template <class Request>
-void fill(Request& out, const Turn& turn) {
+void fill(Request& out, const TurnRequest& turn) {
   out.set_agent(turn.agent);
   out.set_content(turn.content);
   if (!turn.sender.empty()) out.set_sender(turn.sender);
@@ -75,17 +75,18 @@ Error unexpected(const protocol::ServerMessage&) {
 
 }  // namespace
 
-Stream::Stream(std::shared_ptr<Link> link, std::uint64_t id, std::shared_ptr<Inbox> inbox)
-    : link_(std::move(link)), id_(id), inbox_(std::move(inbox)) {}
+Stream::Stream(std::shared_ptr<Connection> connection, std::uint64_t id,
+               std::shared_ptr<Inbox> inbox)
+    : connection_(std::move(connection)), id_(id), inbox_(std::move(inbox)) {}
 
 Stream::~Stream() {
-  if (link_) link_->forget(id_);
+  if (connection_) connection_->forget(id_);
 }
 
 Task<Result<std::optional<protocol::ServerMessage>>> Stream::next(
     std::chrono::milliseconds timeout) {
   if (ended_) co_return std::optional<protocol::ServerMessage>();
-  auto message = co_await link_->next(inbox_, timeout);
+  auto message = co_await connection_->next(inbox_, timeout);
   if (!message) co_return std::move(message).error();
   ended_ = is_last(*message);
   if (message->has_error()) co_return protocol::error_from(message->error());
@@ -100,22 +101,22 @@ Client::~Client() {
 }
 
 void Client::close() {
-  if (link_) link_->close();
-  link_.reset();
+  if (connection_) connection_->close();
+  connection_.reset();
 }
 
 Task<Status> Client::connect() {
-  if (link_ && !link_->broken()) co_return Ok{};
+  if (connection_ && !connection_->broken()) co_return Ok{};
   // The first connection fails at once; when one was lost, the daemon may be restarting.
-  const int tries = link_ ? options_.reconnects_max : 0;
+  const int tries = connection_ ? options_.reconnects_max : 0;
   auto pause = kFirstPause;
   for (int attempt = 0;; ++attempt) {
-    auto link = co_await Link::connect(loop_, endpoint_, options_.connect_timeout);
-    if (link) {
-      link_ = *std::move(link);
+    auto connection = co_await Connection::connect(loop_, endpoint_, options_.connect_timeout);
+    if (connection) {
+      connection_ = *std::move(connection);
       break;
     }
-    if (attempt >= tries) co_return std::move(link).error();
+    if (attempt >= tries) co_return std::move(connection).error();
     co_await sleep_for(pause);
     pause *= 2;
   }
@@ -124,10 +125,10 @@ Task<Status> Client::connect() {
   hello.set_client(options_.name);
   hello.set_protocol_version(protocol::kVersion);
   hello.set_token(endpoint_.token);
-  const auto id = link_->fresh_id();
+  const auto id = connection_->fresh_id();
   message.set_request_id(id);
-  Stream stream(link_, id, link_->expect(id));
-  REEF_CO_CHECK(co_await link_->write(message));
+  Stream stream(connection_, id, connection_->expect(id));
+  REEF_CO_CHECK(co_await connection_->write(message));
   REEF_CO_TRY(auto answer, co_await stream.next(options_.connect_timeout));
   if (!answer || !answer->has_hello())
     co_return Error(Errc::unavailable, "the daemon did not answer Hello");
@@ -137,10 +138,10 @@ Task<Status> Client::connect() {
 
 Task<Result<Stream>> Client::open(protocol::ClientMessage message) {
   REEF_CO_CHECK(co_await connect());
-  const auto id = link_->fresh_id();
+  const auto id = connection_->fresh_id();
   message.set_request_id(id);
-  Stream stream(link_, id, link_->expect(id));
-  REEF_CO_CHECK(co_await link_->write(message));
+  Stream stream(connection_, id, connection_->expect(id));
+  REEF_CO_CHECK(co_await connection_->write(message));
   co_return stream;
 }
 
@@ -157,7 +158,7 @@ Task<Result<protocol::ServerMessage>> Client::request(protocol::ClientMessage me
     } else {
       answer = std::move(stream).error();
     }
-    const bool lost = link_ && link_->broken();
+    const bool lost = connection_ && connection_->broken();
     if (repeat == Repeat::safe && lost && attempt == 0) continue;
     if (!answer) co_return std::move(answer).error();
     co_return Error(Errc::unavailable, "the daemon sent no answer");
@@ -205,7 +206,7 @@ Task<Status> Client::kill(std::string agent, std::string sender) {
   co_return Ok{};
 }
 
-Task<Result<protocol::SendResponse>> Client::send(Turn turn) {
+Task<Result<protocol::SendResponse>> Client::send(TurnRequest turn) {
   protocol::ClientMessage message;
   fill(*message.mutable_send(), turn);
   // A turn takes as long as its model does.
@@ -215,7 +216,7 @@ Task<Result<protocol::SendResponse>> Client::send(Turn turn) {
   co_return answer.response();
 }
 
-Task<Result<Stream>> Client::stream(Turn turn) {
+Task<Result<Stream>> Client::stream(TurnRequest turn) {
   protocol::ClientMessage message;
   fill(*message.mutable_stream(), turn);
   co_return co_await open(std::move(message));

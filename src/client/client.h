@@ -1,10 +1,10 @@
 // Table of contents of client/: the daemon, as its clients see it. Typed requests over a Unix
 // socket or TCP, any number at a time on one connection. Loop thread of the caller.
 //
-//   client.h   Client, Stream, Endpoint    this file
-//   files.cpp  attach, files
-//   following.h Following              what is followed, over lost connections
-//   link.h     Link                        one connection and who waits for what on it
+//   client.h      Client, Stream, Endpoint    this file
+//   files.cpp                                 attach, files
+//   following.h   Following                   what is followed, over lost connections
+//   connection.h  Connection                  one connection and who waits for what on it
 #pragma once
 
 #include <chrono>
@@ -35,13 +35,13 @@ struct Options {
   int reconnects_max = 4;
 };
 
-class Link;
+class Connection;
 struct Inbox;
 
 // The answers to one request, in order. Ends by itself where the protocol says it does.
 class Stream {
  public:
-  Stream(std::shared_ptr<Link> link, std::uint64_t id, std::shared_ptr<Inbox> inbox);
+  Stream(std::shared_ptr<Connection> connection, std::uint64_t id, std::shared_ptr<Inbox> inbox);
   Stream(Stream&&) = default;
   Stream& operator=(Stream&&) = delete;
   ~Stream();
@@ -52,13 +52,14 @@ class Stream {
       std::chrono::milliseconds timeout = std::chrono::milliseconds(0));
 
  private:
-  std::shared_ptr<Link> link_;
+  std::shared_ptr<Connection> connection_;
   std::uint64_t id_;
   std::shared_ptr<Inbox> inbox_;
   bool ended_ = false;
 };
 
-struct Turn {
+// What is said in a turn, and to whom.
+struct TurnRequest {
   std::string agent, sender, content, cwd;
   std::optional<std::string> key = {};  // instead of agent and sender
   std::string guest = {};               // the agent that answers instead, in this conversation
@@ -83,8 +84,8 @@ class Client {
   Task<Status> reload();
   Task<Status> shutdown();
   Task<Status> kill(std::string agent, std::string sender);
-  Task<Result<protocol::SendResponse>> send(Turn turn);
-  Task<Result<Stream>> stream(Turn turn);
+  Task<Result<protocol::SendResponse>> send(TurnRequest turn);
+  Task<Result<Stream>> stream(TurnRequest turn);
   // Returns all pages of a list as one; with a limit, its cursor leads to the rest.
   Task<Result<protocol::SessionList>> sessions(protocol::ListSessions query = {});
   // For the requests that answer with a session: new, resume, fork, rewind, patch, label.
@@ -130,7 +131,7 @@ class Client {
   Executor loop_;
   Endpoint endpoint_;
   Options options_;
-  std::shared_ptr<Link> link_;
+  std::shared_ptr<Connection> connection_;
   protocol::HelloResponse server_;
 };
 

@@ -55,6 +55,7 @@
 #include "runtime/scope.h"
 #include "runtime/tasks.h"
 #include "server/agents.h"
+#include "server/entrance.h"
 #include "server/ledger.h"
 #include "server/mcps.h"
 #include "server/models.h"
@@ -160,6 +161,7 @@ class Daemon {
         recall_(io.get_executor(), sessions_, transcripts_, pool_, files_, home_.index()),
         model_lists_(io.get_executor()),
         ledger_(io.get_executor(), answers_, clock_),
+        entrance_(io.get_executor(), runtime_),
         node_{.runtime = runtime_,
               .compactions = compactions_,
               .tasks = running_,
@@ -176,6 +178,7 @@ class Daemon {
               .changes = changes_,
               .recall = recall_,
               .ledger = ledger_,
+              .entrance = entrance_,
               .pool = pool_,
               .home = home_.root,
               .reload = [this] { return shielded(config_changes_.alone(reload())); },
@@ -319,6 +322,7 @@ class Daemon {
     co_await mcps_.stop();
     co_await listeners_.settle(kSettleGrace);
     co_await listeners_.stop();
+    co_await entrance_.stop();
     co_await accounts_.stop();
     co_await importer_.stop();
     co_await changes_.stop();
@@ -690,6 +694,7 @@ class Daemon {
   recall::Recall recall_;
   model::ModelLists model_lists_;
   server::Ledger ledger_;
+  server::Entrance entrance_;
   server::Node node_;
   ConfigChanges config_changes_;
   AgentChanges agent_changes_;

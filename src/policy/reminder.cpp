@@ -17,7 +17,7 @@ constexpr std::uint32_t kEntriesGrowth = 10;
 constexpr std::size_t kHitBytesMax = 600;
 
 // The rules of the conversation's current session, else those of its agent.
-Task<Survey> rules_for(Client& client, const client::Turn& turn, const Rules& node) {
+Task<Survey> rules_for(Client& client, const client::TurnRequest& turn, const Rules& node) {
   Survey out;
   out.rules = node;
   protocol::ClientMessage message;
@@ -102,7 +102,7 @@ Task<void> from_sessions(Client& client, const Survey& who, const std::string& w
 
 }  // namespace
 
-Task<std::string> reminder_for(Client& client, const client::Turn& turn, const Rules& node) {
+Task<std::string> reminder_for(Client& client, const client::TurnRequest& turn, const Rules& node) {
   // When nobody wants recall, the daemon is not asked. An agent or session may want it without the
   // node.
   const auto who = co_await rules_for(client, turn, node);

@@ -13,6 +13,7 @@ namespace reef::policy {
 
 // Returns text for `turn.context`; empty when the rules do not want it or nothing fits. `node` are
 // the rules of config.toml. All arguments outlive the task.
-Task<std::string> reminder_for(client::Client& client, const client::Turn& turn, const Rules& node);
+Task<std::string> reminder_for(client::Client& client, const client::TurnRequest& turn,
+                               const Rules& node);
 
 }  // namespace reef::policy

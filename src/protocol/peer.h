@@ -25,13 +25,13 @@ constexpr std::string_view name_of(Right right) {
 
 struct Peer {
   enum class Via : std::uint8_t { unix_socket, tcp };
-  enum class Origin : std::uint8_t {
+  enum class Whose : std::uint8_t {
     user,     // a process of the user's, or one of another user's that brought the token
-    child,    // it came from this daemon: a tool, an MCP server, a command for a key
-    unknown,  // it may be either; trusted no more than a child
+    daemon,   // it came from this daemon: a tool, an MCP server, a command for a key
+    unknown,  // it may be either; trusted no more than the daemon's own
   };
   Via via = Via::unix_socket;
-  Origin origin = Origin::user;
+  Whose whose = Whose::user;
   int pid = 0;  // for the log; 0: not known
   // Who it is, as far as that is proven: the user of its process, which the kernel tells, and that
   // it has shown the token of this transport.
@@ -51,7 +51,7 @@ constexpr std::string_view name_of(Peer::Via via) {
 // The user's own clients have the right they were given; a process that came from the daemon itself
 // may do nothing as the user.
 constexpr Right right_of(const Peer& peer) {
-  return peer.origin == Peer::Origin::user ? peer.right : Right::none;
+  return peer.whose == Peer::Whose::user ? peer.right : Right::none;
 }
 
 }  // namespace reef::protocol

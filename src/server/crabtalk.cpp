@@ -5,7 +5,6 @@
 #include "server/crabtalk.h"
 
 #include <cctype>
-#include <sys/stat.h>
 
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
@@ -16,6 +15,7 @@
 #include "recall/recall.h"
 #include "runtime/permission.h"
 #include "runtime/runtime.h"
+#include "server/entrance.h"
 #include "server/operations.h"
 #include "server/server.h"
 #include "session/session.h"
@@ -30,9 +30,10 @@ struct CrabTalkNeeds {
   organise::Definitions& definitions;
   recall::Recall& recall;
   skills::Library& skills;
+  Entrance& entrance;
   TranslationNeeds translation() const { return {runtime, sessions}; }
   static CrabTalkNeeds of(const Node& node) {
-    return {node.runtime, node.sessions, node.definitions, node.recall, node.skills};
+    return {node.runtime, node.sessions, node.definitions, node.recall, node.skills, node.entrance};
   }
 };
 
@@ -77,12 +78,12 @@ std::string handle_in(std::string_view key) {
 }
 
 // The conversation of a handle: the one begun with it, or the one whose session has it as its id.
-struct Place {
+struct Conversation {
   std::string key;
   const session::Row* row = nullptr;  // none: it was never seen
 };
-Result<Place> place_of(TranslationNeeds needs, std::string_view handle) {
-  Place out;
+Result<Conversation> conversation_of(TranslationNeeds needs, std::string_view handle) {
+  Conversation out;
   REEF_TRY(out.key, key_of_handle(handle));
   REEF_TRY(const auto key, session::Key::parse(out.key));
   if (const auto id = needs.sessions.current(key)) {
@@ -134,16 +135,16 @@ void name_source(TranslationNeeds needs, Request& request) {
 }
 
 template <class Request>
-Status place_turn(TranslationNeeds needs, const protocol::Peer& peer, Request& request) {
+Status address_turn(TranslationNeeds needs, const protocol::Peer& peer, Request& request) {
   if (request.session_handle().empty() || request.has_key()) return Ok{};
   if constexpr (requires { request.ephemeral(); })
     if (request.ephemeral()) return Ok{};
-  REEF_TRY(const auto place, place_of(needs, request.session_handle()));
-  request.set_key(place.key);
-  if (place.row) {
+  REEF_TRY(const auto conversation, conversation_of(needs, request.session_handle()));
+  request.set_key(conversation.key);
+  if (conversation.row) {
     // The first message decided whom the session belongs to.
-    request.set_agent(canonical(needs, std::string(place.row->agent())));
-    request.set_sender(std::string(place.row->sender()));
+    request.set_agent(canonical(needs, std::string(conversation.row->agent())));
+    request.set_sender(std::string(conversation.row->sender()));
   } else if (request.sender().empty()) {
     request.set_sender(peer.sender);
   }
@@ -151,24 +152,26 @@ Status place_turn(TranslationNeeds needs, const protocol::Peer& peer, Request& r
 }
 
 template <class Request>
-Status place_request(TranslationNeeds needs, Request& request) {
+Status address_request(TranslationNeeds needs, Request& request) {
   if (request.session_handle().empty() || request.has_key()) return Ok{};
-  REEF_TRY(const auto place, place_of(needs, request.session_handle()));
-  request.set_key(place.key);
-  if (place.row) request.set_agent(canonical(needs, std::string(place.row->agent())));
+  REEF_TRY(const auto conversation, conversation_of(needs, request.session_handle()));
+  request.set_key(conversation.key);
+  if (conversation.row) request.set_agent(canonical(needs, std::string(conversation.row->agent())));
   return Ok{};
 }
 
 // A list may have shown a handle as the path.
 template <class Request>
-void place_path(TranslationNeeds needs, Request& request) {
+void address_path(TranslationNeeds needs, Request& request) {
   const auto id = session::SessionId::parse(request.file_path());
   if (request.file_path().empty() || (id && needs.sessions.find(*id))) return;
-  const auto place = place_of(needs, request.file_path());
-  if (place && place->row) request.set_file_path(place->row->id.text());
+  const auto conversation = conversation_of(needs, request.file_path());
+  if (conversation && conversation->row) request.set_file_path(conversation->row->id.text());
 }
 
 Task<ServerMessage> create(CrabTalkNeeds needs, session::Sessions::New request) {
+  const auto there = co_await needs.entrance.check_folder("root", request.cwd);
+  if (!there) co_return protocol::make_error(there.error());
   const auto made = co_await needs.sessions.create(std::move(request));
   co_return made ? protocol::make_pong() : protocol::make_error(made.error());
 }
@@ -178,17 +181,12 @@ Result<session::Sessions::New> session_from(CrabTalkNeeds needs,
                                             const std::optional<session::ClientMark>& mark) {
   if (request.session_handle().empty())
     return Error(Errc::invalid, "session_handle: a new session needs one");
-  REEF_TRY(const auto place, place_of(needs.translation(), request.session_handle()));
-  if (place.row)
+  REEF_TRY(const auto conversation, conversation_of(needs.translation(), request.session_handle()));
+  if (conversation.row)
     return Error(Errc::conflict, fmt::format("session '{}' exists already",
                                              utf8::excerpt(request.session_handle())));
-  if (struct ::stat info = {};
-      !request.root().empty() &&
-      (!request.root().starts_with('/') || ::stat(request.root().c_str(), &info) != 0 ||
-       !S_ISDIR(info.st_mode)))
-    return Error(Errc::invalid,
-                 fmt::format("root: '{}' is no folder", utf8::excerpt(request.root())));
-  REEF_TRY(auto address, needs.runtime.resolve(request.agent(), request.sender(), place.key));
+  REEF_TRY(auto address,
+           needs.runtime.resolve(request.agent(), request.sender(), conversation.key));
   return session::Sessions::New{address.key,
                                 address.agent.name,
                                 std::move(address.sender),
@@ -258,22 +256,22 @@ Status translate(TranslationNeeds needs, const protocol::Peer& peer,
     name_agents(needs, *message.GetReflection()->MutableMessage(&message, field));
   switch (message.msg_case()) {
     case M::kSend:
-      return place_turn(needs, peer, *message.mutable_send());
+      return address_turn(needs, peer, *message.mutable_send());
     case M::kStream:
-      return place_turn(needs, peer, *message.mutable_stream());
+      return address_turn(needs, peer, *message.mutable_stream());
     case M::kKill:
-      return place_request(needs, *message.mutable_kill());
+      return address_request(needs, *message.mutable_kill());
     case M::kCompact: {
       auto& request = *message.mutable_compact();
       if (request.instructions().empty()) request.set_instructions(request.prompt());
-      return place_request(needs, request);
+      return address_request(needs, request);
     }
     case M::kCancelStream: {
       protocol::Kill kill;
       kill.set_session_handle(message.cancel_stream().session_handle());
       if (kill.session_handle().empty())
         return Error(Errc::invalid, "session_handle: which session?");
-      REEF_CHECK(place_request(needs, kill));
+      REEF_CHECK(address_request(needs, kill));
       *message.mutable_kill() = std::move(kill);
       return Ok{};
     }
@@ -284,10 +282,10 @@ Status translate(TranslationNeeds needs, const protocol::Peer& peer,
       name_source(needs, *message.mutable_publish_event());
       return Ok{};
     case M::kGetConversationHistory:
-      place_path(needs, *message.mutable_get_conversation_history());
+      address_path(needs, *message.mutable_get_conversation_history());
       return Ok{};
     case M::kDeleteConversation:
-      place_path(needs, *message.mutable_delete_conversation());
+      address_path(needs, *message.mutable_delete_conversation());
       return Ok{};
     case M::kCreateAgent: {
       auto& request = *message.mutable_create_agent();
@@ -332,9 +330,9 @@ protocol::Answer answer_create_session(const Asked& asked) {
   const auto& request = asked.message.create_session();
   const CrabTalkNeeds needs = asked.needs();
   // Made by this very request: a crash came before it was answered.
-  if (const auto place = place_of(needs.translation(), request.session_handle());
-      asked.mark && place && place->row &&
-      session::is_made_for(place->row->text("madeFor"), *asked.mark) == session::Made::same)
+  if (const auto conversation = conversation_of(needs.translation(), request.session_handle());
+      asked.mark && conversation && conversation->row &&
+      session::is_made_for(conversation->row->text("madeFor"), *asked.mark) == session::Made::same)
     return protocol::answer_with(protocol::make_pong());
   auto wanted = session_from(needs, request, asked.mark);
   if (!wanted) return protocol::answer_with(wanted.error());

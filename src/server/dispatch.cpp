@@ -21,20 +21,20 @@ Right right_for(const protocol::ClientMessage& message) {
 
 std::optional<Error> objection_to(const protocol::Peer& peer,
                                   const protocol::ClientMessage& message) {
-  using Origin = protocol::Peer::Origin;
+  using Whose = protocol::Peer::Whose;
   if (right_for(message) <= protocol::right_of(peer)) return std::nullopt;
   const auto operation = protocol::operation_name(message);
-  if (peer.origin == Origin::user) {
+  if (peer.whose == Whose::user) {
     log::warn("{} was refused: this client may not do that", operation);
     return Error(Errc::denied, fmt::format("'{}' needs the right '{}'; this client has '{}'",
                                            operation, protocol::name_of(right_for(message)),
                                            protocol::name_of(protocol::right_of(peer))));
   }
-  const bool child = peer.origin == Origin::child;
+  const bool ours = peer.whose == Whose::daemon;
   log::warn("{} was refused: process {} of user {} {}", operation, peer.pid,
             peer.uid ? std::to_string(*peer.uid) : "?",
-            child ? "came from a tool" : "could not be told from a tool");
-  if (child)
+            ours ? "came from a tool" : "could not be told from a tool");
+  if (ours)
     return Error(Errc::denied,
                  fmt::format("'{}' is for the user: this process was started by a tool of this "
                              "daemon, and may not act in the user's name",

@@ -26,22 +26,22 @@ struct FollowDecisionsNeeds {
   static FollowDecisionsNeeds of(const Node& node) { return {node.runtime, node.sessions}; }
 };
 
-class DecisionsFeed final : public Feed {
+class FollowedDecisions final : public Followed {
  public:
-  DecisionsFeed(FollowDecisionsNeeds needs, const protocol::FollowDecisions& request)
+  FollowedDecisions(FollowDecisionsNeeds needs, const protocol::FollowDecisions& request)
       : needs_(needs),
         query_{request.session_id(), request.agent(), request.sender()},
         watch_(needs.runtime.decision_changes().watch()) {
     auto what = request;
     what.clear_cursor();
-    what_ = std::hash<std::string>()(what.SerializeAsString());
+    sum_ = std::hash<std::string>()(what.SerializeAsString());
   }
 
   ChangeLog& log() override { return needs_.runtime.decision_changes().log(); }
   protocol::Place& place(protocol::ServerMessage& out) override {
     return *out.mutable_decisions_news()->mutable_place();
   }
-  std::string scope() override { return fmt::format("{:x}", what_); }
+  std::string scope() override { return fmt::format("{:x}", sum_); }
 
   Task<Result<bool>> tell_all(protocol::ServerMessage& out, bool first) override {
     if (first) {
@@ -86,7 +86,7 @@ class DecisionsFeed final : public Feed {
 
   FollowDecisionsNeeds needs_;
   runtime::Decisions::Query query_;
-  std::size_t what_ = 0;
+  std::size_t sum_ = 0;
   std::shared_ptr<void> watch_;
   std::unordered_set<std::string> gone_;
 };
@@ -96,7 +96,7 @@ protocol::Answer answer_follow_decisions(FollowDecisionsNeeds needs,
   if (!request.session_id().empty())
     if (const auto known = known_session(needs.sessions, request.session_id()); !known)
       return protocol::answer_with(known.error());
-  return follow(std::make_unique<DecisionsFeed>(needs, request), request.cursor());
+  return follow(std::make_unique<FollowedDecisions>(needs, request), request.cursor());
 }
 
 }  // namespace

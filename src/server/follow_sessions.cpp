@@ -26,9 +26,9 @@ constexpr std::chrono::minutes kAgeStep{1};
 // Sessions the reader knows not to be in the list: it is told so once.
 constexpr std::size_t kAbsentMax = 4096;
 
-class SessionsFeed final : public Feed {
+class FollowedSessions final : public Followed {
  public:
-  SessionsFeed(FollowSessionsNeeds needs, protocol::ListSessions request)
+  FollowedSessions(FollowSessionsNeeds needs, protocol::ListSessions request)
       : needs_(needs), request_(std::move(request)), limit_(request_.limit()) {
     // The order, and how many come first, are no part of what is in the list.
     request_.clear_cursor();
@@ -36,7 +36,7 @@ class SessionsFeed final : public Feed {
     auto what = request_;
     what.clear_sort();
     what.clear_ascending();
-    what_ = std::hash<std::string>()(what.SerializeAsString());
+    sum_ = std::hash<std::string>()(what.SerializeAsString());
   }
 
   ChangeLog& log() override { return needs_.sessions.changes(); }
@@ -57,7 +57,7 @@ class SessionsFeed final : public Feed {
     co_return std::string(same ? "" : "statuses, labels or views were changed");
   }
 
-  std::string scope() override { return fmt::format("{:x}x{:x}", what_, defined_->number); }
+  std::string scope() override { return fmt::format("{:x}x{:x}", sum_, defined_->number); }
   // When ages were last counted.
   std::string memo() override {
     return ages_ ? fmt::format("{:x}", unix_millis(drifted_.empty() ? asked_at_ : before_at_)) : "";
@@ -147,7 +147,7 @@ class SessionsFeed final : public Feed {
   FollowSessionsNeeds needs_;
   protocol::ListSessions request_;
   std::size_t limit_;
-  std::size_t what_ = 0;
+  std::size_t sum_ = 0;
   std::shared_ptr<const organise::Defined> defined_;
   session::Query query_;
   TimePoint asked_at_;  // what ages are counted to
@@ -160,7 +160,7 @@ class SessionsFeed final : public Feed {
 
 protocol::Answer answer_follow_sessions(FollowSessionsNeeds needs,
                                         const protocol::FollowSessions& request) {
-  return follow(std::make_unique<SessionsFeed>(needs, request.query()), request.cursor());
+  return follow(std::make_unique<FollowedSessions>(needs, request.query()), request.cursor());
 }
 
 }  // namespace

@@ -24,19 +24,19 @@ constexpr std::string_view kTooOld = "more has changed since the cursor than is 
 
 class FollowStream final : public protocol::MessageStream {
  public:
-  FollowStream(std::unique_ptr<Feed> feed, std::string cursor)
-      : feed_(std::move(feed)), cursor_(std::move(cursor)) {}
+  FollowStream(std::unique_ptr<Followed> what, std::string cursor)
+      : what_(std::move(what)), cursor_(std::move(cursor)) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (done_) co_return std::nullopt;
     for (;;) {
-      auto why = co_await feed_->look();
+      auto why = co_await what_->look();
       if (!why) co_return failed(why.error());
       if (!begun_) {
         begun_ = true;
         const auto refused = go_on_from(std::exchange(cursor_, {}));
         if (!refused.empty()) *why = refused;
-      } else if (why->empty() && !telling_all_ && !feed_->log().remembers(version_)) {
+      } else if (why->empty() && !telling_all_ && !what_->log().remembers(version_)) {
         *why = kTooOld;
       }
       if (!why->empty()) start_over(*std::move(why));
@@ -48,7 +48,7 @@ class FollowStream final : public protocol::MessageStream {
         co_await yield_to_loop();
         continue;
       }
-      co_await feed_->log().changed().wait_for(kLookStep);
+      co_await what_->log().changed().wait_for(kLookStep);
     }
   }
 
@@ -65,11 +65,11 @@ class FollowStream final : public protocol::MessageStream {
     std::uint64_t epoch = 0;
     if (parts.size() != 4 || !read_hex(parts[0], epoch) || !read_hex(parts[1], version_))
       return std::string(kNoSense);
-    if (epoch != feed_->log().epoch()) return std::string(kOtherDaemon);
-    if (parts[2] != feed_->scope()) return std::string(kOtherScope);
-    if (version_ > feed_->log().version() || !feed_->take_memo(parts[3]))
+    if (epoch != what_->log().epoch()) return std::string(kOtherDaemon);
+    if (parts[2] != what_->scope()) return std::string(kOtherScope);
+    if (version_ > what_->log().version() || !what_->take_memo(parts[3]))
       return std::string(kNoSense);
-    if (!feed_->log().remembers(version_)) return std::string(kTooOld);
+    if (!what_->log().remembers(version_)) return std::string(kTooOld);
     return {};
   }
 
@@ -79,16 +79,16 @@ class FollowStream final : public protocol::MessageStream {
     more_drifted_ = false;
     first_ = true;
     // What changes while it is told is told again behind it.
-    version_ = feed_->log().version();
+    version_ = what_->log().version();
   }
 
   Task<Result<bool>> tell_all(protocol::ServerMessage& out) {
-    feed_->place(out).set_start_over(std::exchange(why_, {}));
-    REEF_CO_TRY(const bool last, co_await feed_->tell_all(out, first_));
+    what_->place(out).set_start_over(std::exchange(why_, {}));
+    REEF_CO_TRY(const bool last, co_await what_->tell_all(out, first_));
     first_ = false;
     if (last) {
       telling_all_ = false;
-      finish(feed_->place(out));
+      finish(what_->place(out));
     }
     co_return true;
   }
@@ -96,35 +96,35 @@ class FollowStream final : public protocol::MessageStream {
   // False: there was nothing, and nobody waits to hear so.
   Task<Result<bool>> tell_changes(protocol::ServerMessage& out) {
     std::size_t bytes = 0;
-    const auto drifted = feed_->drifted(kChangesPerMessage, more_drifted_);
-    for (const auto& key : drifted) bytes += co_await feed_->tell(out, key);
+    const auto drifted = what_->drifted(kChangesPerMessage, more_drifted_);
+    for (const auto& key : drifted) bytes += co_await what_->tell(out, key);
     // What changes again while it is told gets a later version, and is told again.
-    const auto changes = feed_->log().after(version_, kChangesPerMessage);
+    const auto changes = what_->log().after(version_, kChangesPerMessage);
     for (const auto& change : changes) {
       if (bytes >= kBytesPerMessage) break;
-      bytes += co_await feed_->tell(out, change.key);
+      bytes += co_await what_->tell(out, change.key);
       version_ = change.version;
     }
     const bool said = bytes > 0 || !answered_;
     // It may have been forgotten meanwhile; the next answer says so.
-    if (feed_->log().remembers(version_)) finish(feed_->place(out));
+    if (what_->log().remembers(version_)) finish(what_->place(out));
     co_return said;
   }
 
   bool more_to_tell() {
-    return more_drifted_ || !feed_->log().remembers(version_) ||
-           !feed_->log().after(version_, 1).empty();
+    return more_drifted_ || !what_->log().remembers(version_) ||
+           !what_->log().after(version_, 1).empty();
   }
 
   void finish(protocol::Place& place) {
-    auto& log = feed_->log();
+    auto& log = what_->log();
     answered_ = true;
     place.set_caught_up(!more_to_tell());
     place.set_cursor(
-        fmt::format("{:x}.{:x}.{}.{}", log.epoch(), version_, feed_->scope(), feed_->memo()));
+        fmt::format("{:x}.{:x}.{}.{}", log.epoch(), version_, what_->scope(), what_->memo()));
   }
 
-  std::unique_ptr<Feed> feed_;
+  std::unique_ptr<Followed> what_;
   std::string cursor_;
   std::string why_;
   std::uint64_t version_ = 0;
@@ -138,10 +138,10 @@ class FollowStream final : public protocol::MessageStream {
 
 }  // namespace
 
-protocol::Answer follow(std::unique_ptr<Feed> feed, std::string cursor) {
+protocol::Answer follow(std::unique_ptr<Followed> what, std::string cursor) {
   // However long it is, it was not given by us.
   if (cursor.size() > kCursorBytesMax) cursor = "?";
-  return std::make_unique<FollowStream>(std::move(feed), std::move(cursor));
+  return std::make_unique<FollowStream>(std::move(what), std::move(cursor));
 }
 
 bool read_hex(std::string_view text, std::uint64_t& out) {

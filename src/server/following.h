@@ -1,8 +1,7 @@
-// Whatever is followed with a cursor and known by keys: rows, tasks, what asks to be decided. A
-// feed says what is true now; the change log knows which keys changed; follow() makes the answer of
-// the two: everything, or what changed since the cursor, then every change. A reader costs a
-// version and no queue. Something new to follow is a Feed in the file of its group. Loop thread
-// only.
+// Whatever is followed with a cursor and known by keys: rows, tasks, decisions. The Followed says
+// what is true now; its change log knows which keys changed; follow() makes the answer of the two:
+// everything, or what changed since the cursor, then every change. A reader costs a version and no
+// queue. Something new to follow is a Followed in the file of its group. Loop thread only.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +16,9 @@
 
 namespace reef::server {
 
-class Feed {
+class Followed {
  public:
-  virtual ~Feed() = default;
+  virtual ~Followed() = default;
 
   virtual ChangeLog& log() = 0;
   virtual protocol::Place& place(protocol::ServerMessage& out) = 0;
@@ -39,14 +38,14 @@ class Feed {
     return {};
   }
   // A cursor is good for the same scope only: letters and digits. What stands behind it, `memo`, is
-  // the feed's own; false: that makes no sense.
+  // its own; false: that makes no sense.
   virtual std::string scope() { return "0"; }
   virtual std::string memo() { return {}; }
   virtual bool take_memo(std::string_view memo) { return memo.empty(); }
 };
 
 // Never ends by itself, but with an error.
-protocol::Answer follow(std::unique_ptr<Feed> feed, std::string cursor);
+protocol::Answer follow(std::unique_ptr<Followed> what, std::string cursor);
 
 // Cursors are short, whoever made them.
 inline constexpr std::size_t kCursorBytesMax = 512;

@@ -24,8 +24,8 @@ struct NodeNeeds {
   }
 };
 
-constexpr std::string_view kFeatures[] = {"request_id", "sessions", "shutdown", "organise",
-                                          "cursors"};
+constexpr std::string_view kFeatures[] = {"request_id", "sessions", "shutdown",
+                                          "organise",   "cursors",  "follow_decisions"};
 
 Task<protocol::ServerMessage> reload(NodeNeeds needs) {
   const auto done = co_await needs.reload();

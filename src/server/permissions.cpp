@@ -10,6 +10,7 @@
 #include "organise/changes.h"
 #include "process/process.h"
 #include "runtime/runtime.h"
+#include "server/entrance.h"
 #include "server/operations.h"
 #include "server/server.h"
 #include "server/sessions.h"
@@ -116,7 +117,8 @@ Task<Result<protocol::Stream>> begin_plan(PermissionsNeeds needs, session::Sessi
   turn.set_key(key->text());
   // The plan was made where the session began, unless the session was told to work elsewhere.
   const auto set = std::string(row->text("workingDirectory"));
-  if (const auto& folder = set.empty() ? row->cwd : set; check_folder(folder)) turn.set_cwd(folder);
+  const auto folder = set.empty() ? row->cwd : set;
+  if (co_await needs.turns.entrance.check_folder("cwd", folder)) turn.set_cwd(folder);
   turn.set_content(
       fmt::format("I accept the plan '{}'. Carry it out.\n\n<plan name=\"{}\">\n{}\n</plan>", name,
                   name, *content));

@@ -29,14 +29,19 @@
 //   events.cpp           what happens in all turns, for subscribers
 //   skills.cpp           skills: list, read
 //   subscriptions.cpp    which events start which agents: subscribe, list, publish
-//   tasks.cpp            everything that runs: list, cancel, subscribe
+//   tasks.cpp            everything that runs: list, cancel, subscribe, follow
+//   follow_sessions.cpp  the rows of a list, and what becomes of them
+//   follow_entries.cpp   the entries of a session, and what is being said
+//   follow_decisions.cpp what waits for a person, and what becomes of it
 //   crabtalk.cpp         how CrabTalk's generations differ
 //   mcps.cpp             MCP servers: list, add, remove, test, events
 //   mcp_logins.cpp       logging in to them
 //
 // What several groups are made of:
-//   following.h          Feed, follow            what is followed with a cursor
+//   following.h          Followed, follow          what is followed with a cursor
 //   ledger.h             Ledger                  what named requests were answered with
+//   entrance.h           Entrance                messages on their way into conversations
+//   search_answer.h      SearchAnswer            what searches find, written as bytes
 //
 // Loop thread only.
 #pragma once
@@ -87,6 +92,7 @@ class Library;
 
 namespace reef::server {
 
+class Entrance;
 class Ledger;
 struct Agents;
 struct Mcps;
@@ -111,6 +117,7 @@ struct Node {
   organise::Changes& changes;
   recall::Recall& recall;
   Ledger& ledger;
+  Entrance& entrance;
   Pool& pool;
   std::string home;  // the folder everything lies in
   // These are done by the daemon itself.

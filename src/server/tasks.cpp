@@ -65,9 +65,9 @@ protocol::Answer answer_subscribe_tasks(TasksNeeds needs) {
   return std::make_unique<TaskStream>(needs.tasks.watch());
 }
 
-class TasksFeed final : public Feed {
+class FollowedTasks final : public Followed {
  public:
-  explicit TasksFeed(TasksNeeds needs) : needs_(needs) {}
+  explicit FollowedTasks(TasksNeeds needs) : needs_(needs) {}
 
   ChangeLog& log() override { return needs_.tasks.changes(); }
   protocol::Place& place(protocol::ServerMessage& out) override {
@@ -91,7 +91,7 @@ class TasksFeed final : public Feed {
 };
 
 protocol::Answer answer_follow_tasks(TasksNeeds needs, const protocol::FollowTasks& request) {
-  return follow(std::make_unique<TasksFeed>(needs), request.cursor());
+  return follow(std::make_unique<FollowedTasks>(needs), request.cursor());
 }
 
 }  // namespace

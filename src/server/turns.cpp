@@ -2,7 +2,6 @@
 
 #include <deque>
 #include <limits>
-#include <sys/stat.h>
 
 #include <fmt/format.h>
 
@@ -10,6 +9,7 @@
 #include "base/utf8.h"
 #include "runtime/runtime.h"
 #include "server/decisions.h"
+#include "server/entrance.h"
 #include "server/operations.h"
 #include "server/server.h"
 
@@ -36,19 +36,7 @@ void fill(protocol::TokenUsage& out, const session::Usage& usage) {
 }  // namespace
 
 TurnsNeeds TurnsNeeds::of(const Node& node) {
-  return {node.runtime};
-}
-
-Status check_folder(const std::string& cwd) {
-  if (cwd.empty()) return Ok{};
-  struct ::stat info = {};
-  const auto shown = utf8::excerpt(utf8::printable(cwd));
-  if (!cwd.starts_with('/'))
-    return Error(Errc::invalid, fmt::format("cwd '{}' must be an absolute path", shown));
-  if (cwd.find('\0') != std::string::npos || ::stat(cwd.c_str(), &info) != 0 ||
-      !S_ISDIR(info.st_mode))
-    return Error(Errc::invalid, fmt::format("cwd '{}' is no folder on this machine", shown));
-  return Ok{};
+  return {node.runtime, node.entrance};
 }
 
 void fill(protocol::ContextUsage& out, const runtime::ContextUsage& usage) {
@@ -317,7 +305,6 @@ Dialect dialect_of(const protocol::Peer& peer, const protocol::Stream& request) 
 
 template <class Request>
 Result<runtime::Message> message_from(const Request& request, const std::string& client_id) {
-  REEF_CHECK(check_folder(request.cwd()));
   runtime::Message message{request.agent(), request.sender(), request.content(), request.cwd()};
   message.key = key_in(request);
   message.guest = request.guest();
@@ -357,8 +344,15 @@ Result<runtime::Message> message_from(const Request& request, const std::string&
   return message;
 }
 
-Task<protocol::ServerMessage> whole_named_turn(TurnsNeeds needs, runtime::Message message) {
-  auto run = co_await needs.runtime.submit_once(std::move(message));
+// A message that is not let in at once.
+struct Entering {
+  std::shared_ptr<Entrance::Ticket> ticket;
+  runtime::Message message;
+};
+
+Task<protocol::ServerMessage> whole_entering_turn(TurnsNeeds needs, Entering entering) {
+  auto run =
+      co_await needs.entrance.let_in(std::move(entering.ticket), std::move(entering.message));
   if (!run) co_return protocol::make_error(run.error());
   co_return co_await whole_turn(*std::move(run));
 }
@@ -367,23 +361,30 @@ protocol::Answer answer_send(const Asked& asked) {
   const TurnsNeeds needs = asked.needs();
   auto message = message_from(asked.message.send(), asked.message.client_id());
   if (!message) return protocol::answer_with(message.error());
-  if (message->client) return protocol::answer_with(whole_named_turn(needs, *std::move(message)));
+  if (!needs.entrance.is_free(*message)) {
+    auto ticket = needs.entrance.draw(*message);
+    if (!ticket) return protocol::answer_with(ticket.error());
+    return protocol::answer_with(
+        whole_entering_turn(needs, {*std::move(ticket), *std::move(message)}));
+  }
   auto run = needs.runtime.submit(*std::move(message));
   if (!run) return protocol::answer_with(run.error());
   return protocol::answer_with(whole_turn(*std::move(run)));
 }
 
-// A message its client named: whether it was sent before is found out first.
-class NamedTurn final : public protocol::MessageStream {
+// A message whose folder is looked for first, or whose client named it: whether it was sent before
+// is found out first.
+class EnteringTurn final : public protocol::MessageStream {
  public:
-  NamedTurn(TurnsNeeds needs, runtime::Message message, Dialect dialect)
-      : needs_(needs), message_(std::move(message)), dialect_(dialect) {}
+  EnteringTurn(TurnsNeeds needs, Entering entering, Dialect dialect)
+      : needs_(needs), entering_(std::move(entering)), dialect_(dialect) {}
 
   Task<std::optional<protocol::ServerMessage>> next() override {
     if (over_) co_return std::nullopt;
     if (!turn_) {
-      const auto tools = tools_of(message_.client_tools);
-      auto run = co_await needs_.runtime.submit_once(std::move(message_));
+      const auto tools = tools_of(entering_.message.client_tools);
+      auto run = co_await needs_.entrance.let_in(std::move(entering_.ticket),
+                                                 std::move(entering_.message));
       if (!run) {
         over_ = true;
         co_return protocol::make_error(run.error());
@@ -396,7 +397,7 @@ class NamedTurn final : public protocol::MessageStream {
 
  private:
   TurnsNeeds needs_;
-  runtime::Message message_;
+  Entering entering_;
   Dialect dialect_;
   protocol::Answer turn_;
   bool over_ = false;
@@ -408,8 +409,12 @@ protocol::Answer answer_stream(TurnsNeeds needs, const protocol::Stream& request
                                const protocol::Peer& peer, const std::string& client_id) {
   auto message = message_from(request, client_id);
   if (!message) return protocol::answer_with(message.error());
-  if (message->client)
-    return std::make_unique<NamedTurn>(needs, *std::move(message), dialect_of(peer, request));
+  if (!needs.entrance.is_free(*message)) {
+    auto ticket = needs.entrance.draw(*message);
+    if (!ticket) return protocol::answer_with(ticket.error());
+    return std::make_unique<EnteringTurn>(needs, Entering{*std::move(ticket), *std::move(message)},
+                                          dialect_of(peer, request));
+  }
   const auto tools = tools_of(message->client_tools);
   auto run = needs.runtime.submit(*std::move(message));
   if (!run) return protocol::answer_with(run.error());
@@ -421,7 +426,7 @@ namespace {
 
 protocol::Answer answer_kill(TurnsNeeds needs, const protocol::Kill& request) {
   const auto killed =
-      needs.runtime.kill(request.agent(), request.sender(), key_in(request), request.all());
+      needs.entrance.kill(request.agent(), request.sender(), key_in(request), request.all());
   if (!killed) return protocol::answer_with(killed.error());
   return protocol::answer_with(protocol::make_pong());
 }

@@ -15,17 +15,17 @@ namespace reef::server {
 
 struct Node;
 
+class Entrance;
+
 struct TurnsNeeds {
   runtime::Runtime& runtime;
+  Entrance& entrance;
   static TurnsNeeds of(const Node& node);
 };
 
 // Sends a turn's events as they come; plans are carried out that way too.
 protocol::Answer answer_stream(TurnsNeeds needs, const protocol::Stream& request,
                                const protocol::Peer& peer = {}, const std::string& client_id = {});
-// Checks the folder a message wants to work in: none, or one that exists, because another would
-// silently be taken instead. One look at the disk, on the loop.
-Status check_folder(const std::string& cwd);
 void fill(protocol::StreamEvent& out, runtime::Event event);
 void fill(protocol::ContextUsage& out, const runtime::ContextUsage& usage);
 

@@ -22,7 +22,7 @@ namespace reef::transport {
 namespace {
 
 using protocol::Peer;
-using Origin = Peer::Origin;
+using Whose = Peer::Whose;
 
 #ifndef SO_PEERPIDFD
 constexpr int kPeerPidfd = 77;  // Linux 6.5
@@ -30,20 +30,20 @@ constexpr int kPeerPidfd = 77;  // Linux 6.5
 constexpr int kPeerPidfd = SO_PEERPIDFD;
 #endif
 
-// The origin of a living process.
-Origin origin_of(pid_t process) {
-  if (!has_children()) return Origin::user;
+// Whose a living process is.
+Whose whose_is(pid_t process) {
+  if (!has_children()) return Whose::user;
   const auto self = ::getpid();
-  if (process == self) return Origin::user;  // the daemon talks to itself
+  if (process == self) return Whose::user;  // the daemon talks to itself
   switch (kinship(process, self)) {
     case Kinship::stranger:
-      return Origin::user;
+      return Whose::user;
     case Kinship::descendant:
-      return Origin::child;
+      return Whose::daemon;
     case Kinship::unknown:
       break;
   }
-  return Origin::unknown;
+  return Whose::unknown;
 }
 
 // Whether the process of this descriptor has been reaped, so that its number may be another's.
@@ -81,7 +81,7 @@ std::optional<uid_t> owner_of(const std::string& process) {
 // same way: root's children can be whom they like, and those of others too, by sudo and subordinate
 // ids.
 Peer holder_of(const TcpSocket& socket) {
-  Peer peer{Peer::Via::tcp, Origin::unknown, 0};
+  Peer peer{Peer::Via::tcp, Whose::unknown, 0};
   peer.uid = socket.uid;
   const auto wanted = "socket:[" + std::to_string(socket.inode) + "]";
   const bool others = socket.uid != ::geteuid();
@@ -96,23 +96,23 @@ Peer holder_of(const TcpSocket& socket) {
     const auto process = "/proc/" + std::string(entry->d_name);
     const auto held = holds(process + "/fd", wanted);
     if (held == Holds::hidden && others) {
-      if (origin_of(pid) != Origin::user) may_be_a_childs = true;
+      if (whose_is(pid) != Whose::user) may_be_a_childs = true;
       if (owner_of(process) == socket.uid) may_be_theirs = true;
     }
     if (held != Holds::yes) continue;
     peer.pid = pid;
-    peer.origin = origin_of(pid);
-    if (peer.origin != Origin::unknown) break;
+    peer.whose = whose_is(pid);
+    if (peer.whose != Whose::unknown) break;
   }
   ::closedir(all);
-  if (peer.pid == 0 && may_be_theirs && !may_be_a_childs) peer.origin = Origin::user;
+  if (peer.pid == 0 && may_be_theirs && !may_be_a_childs) peer.whose = Whose::user;
   return peer;
 }
 
 }  // namespace
 
 Peer unix_peer(int fd) {
-  Peer peer{Peer::Via::unix_socket, Origin::unknown, 0};
+  Peer peer{Peer::Via::unix_socket, Whose::unknown, 0};
   ucred who = {};
   socklen_t size = sizeof who;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return peer;
@@ -120,7 +120,7 @@ Peer unix_peer(int fd) {
   peer.uid = who.uid;
   // The peer is outside of our process namespace, where none of our children can get.
   if (who.pid == 0) {
-    peer.origin = Origin::user;
+    peer.whose = Whose::user;
     return peer;
   }
   int pidfd = -1;
@@ -129,18 +129,18 @@ Peer unix_peer(int fd) {
   const Fd owned(held ? pidfd : -1);
   // When the kernel cannot hold the process for us, its number has to do.
   if (!held && errno != ENOPROTOOPT) return peer;
-  peer.origin = origin_of(who.pid);
+  peer.whose = whose_is(who.pid);
   // A process that is gone may have been anybody's, and its number may be another's by now.
   if (held ? is_reaped(pidfd) : ::kill(who.pid, 0) != 0 && errno == ESRCH)
-    peer.origin = Origin::unknown;
+    peer.whose = Whose::unknown;
   return peer;
 }
 
 Peer tcp_peer(std::uint16_t port, std::uint16_t peer_port) {
   const auto socket = loopback_socket(peer_port, port);
-  if (!socket || socket->inode == 0) return {Peer::Via::tcp, Origin::unknown, 0};
+  if (!socket || socket->inode == 0) return {Peer::Via::tcp, Whose::unknown, 0};
   // Somebody holds it, and the daemon has no children.
-  if (!has_children()) return {.via = Peer::Via::tcp, .origin = Origin::user, .uid = socket->uid};
+  if (!has_children()) return {.via = Peer::Via::tcp, .whose = Whose::user, .uid = socket->uid};
   return holder_of(*socket);
 }
 

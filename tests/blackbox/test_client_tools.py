@@ -77,7 +77,7 @@ class ClientTools(unittest.TestCase):
                 self.ask(link)
                 self.until(link, "tool_call_forward")
                 link.close()
-                self.assertLess(self.wait_for_end(home), 3)
+                self.assertLess(self.wait_for_end(home), 3 * TIMEOUT / 10)
                 self.assertEqual(self.results(home), [LEFT])
                 home.cleanup()
 

@@ -209,7 +209,7 @@ TEST_F(ClientTest, EverythingThatCanBeFollowedGoesOnFromItsCursor) {
 }
 
 Task<Result<int>> count_chunks(Client& client) {
-  REEF_CO_TRY(auto stream, co_await client.stream(Turn{"", "", "hi", ""}));
+  REEF_CO_TRY(auto stream, co_await client.stream(TurnRequest{"", "", "hi", ""}));
   int chunks = 0;
   for (;;) {
     REEF_CO_TRY(const auto message, co_await stream.next());
@@ -223,7 +223,7 @@ TEST_F(ClientTest, AStreamEndsAtItsEnd) {
 }
 
 Task<Status> drop_a_stream(Client& client) {
-  REEF_CO_TRY(auto stream, co_await client.stream(Turn{"", "", "hi", ""}));
+  REEF_CO_TRY(auto stream, co_await client.stream(TurnRequest{"", "", "hi", ""}));
   REEF_CO_TRY(const auto first, co_await stream.next());
   static_cast<void>(first);
   co_return Ok{};
@@ -268,7 +268,7 @@ TEST_F(ClientTest, TheTokenOpensTcpAndAWrongOneDoesNot) {
 }
 
 TEST_F(ClientTest, ARequestTooLargeIsRefusedHere) {
-  Turn turn;
+  TurnRequest turn;
   turn.content = std::string(17U << 20, 'x');
   const auto sent = test::run(io, client.send(turn));
   ASSERT_FALSE(sent);

@@ -16,7 +16,7 @@ class DaemonTest : public testing::Test {
     return std::make_unique<client::Client>(io.get_executor(), daemon.endpoint());
   }
   std::string send(client::Client& client, const std::string& agent, const std::string& content) {
-    auto answer = test::run(io, client.send(client::Turn{agent, "user", content, "/"}));
+    auto answer = test::run(io, client.send(client::TurnRequest{agent, "user", content, "/"}));
     return answer ? answer->content() : "error: " + answer.error().what;
   }
   ~DaemonTest() override { test::run_ready(io); }
@@ -26,7 +26,7 @@ class DaemonTest : public testing::Test {
 };
 
 // Reads until the first chunk; the stream stays open.
-Task<Result<client::Stream>> open_stream(client::Client& client, client::Turn turn) {
+Task<Result<client::Stream>> open_stream(client::Client& client, client::TurnRequest turn) {
   REEF_CO_TRY(auto stream, co_await client.stream(std::move(turn)));
   for (;;) {
     REEF_CO_TRY(const auto message, co_await stream.next());
@@ -48,8 +48,8 @@ TEST_F(DaemonTest, SigtermLetsARunningTurnFinish) {
                            R"({"replies":[{"text":"a b c d e f g h","delay_ms":40}]})");
   test::DaemonProcess daemon(home.path());
   auto client = connect(daemon);
-  auto stream =
-      test::value_of(test::run(io, open_stream(*client, client::Turn{"slow", "user", "hi", ""})));
+  auto stream = test::value_of(
+      test::run(io, open_stream(*client, client::TurnRequest{"slow", "user", "hi", ""})));
   daemon.signal(SIGTERM);
   const auto end = test::run(io, read_to_end(stream));
   ASSERT_TRUE(end) << end.error().what;
@@ -64,7 +64,7 @@ TEST_F(DaemonTest, SigtermCancelsATurnThatDoesNotEndAndKeepsWhatItSaid) {
     test::DaemonProcess daemon(home.path());
     auto client = connect(daemon);
     auto stream = test::value_of(
-        test::run(io, open_stream(*client, client::Turn{"stuck", "user", "hi", ""})));
+        test::run(io, open_stream(*client, client::TurnRequest{"stuck", "user", "hi", ""})));
     daemon.signal(SIGTERM);
     const auto end = test::run(io, read_to_end(stream));
     ASSERT_TRUE(end) << end.error().what;
@@ -87,8 +87,8 @@ TEST_F(DaemonTest, ReloadKeepsRunsAndConnections) {
   test::add_scripted_agent(home.path(), "stuck", R"({"replies":[{"text":"so far","hang":true}]})");
   test::DaemonProcess daemon(home.path());
   auto client = connect(daemon);
-  auto stream =
-      test::value_of(test::run(io, open_stream(*client, client::Turn{"stuck", "user", "hi", ""})));
+  auto stream = test::value_of(
+      test::run(io, open_stream(*client, client::TurnRequest{"stuck", "user", "hi", ""})));
   EXPECT_EQ(send(*client, "late", "hi"), "error: agent 'late' not registered");
 
   test::add_scripted_agent(home.path(), "late", R"({"replies":[{"text":"here now"}]})");
@@ -150,7 +150,7 @@ TEST_F(DaemonTest, AClientThatLeavesDoesNotEndTheRun) {
   {
     auto leaving = connect(daemon);
     auto stream = test::value_of(
-        test::run(io, open_stream(*leaving, client::Turn{"slow", "user", "hi", ""})));
+        test::run(io, open_stream(*leaving, client::TurnRequest{"slow", "user", "hi", ""})));
     leaving->close();
   }
   auto client = connect(daemon);

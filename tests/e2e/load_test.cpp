@@ -29,7 +29,7 @@ struct Tally {
 };
 
 Task<void> stream_once(client::Client& client, std::string sender, Tally& tally) {
-  auto stream = co_await client.stream(client::Turn{"chatty", std::move(sender), "hi", ""});
+  auto stream = co_await client.stream(client::TurnRequest{"chatty", std::move(sender), "hi", ""});
   if (!stream) {
     tally.problems.push_back(stream.error().what);
     co_return;

@@ -40,7 +40,7 @@ Task<void> write_until_killed(client::Endpoint endpoint, int writer, int round,
   for (int number = 0;; ++number) {
     const auto text = fmt::format("m-{}-{}-{}", round, writer, number);
     auto stream =
-        co_await client.stream(client::Turn{"echo", fmt::format("w{}", writer), text, ""});
+        co_await client.stream(client::TurnRequest{"echo", fmt::format("w{}", writer), text, ""});
     if (!stream) co_return;
     for (;;) {
       auto message = co_await stream->next();
@@ -105,8 +105,8 @@ TEST(Torture, NothingAcknowledgedIsLostInTwoHundredKills) {
     test::DaemonProcess daemon(home.path());
     for (int i = 0; i < kWriters; ++i) {
       client::Client client(io.get_executor(), daemon.endpoint());
-      const auto answer =
-          test::run(io, client.send(client::Turn{"echo", fmt::format("w{}", i), "one more", ""}));
+      const auto answer = test::run(
+          io, client.send(client::TurnRequest{"echo", fmt::format("w{}", i), "one more", ""}));
       ASSERT_TRUE(answer) << answer.error().what;
       EXPECT_EQ(answer->content(), "a few words");
       client.close();

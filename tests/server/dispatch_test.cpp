@@ -3,6 +3,13 @@
 #include "server/stage.h"
 
 namespace reef::server {
+
+// Rows have no name but that of their message.
+void PrintTo(const Operation& row, std::ostream* out);
+void PrintTo(const Operation& row, std::ostream* out) {
+  *out << ClientMessage::descriptor()->FindFieldByNumber(row.kind)->name();
+}
+
 namespace {
 
 using DispatchTest = NodeTest;
@@ -444,9 +451,9 @@ TEST_P(OperationRights, AreThoseOfItsRow) {
     peer.right = right;
     EXPECT_EQ(denied(), right < GetParam().right) << protocol::name_of(right);
   }
-  for (const auto origin : {protocol::Peer::Origin::child, protocol::Peer::Origin::unknown}) {
+  for (const auto whose : {protocol::Peer::Whose::daemon, protocol::Peer::Whose::unknown}) {
     peer = {};
-    peer.origin = origin;
+    peer.whose = whose;
     EXPECT_EQ(denied(), GetParam().right > Right::none);
   }
 }
@@ -552,7 +559,7 @@ TEST_F(DispatchTest, EveryMessageOfTheSchemaIsInTheTable) {
 }
 
 TEST_F(DispatchTest, WhatCameFromTheDaemonItselfStopsNothing) {
-  peer.origin = protocol::Peer::Origin::child;
+  peer.whose = protocol::Peer::Whose::daemon;
   ClientMessage message;
   message.mutable_shutdown();
   EXPECT_EQ(ask_one(message).error().code(), 403U);

@@ -17,6 +17,7 @@
 #include "runtime/runtime.h"
 #include "runtime/tasks.h"
 #include "server/agents.h"
+#include "server/entrance.h"
 #include "server/ledger.h"
 #include "server/mcps.h"
 #include "server/models.h"
@@ -57,6 +58,7 @@ class NodeTest : public testing::Test {
   }
   ~NodeTest() override {
     test::run(io, runtime.drain(std::chrono::milliseconds(0)));
+    test::run(io, entrance.stop());
     test::run(io, bus.stop());
     test::run(io, recall.stop());
     test::run(io, sessions.stop());
@@ -109,6 +111,7 @@ class NodeTest : public testing::Test {
   model::ModelLists lists{io.get_executor()};
   store::MemJournal answers;
   Ledger ledger{io.get_executor(), answers, clock};
+  Entrance entrance{io.get_executor(), runtime};
   std::vector<std::string> noted;
   int reloads = 0;
   int shutdowns = 0;
@@ -130,6 +133,7 @@ class NodeTest : public testing::Test {
                   .changes = changes,
                   .recall = recall,
                   .ledger = ledger,
+                  .entrance = entrance,
                   .pool = pool,
                   .home = folder.path(),
                   .reload = [this] { return reload(); },

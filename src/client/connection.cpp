@@ -1,4 +1,4 @@
-#include "client/link.h"
+#include "client/connection.h"
 
 #include <sys/socket.h>
 
@@ -30,14 +30,15 @@ Task<void> close_after(std::chrono::milliseconds patience, Protocol::socket& soc
 
 }  // namespace
 
-Link::Link(Executor loop) : loop_(loop), socket_(loop), changed_(loop), tasks_(loop, "client") {}
+Connection::Connection(Executor loop)
+    : loop_(loop), socket_(loop), changed_(loop), tasks_(loop, "client") {}
 
-Task<Result<std::shared_ptr<Link>>> Link::connect(Executor loop, Endpoint endpoint,
-                                                  std::chrono::milliseconds timeout) {
-  auto link = std::make_shared<Link>(loop);
+Task<Result<std::shared_ptr<Connection>>> Connection::connect(Executor loop, Endpoint endpoint,
+                                                              std::chrono::milliseconds timeout) {
+  auto connection = std::make_shared<Connection>(loop);
   bool late = false;
   TaskGroup watch(loop, "connect");
-  watch.spawn(close_after(timeout, link->socket_, late));
+  watch.spawn(close_after(timeout, connection->socket_, late));
 
   boost::system::error_code failed;
   std::string where = endpoint.unix_path;
@@ -49,13 +50,15 @@ Task<Result<std::shared_ptr<Link>>> Link::connect(Executor loop, Endpoint endpoi
       co_return error;
     }
     const asio::local::stream_protocol::endpoint at(address->path);
-    co_await link->socket_.async_connect(at, asio::redirect_error(asio::use_awaitable, failed));
+    co_await connection->socket_.async_connect(at,
+                                               asio::redirect_error(asio::use_awaitable, failed));
   } else {
     const asio::ip::tcp::endpoint at(asio::ip::address_v4::loopback(), endpoint.tcp_port);
     where = fmt::format("127.0.0.1:{}", endpoint.tcp_port);
-    co_await link->socket_.async_connect(at, asio::redirect_error(asio::use_awaitable, failed));
+    co_await connection->socket_.async_connect(at,
+                                               asio::redirect_error(asio::use_awaitable, failed));
     boost::system::error_code ignored;
-    if (!failed) link->socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    if (!failed) connection->socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   }
   watch.cancel();
   co_await watch.join();
@@ -65,15 +68,15 @@ Task<Result<std::shared_ptr<Link>>> Link::connect(Executor loop, Endpoint endpoi
     error.code = Errc::unavailable;
     co_return error;
   }
-  link->tasks_.spawn(link->read_answers());
-  co_return link;
+  connection->tasks_.spawn(connection->read_answers());
+  co_return connection;
 }
 
-void Link::close() {
+void Connection::close() {
   fail(Error(Errc::unavailable, "the connection was closed"));
 }
 
-void Link::fail(Error error) {
+void Connection::fail(Error error) {
   if (failure_) return;
   failure_ = std::move(error);
   boost::system::error_code ignored;
@@ -81,18 +84,18 @@ void Link::fail(Error error) {
   changed_.notify_all();
 }
 
-std::shared_ptr<Inbox> Link::expect(std::uint64_t id) {
+std::shared_ptr<Inbox> Connection::expect(std::uint64_t id) {
   auto inbox = std::make_shared<Inbox>();
   inboxes_[id] = inbox;
   return inbox;
 }
 
-void Link::forget(std::uint64_t id) {
+void Connection::forget(std::uint64_t id) {
   inboxes_.erase(id);
   changed_.notify_all();
 }
 
-Task<Status> Link::write(const protocol::ClientMessage& message) {
+Task<Status> Connection::write(const protocol::ClientMessage& message) {
   const auto self = shared_from_this();
   const auto bytes = message.ByteSizeLong();
   if (bytes > transport::kFramePayloadBytesMax)
@@ -112,8 +115,8 @@ Task<Status> Link::write(const protocol::ClientMessage& message) {
   co_return Ok{};
 }
 
-Task<Result<protocol::ServerMessage>> Link::next(std::shared_ptr<Inbox> inbox,
-                                                 std::chrono::milliseconds timeout) {
+Task<Result<protocol::ServerMessage>> Connection::next(std::shared_ptr<Inbox> inbox,
+                                                       std::chrono::milliseconds timeout) {
   const auto self = shared_from_this();
   const auto deadline = steady_now(loop_) + timeout;
   while (inbox->messages.empty() && !failure_) {
@@ -133,7 +136,7 @@ Task<Result<protocol::ServerMessage>> Link::next(std::shared_ptr<Inbox> inbox,
   co_return message;
 }
 
-Task<void> Link::read_answers() {
+Task<void> Connection::read_answers() {
   const auto self = shared_from_this();
   // Answers are often large, and there is only one connection to keep memory for.
   transport::FrameReader frames(kKeptBytesMax);

@@ -23,11 +23,11 @@ struct Inbox {
   std::deque<protocol::ServerMessage> messages;
 };
 
-class Link : public std::enable_shared_from_this<Link> {
+class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  static Task<Result<std::shared_ptr<Link>>> connect(Executor loop, Endpoint endpoint,
-                                                     std::chrono::milliseconds timeout);
-  explicit Link(Executor loop);
+  static Task<Result<std::shared_ptr<Connection>>> connect(Executor loop, Endpoint endpoint,
+                                                           std::chrono::milliseconds timeout);
+  explicit Connection(Executor loop);
 
   bool broken() const { return failure_.has_value(); }
   const Error& failure() const { return *failure_; }
