@@ -43,7 +43,7 @@ Task<Status> stop(const Context& context, client::Client& client) {
   REEF_CO_CHECK(co_await client.shutdown());
   client.close();
   const auto deadline = std::chrono::steady_clock::now() + kStopMax;
-  while (daemon::lock_holder(context.home)) {
+  while (daemon::holder_of(context.home)) {
     if (std::chrono::steady_clock::now() > deadline)
       co_return Error(Errc::timeout, "the daemon is still running after 10 s");
     co_await sleep_for(kStopPause);
@@ -130,7 +130,7 @@ int run_reload(const Context& context) {
 }
 
 int run_stop(const Context& context) {
-  if (!daemon::lock_holder(context.home)) {
+  if (!daemon::holder_of(context.home)) {
     if (context.json) {
       print_json(json::object{{"ok", true}, {"running", false}});
     } else {
