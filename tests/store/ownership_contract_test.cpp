@@ -86,8 +86,8 @@ TYPED_TEST(OwnershipContract, TheEpochGrowsWithEveryTake) {
 TYPED_TEST(OwnershipContract, WhoeverLosesItIsToldOnce) {
   auto hold = test::value_of(this->home.take());
   std::vector<std::string> told;
-  auto watch = test::value_of(hold->watch(
-      this->io.get_executor(), [&](const std::string& why) { told.push_back(why); }));
+  auto watch = test::value_of(
+      hold->watch(this->io.get_executor(), [&](const std::string& why) { told.push_back(why); }));
   test::run_ready(this->io);
   EXPECT_TRUE(told.empty());
   auto other = this->harness.seize();
@@ -142,8 +142,8 @@ TEST_F(FsOwnershipTest, TheFileBeginsWithThePidAndKeepsTheEpoch) {
 TEST_F(FsOwnershipTest, AnEpochThatCannotBeReadIsFollowedByTheTime) {
   const auto before = static_cast<std::uint64_t>(unix_millis(SystemClock().now())) * 1000;
   constexpr std::uint64_t kDay = 86'400'000'000;
-  for (const auto* text : {"", "123456\n", "no\nsense\n", "\n\n", "-5\n-5\n",
-                           "1\n99999999999999999999999\n"}) {
+  for (const auto* text :
+       {"", "123456\n", "no\nsense\n", "\n\n", "-5\n-5\n", "1\n99999999999999999999999\n"}) {
     test::write_file(path, text);
     const auto epoch = test::value_of(ownership.take())->epoch();
     EXPECT_GE(epoch, before) << text;
@@ -155,8 +155,8 @@ TEST_F(FsOwnershipTest, TouchingOrReadingTheFileLosesNothing) {
   boost::asio::io_context io(1);
   const auto hold = test::value_of(ownership.take());
   bool told = false;
-  const auto watch = test::value_of(
-      hold->watch(io.get_executor(), [&](const std::string&) { told = true; }));
+  const auto watch =
+      test::value_of(hold->watch(io.get_executor(), [&](const std::string&) { told = true; }));
   ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
   test::read_file(path);
   for (int i = 0; i < 5; ++i) test::run_ready(io);

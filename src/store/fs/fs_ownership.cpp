@@ -75,8 +75,8 @@ Status lock(int fd, const std::string& home) {
     const auto holder = read_holder(fd);
     const auto patience = is_alive(holder.pid) ? kPatience : kPatienceWithTheDead;
     if (std::chrono::steady_clock::now() - began > patience)
-      return Error(Errc::conflict, fmt::format("home {} is in use by another reefd, pid {}", home,
-                                               holder.pid));
+      return Error(Errc::conflict,
+                   fmt::format("home {} is in use by another reefd, pid {}", home, holder.pid));
     std::this_thread::sleep_for(kPause);
   }
   return Ok{};
@@ -172,8 +172,7 @@ Result<std::unique_ptr<session::Hold>> FsOwnership::take() {
     if (!is_at(path, fd.get())) continue;
     const session::Holder us{::getpid(), next_epoch(read_holder(fd.get()).epoch)};
     REEF_CHECK(write_holder(fd.get(), us, path));
-    return std::unique_ptr<session::Hold>(
-        std::make_unique<FsHold>(std::move(fd), path, us.epoch));
+    return std::unique_ptr<session::Hold>(std::make_unique<FsHold>(std::move(fd), path, us.epoch));
   }
 }
 
