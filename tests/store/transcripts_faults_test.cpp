@@ -26,8 +26,8 @@ struct Disk {
   bool in_sessions() const { return test::exists(home / "sessions/261115-swift-river"); }
   bool in_trash() const { return test::exists(home / "trash/261115-swift-river"); }
   std::string bytes() const {
-    return test::read_file(
-        home / (std::string(in_trash() ? "trash" : "sessions") + "/261115-swift-river/session.jsonl"));
+    return test::read_file(home / (std::string(in_trash() ? "trash" : "sessions") +
+                                   "/261115-swift-river/session.jsonl"));
   }
 
   test::TempDir home;
@@ -123,7 +123,8 @@ TEST(TranscriptsFaults, BeingRemovedForGood) {
     if (disk.in_trash() && !purge(disk)) return "cannot be removed afterwards";
     // What was left half way goes at the next look.
     if (!test::run(disk.io, disk.store.trashed())) return "the trash cannot be listed";
-    return test::value_of(PosixFiles().list(disk.home / "trash")).empty() ? "" : "something is left";
+    return test::value_of(PosixFiles().list(disk.home / "trash")).empty() ? ""
+                                                                          : "something is left";
   });
 }
 
