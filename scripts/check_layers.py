@@ -2,7 +2,8 @@
 """Fails on an include that looks up the house, on includes style.md keeps out, and on a room that opens files itself.
 
 The order is that of docs/architecture.md. A library may include itself and what stands in its line. What a home holds is reached
-through session/documents.h and session/transcripts.h; whoever opens files all the same stands in FILES with the reason.
+through session/transcripts.h, session/journal.h and session/documents.h: only store/fs and base open its files. Whoever else opens
+files stands in FILES with the reason.
 """
 import collections
 import pathlib
@@ -69,7 +70,7 @@ RESTRICTED = {
 FILES = {
     "src/base/": "where the system calls are",
     "src/store/fs/": "a home that is a folder",
-    "src/store/mem/mem_transcripts.cpp": "takes in sessions an import has staged on a disk",
+    "src/store/mem/mem_transcripts.cpp": "takes in sessions that an import has staged on a disk",
     # Derived, or of the running process.
     "src/search/": "the index is derived, and mapped into memory",
     "src/recall/": "opens the index, and looks how much memory the process has",
@@ -81,7 +82,7 @@ FILES = {
     "src/daemon/config.": "config.toml is the process's, it says which store there is",
     "src/daemon/config_changes.": "config.toml",
     "src/daemon/daemon.cpp": "composition: the disk everybody shares is made here; the log",
-    "src/daemon/home.": "the folders and the lock of the process, and whose the home is",
+    "src/daemon/home.": "the folders of the process, and whose the home is",
     "src/daemon/last_resort.": "a descriptor that is no file",
     "src/daemon/systemd.cpp": "a socket of the service manager",
     "src/daemon/listeners.": "sockets and the token in run/",
@@ -95,12 +96,12 @@ FILES = {
     "src/exchange/definitions.": "the folder of a skill that comes from another program",
     "src/exchange/foreign_file.": "lines of another program's files",
     "src/exchange/import.": "the disk of the sources",
-    "src/exchange/import_job.": "the disk of the sources; where imported sessions in the trash come from: not yet, the store reads none of those",
+    "src/exchange/import_job.": "the disk of the sources",
     "src/exchange/pi/": "reads what another program wrote",
     "src/exchange/places.": "where other programs keep their sessions",
     "src/exchange/session_files.": "files beside another program's transcript",
     "src/exchange/sources.": "hands the readers the disk of the sources",
-    "src/exchange/staging.": "sessions that are not there yet: a folder the store takes in whole",
+    "src/exchange/stag": "sessions that are not there yet: a folder the store takes in whole",
     "src/hooks/os/": "the tools of agents: the user's files, as the user's",
     "src/hooks/delegate/order.cpp": "where a worker is to work",
     "src/memory/dump.": "a folder the user names, for dump and load",
@@ -108,10 +109,10 @@ FILES = {
     "src/oauth/fetch.h": "a private key, where its user put it",
     "src/server/imports.cpp": "where other programs keep their sessions",
     "src/shell/danger.cpp": "where the paths in a command lead",
-    # Of the home, and not yet documents to those who read them.
-    "src/exchange/archive/home_files.": "not yet: a backup takes the folder of a home as it is, transcripts and all",
     "src/hooks/instructions/": "those of working directories",
-    "src/skills/": "not yet: the home's skills are looked for like those of configured folders, and agents run them by their path",
+    # Of a home that is a folder, because it is one.
+    "src/exchange/archive/home_files.": "a backup of a folder takes what lies in it, also what is nobody's document, with its rights and times",
+    "src/skills/": "a skill is a folder of programs that agents run by their path; the home's are looked for like those of configured folders",
 }
 OPENS = re.compile(
     r"#\s*include\s+(?:\"base/files\.h\"|<(?:fstream|filesystem|fcntl\.h)>)"

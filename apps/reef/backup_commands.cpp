@@ -261,10 +261,10 @@ Result<Restored> restore(const daemon::Home& home, const std::string& path, bool
   // A wrong name is reported before anything is created.
   REEF_TRY(const Fd readable, files.open(path, Files::Open::read));
   REEF_CHECK(daemon::prepare_home(files, home));
-  auto lock = daemon::lock_home(home);
-  if (!lock) {
-    if (lock.error().code == Errc::conflict) lock.error().what += "; stop it first: reef stop";
-    return std::move(lock).error();
+  auto hold = daemon::own_home(home);
+  if (!hold) {
+    if (hold.error().code == Errc::conflict) hold.error().what += "; stop it first: reef stop";
+    return std::move(hold).error();
   }
   if (!merge && (has_entries(home.sessions()) || has_entries(home.root + "/trash")))
     return Error(Errc::conflict, home.root + " has sessions; --merge adds those that are missing");

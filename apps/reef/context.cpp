@@ -32,9 +32,9 @@ Task<Status> connect(const Context& context, Start start, client::Client& client
   for (;;) {
     const auto started = start_daemon(context.home);
     if (started) co_return co_await client.connect();
-    if (!daemon::lock_holder(context.home)) co_return started;
+    if (!daemon::holder_of(context.home)) co_return started;
     // Another daemon holds the home: it is starting or ending.
-    while (daemon::lock_holder(context.home)) {
+    while (daemon::holder_of(context.home)) {
       connected = co_await client.connect();
       if (connected) co_return connected;
       if (steady_now(loop) > deadline) co_return started;

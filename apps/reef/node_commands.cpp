@@ -44,7 +44,7 @@ Task<Status> stop(const Context& context, client::Client& client) {
   client.close();
   const auto loop = co_await boost::asio::this_coro::executor;
   const auto deadline = steady_now(loop) + kStopMax;
-  while (daemon::lock_holder(context.home)) {
+  while (daemon::holder_of(context.home)) {
     if (steady_now(loop) > deadline)
       co_return Error(Errc::timeout, "the daemon is still running after 10 s");
     co_await sleep_for(kStopPause);
@@ -131,7 +131,7 @@ int run_reload(const Context& context) {
 }
 
 int run_stop(const Context& context) {
-  if (!daemon::lock_holder(context.home)) {
+  if (!daemon::holder_of(context.home)) {
     if (context.json) {
       print_json(json::object{{"ok", true}, {"running", false}});
     } else {

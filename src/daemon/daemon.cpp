@@ -108,10 +108,12 @@ void raise_descriptor_limit() {
 // The members stand in the order of their dependencies, so they are destroyed in the reverse order.
 class Daemon {
  public:
-  Daemon(asio::io_context& io, Home home, mode_t users_umask, LastResort& last_resort)
+  Daemon(asio::io_context& io, Home home, session::Hold& hold, mode_t users_umask,
+         LastResort& last_resort)
       : io_(io),
         last_resort_(last_resort),
         home_(std::move(home)),
+        hold_(hold),
         documents_(files_, home_.root),
         pool_(kPoolThreadsMax),
         transcripts_(files_, pool_, home_.root),
@@ -290,6 +292,15 @@ class Daemon {
     last_resort_.hear_signals(kStopMax);
     tasks_.spawn(take_signals());
     tasks_.spawn(open_index());
+    auto lost = hold_.watch(io_.get_executor(), [this](const std::string& why) {
+      log::error("this home is not ours any more: {}; stopping", why);
+      stop();
+    });
+    if (lost) {
+      hold_watch_ = *std::move(lost);
+    } else {
+      log::warn("{}", lost.error().what);
+    }
     // Without it, other programs' changes are seen at a reload.
     if (const auto watched = sessions_.watch(); !watched) log::warn("{}", watched.error().what);
     memory_keeper_.note();
@@ -665,6 +676,8 @@ class Daemon {
   asio::io_context& io_;
   LastResort& last_resort_;
   const Home home_;
+  session::Hold& hold_;
+  std::unique_ptr<session::Hold::Watch> hold_watch_;
   const Moment started_ = steady_now(io_.get_executor());
   SystemClock clock_;
   SystemRandom random_;
@@ -744,7 +757,7 @@ Status run_in(const Home& home, const Options& options, mode_t users_umask) {
   PosixFiles files;
   REEF_CHECK(trust_home(home));
   REEF_CHECK(prepare_home(files, home));
-  REEF_TRY(const Fd lock, lock_home(home));
+  REEF_TRY(const auto hold, own_home(home));
   REEF_TRY(const auto loaded, load_config(files, home.config()));
   const auto& config = loaded.config;
   REEF_CHECK(log::open({.file = home.log_file(),
@@ -757,7 +770,7 @@ Status run_in(const Home& home, const Options& options, mode_t users_umask) {
   {
     LastResort last_resort;  // watches until all below is gone
     asio::io_context io(1);
-    Daemon daemon(io, home, users_umask, last_resort);
+    Daemon daemon(io, home, *hold, users_umask, last_resort);
     TaskGroup main(io.get_executor(), "main");
     main.spawn(live(daemon, loaded, options, outcome));
     io.run();

@@ -1,7 +1,7 @@
 // Table of contents of daemon/, and the daemon itself: it turns the configuration into store,
 // providers, runtime and transports, takes signals, reloads, and ends in order.
 //
-//   home.h      Home, lock_home       where things lie; one daemon per home
+//   home.h      Home, own_home        where things lie; one daemon per home
 //   config.h    Config, load_config   config.toml, agents/*.toml
 //   config_edit.h                      changing config.toml for the user
 //   config_changes.h ConfigChanges    one change at a time, in force or undone

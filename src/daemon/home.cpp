@@ -2,13 +2,13 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <fcntl.h>
 #include <pwd.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+
+#include "store/fs/fs_ownership.h"
 
 namespace reef::daemon {
 namespace {
@@ -19,12 +19,6 @@ Result<std::string> absolute(const std::string& path) {
   if (!::getcwd(here.data(), here.size())) return sys_error(errno, "find the current directory");
   here.resize(here.find('\0'));
   return here + "/" + path;
-}
-
-int read_pid(int fd) {
-  char text[32] = {};
-  const auto got = ::pread(fd, text, sizeof text - 1, 0);
-  return got > 0 ? std::atoi(text) : 0;
 }
 
 std::string name_of(uid_t uid) {
@@ -97,26 +91,13 @@ Status trust_home(const Home& home) {
   return Ok{};
 }
 
-Result<Fd> lock_home(const Home& home) {
-  Fd fd(::open(home.lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) return sys_error(errno, "open " + home.lock());
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return sys_error(errno, "lock " + home.lock());
-    return Error(Errc::conflict, fmt::format("home {} is in use by another reefd, pid {}",
-                                             home.root, read_pid(fd.get())));
-  }
-  const auto pid = fmt::format("{}\n", ::getpid());
-  if (::ftruncate(fd.get(), 0) != 0 ||
-      ::pwrite(fd.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size()))
-    return sys_error(errno, "write " + home.lock());
-  return fd;
+Result<std::unique_ptr<session::Hold>> own_home(const Home& home) {
+  return store::FsOwnership(home.root).take();
 }
 
-std::optional<int> lock_holder(const Home& home) {
-  const Fd fd(::open(home.lock().c_str(), O_RDWR | O_CLOEXEC));
-  if (!fd) return std::nullopt;
-  if (::flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
-  return read_pid(fd.get());
+std::optional<session::Holder> holder_of(const Home& home) {
+  auto holder = store::FsOwnership(home.root).holder();
+  return holder ? *std::move(holder) : std::nullopt;
 }
 
 }  // namespace reef::daemon

@@ -1,11 +1,13 @@
-// The places of all files under the home directory, and the lock that allows one daemon per home.
+// The places of all files under the home directory, and who owns it: there is one daemon per home.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/files.h"
 #include "base/result.h"
+#include "session/ownership.h"
 
 namespace reef::daemon {
 
@@ -23,7 +25,6 @@ struct Home {
   std::string logs() const { return root + "/logs"; }
   std::string log_file() const { return logs() + "/reefd.log"; }
   std::string socket() const { return run() + "/reefd.sock"; }
-  std::string lock() const { return run() + "/reefd.lock"; }
   std::string token() const { return run() + "/token"; }
   std::string tcp_address() const { return run() + "/reefd.tcp"; }
 };
@@ -38,9 +39,9 @@ Status prepare_home(Files& files, const Home& home);
 // path is wrong and how to mend it.
 Status trust_home(const Home& home);
 
-// The lock is held while the returned descriptor is open. conflict names the pid that holds it.
-Result<Fd> lock_home(const Home& home);
-// The daemon that holds the lock, if any.
-std::optional<int> lock_holder(const Home& home);
+// The home is this process's while the returned value exists. conflict names the pid that has it.
+Result<std::unique_ptr<session::Hold>> own_home(const Home& home);
+// The daemon that has the home, if any.
+std::optional<session::Holder> holder_of(const Home& home);
 
 }  // namespace reef::daemon

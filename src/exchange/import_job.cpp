@@ -17,6 +17,7 @@ constexpr int kWorkers = 2;
 // Sessions are synced and moved in together when there are this many of them, or of their bytes.
 constexpr std::size_t kWaitingMax = 512;
 constexpr std::uint64_t kWaitingBytesMax = 32U << 20;
+constexpr std::uint64_t kPieceBytes = 1U << 20;
 constexpr std::size_t kProblemsMax = 10'000;
 constexpr std::size_t kMarksMax = 8;
 constexpr std::size_t kDirectoriesMax = 1'000;
@@ -31,6 +32,35 @@ std::string claim_of(const Definition& definition) {
   const auto agent = json::find_string(definition.body, "agent").value_or("");
   return fmt::format("{}\n\n{}\n{}", static_cast<int>(definition.kind), definition.name, agent);
 }
+
+// Looks in the pieces of a transcript for the origin it names: the last one counts.
+class OriginSearch {
+ public:
+  void take(std::string_view piece) {
+    held_ += piece;
+    std::size_t from = 0;
+    for (auto end = held_.find('\n'); end != std::string::npos; end = held_.find('\n', from)) {
+      look(std::string_view(held_).substr(from, end - from));
+      from = end + 1;
+    }
+    held_.erase(0, from);
+  }
+  const std::optional<std::string>& origin() const { return origin_; }
+
+ private:
+  void look(std::string_view line) {
+    if (line.find(session::kMetaType) == std::string_view::npos) return;
+    auto parsed = json::parse_lenient(line);
+    if (!parsed || !parsed->is_object()) return;
+    const auto entry = session::entry_from(std::move(parsed->get_object()));
+    const auto* meta = entry ? session::meta_of(*entry) : nullptr;
+    if (!meta) return;
+    if (const auto found = json::find_string(*meta, "origin")) origin_ = std::string(*found);
+  }
+
+  std::string held_;  // of a line that is not whole yet
+  std::optional<std::string> origin_;
+};
 
 Task<void> run_on(Pool& pool, std::function<Status()> work, Status& outcome) {
   try {
@@ -60,13 +90,13 @@ Task<void> ImportJob::run() {
     for (const auto* row : page->rows)
       if (const auto origin = row->text("origin"); !origin.empty())
         ids_.insert_or_assign(std::string(origin), row->id);
-  const auto trashed = co_await needs_.transcripts.trashed();
-  if (trashed)
-    for (const auto& session : *trashed) taken_.insert(session.id.text());
+  std::vector<session::Trashed> trashed;
+  if (auto there = co_await needs_.transcripts.trashed()) trashed = *std::move(there);
+  for (const auto& session : trashed) taken_.insert(session.id.text());
 
   Status prepared = Ok{};
   co_await run_on(
-      needs_.pool, [this] { return find_trashed(); }, prepared);
+      needs_.pool, [&] { return find_trashed(trashed); }, prepared);
   const auto stat = needs_.files.stat_path(request.path);
   if (!prepared) {
     outcome_ = prepared;
@@ -368,11 +398,18 @@ std::uint64_t ImportJob::problems_left_out() const {
   return problems_left_out_;
 }
 
-// Finds the origins of the sessions in the trash.
-Status ImportJob::find_trashed() {
-  for (const auto& id : taken_) {
-    const auto path = fmt::format("{}/trash/{}/session.jsonl", needs_.home, id);
-    if (const auto origin = origin_in(needs_.files, path)) trashed_.insert(*origin);
+// Finds the origins of the sessions in the trash. One that cannot be read has none.
+Status ImportJob::find_trashed(const std::vector<session::Trashed>& trashed) {
+  for (const auto& session : trashed) {
+    OriginSearch search;
+    for (std::uint64_t at = 0; !cancelled_;) {
+      const auto piece = ask<Result<std::string>>(
+          [&] { return needs_.transcripts.read_trashed(session.id, at, kPieceBytes); });
+      if (!piece || piece->empty()) break;
+      at += piece->size();
+      search.take(*piece);
+    }
+    if (const auto& origin = search.origin()) trashed_.insert(*origin);
   }
   return Ok{};
 }

@@ -106,7 +106,7 @@ class ImportJob {
   Task<void> flush_behind();
   bool is_batch() const;
   Status work();
-  Status find_trashed();
+  Status find_trashed(const std::vector<session::Trashed>& trashed);
   Status name_other_program();
   void note(Problem problem, std::vector<Problem>& where);
 

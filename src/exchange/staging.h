@@ -5,14 +5,13 @@
 #include "exchange/id_table.h"
 #include "exchange/import_job.h"
 #include "exchange/redact.h"
+#include "exchange/staged_files.h"
 
 namespace reef::exchange {
 
 std::string staging_of(const std::string& home);
 // Removes the folder and all that is in it.
 Status remove_tree(Files& files, const std::string& path);
-// The origin an imported transcript names; nullopt when it names none or cannot be read.
-std::optional<std::string> origin_in(Files& files, const std::string& path);
 
 class StagedIntake final : public Intake {
  public:
@@ -50,22 +49,7 @@ class StagedIntake final : public Intake {
   void settle_claims(json::object& out);
   std::string fact(std::string_view name) const;
   std::string title();
-  struct Spot {
-    std::string path;    // relative to the session's folder
-    bool there = false;  // with the same bytes
-  };
-  // What has a path already.
-  struct There {
-    bool taken = false, regular = false;
-    std::uint64_t bytes = 0;
-    std::function<Result<std::string>(std::uint64_t from, std::uint64_t size)> read = {};
-  };
-  Result<There> look(const std::string& path);
-  Result<Spot> spot_for(std::string_view folder, std::string_view name,
-                        const std::function<Result<bool>(const There&)>& same);
-  // A document's name, or a path in the folder of a session that is new.
-  std::string place_of(const std::string& path) const;
-  Status copy_pieces(int source, std::uint64_t size, const std::string& place);
+  StagedFiles staged_files();
   Status keep_archive(Definition archive);
   const Keeper* keeper_of(Definition::Kind kind) const;
   void abandon();

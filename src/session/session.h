@@ -18,6 +18,8 @@
 //   catalog.h     read_catalog                            rows on disk
 //   transcripts.h Transcripts                             where the bytes live
 //   journal.h     Journal                                 where the catalog's bytes live
+//   ownership.h   Ownership, Hold                         who may write to a home
+//   documents.h   Documents                               all else that a home holds
 //   file_names.h  file_name_from, file_type               what files of a session may be called
 //   folders.h     Folders                                 where these files live
 //   attachments.h Attachments                             files that are given to a session

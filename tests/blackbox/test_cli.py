@@ -595,6 +595,31 @@ class Life(CliCase):
             home.start()
             self.assertTrue(home.ping())
 
+    def test_every_start_has_a_greater_epoch(self):
+        """The second line of the lock file, also after kill -9 and when the file is lost."""
+        with Home() as home:
+            def epoch():
+                pid, number = home.read("run/reefd.lock").split()
+                self.assertEqual(int(pid), home.pid)
+                return int(number)
+            seen = [epoch()]
+            for end in (home.kill9, home.stop, lambda: (home.stop(), os.unlink(home.file("run/reefd.lock")))):
+                end()
+                home.start()
+                seen.append(epoch())
+            self.assertEqual(seen, sorted(set(seen)))
+
+    def test_a_daemon_whose_lock_is_taken_away_stops(self):
+        """Another daemon may start then, and two in one home must not be."""
+        with Home(script=script({"text": "yes"})) as home:
+            home.say("before")
+            os.unlink(home.file("run/reefd.lock"))
+            self.assertEqual(home.wait(), 0)
+            self.assertIn("not ours any more", home.read("logs/reefd.log"))
+            home.start()
+            home.say("after")
+            self.assertTrue(home.ping())
+
     def test_human_lines_on_stderr(self):
         """In the foreground the log goes to stderr, and to a file under logs/."""
         with Home(start=False) as home:

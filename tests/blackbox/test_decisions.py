@@ -1,6 +1,5 @@
 """What a person decides outlives the daemon: permissions, questions, plans and failed turns; one answer, a history."""
 
-import fcntl
 import json
 import os
 import random
@@ -43,9 +42,6 @@ class Case(unittest.TestCase):
         """kill -9 and a new daemon, whose model says `replies`."""
         if kill:
             home.kill9()
-            # A child that was being forked has the lock for as long as it takes to become another program.
-            with open(home.file("run/reefd.lock"), "rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
         else:
             home.stop()
         home.write("s.json", script(*(replies or ({"text": "done"},))))

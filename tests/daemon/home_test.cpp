@@ -77,22 +77,22 @@ TEST(Home, AnothersHomeIsNotTrusted) {
   }
 }
 
-TEST(Home, TheLockNamesItsHolder) {
+TEST(Home, OneProcessOwnsItAndTheErrorSaysWhich) {
   const test::TempDir folder;
   const Home home{folder.path()};
   PosixFiles files;
   ASSERT_TRUE(prepare_home(files, home));
-  EXPECT_FALSE(lock_holder(home));
-  auto lock = lock_home(home);
-  ASSERT_TRUE(lock);
-  EXPECT_EQ(lock_holder(home), ::getpid());
-  const auto second = lock_home(home);
+  EXPECT_FALSE(holder_of(home));
+  auto hold = own_home(home);
+  ASSERT_TRUE(hold);
+  EXPECT_EQ(holder_of(home)->pid, ::getpid());
+  const auto second = own_home(home);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Errc::conflict);
   EXPECT_NE(second.error().what.find(std::to_string(::getpid())), std::string::npos);
-  lock->reset();
-  EXPECT_FALSE(lock_holder(home));
-  EXPECT_TRUE(lock_home(home));
+  hold->reset();
+  EXPECT_FALSE(holder_of(home));
+  EXPECT_TRUE(own_home(home));
 }
 
 }  // namespace

@@ -18,10 +18,10 @@ constexpr std::chrono::milliseconds kRest{250};
 // not take a whole processor.
 constexpr std::size_t kLooksAtOnce = 512;
 constexpr std::chrono::milliseconds kBreath{2};
-// Those without a watch are looked at once a second, but at most so many after each rest: 5,000 a
+// Those without a watch are looked at within a second, but at most so many after each rest: 5,000 a
 // second are about one percent of a processor.
 constexpr std::size_t kInTurnMax = 1'250;
-constexpr std::size_t kRestsPerSecond = 4;
+constexpr std::size_t kRestsPerRound = 3;
 constexpr std::size_t kNamesAtOnce = 1'024;
 
 constexpr std::uint32_t kSessionEvents =
@@ -124,7 +124,7 @@ void SessionFolders::end() {
 Task<void> SessionFolders::wait() {
   co_await sleep_for(kRest);
   look_in_turn();
-  if (all_watch_ < 0 && ++rests_ % kRestsPerSecond == 0) list_ = true;
+  if (all_watch_ < 0 && ++rests_ % kRestsPerRound == 0) list_ = true;
   // Where the kernel tells of everything, it is waited for.
   if (all_watch_ >= 0 && unwatched_.empty())
     while (!readable_ && !list_ && !ended_ && due_.empty()) co_await stirred_.wait();
@@ -162,6 +162,10 @@ Task<void> SessionFolders::list() {
     // A hundred thousand take a while, and others want the loop, too.
     if (i % kNamesAtOnce == 0) co_await yield_to_loop();
   }
+  if (first && inotify_ && folders_.size() > needs_.watches_max)
+    log::info("{} of {} sessions are watched, half of what fs.inotify.max_user_watches allows; the "
+              "others are looked at in turn",
+              needs_.watches_max, folders_.size());
   std::vector<Folder> missing;
   for (const auto& [id, folder] : folders_)
     if (folder->listed != lists_) missing.push_back(folder);
@@ -272,7 +276,7 @@ void SessionFolders::park(const Folder& folder) {
 }
 
 void SessionFolders::look_in_turn() {
-  const auto share = (unwatched_.size() + kRestsPerSecond - 1) / kRestsPerSecond;
+  const auto share = (unwatched_.size() + kRestsPerRound - 1) / kRestsPerRound;
   for (auto left = std::min(share, kInTurnMax); left > 0; --left) {
     const auto folder = std::move(unwatched_.front());
     unwatched_.pop_front();
