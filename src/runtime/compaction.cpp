@@ -170,10 +170,12 @@ Task<Result<std::string>> summarise(const Candidate& candidate, const Compaction
 
 }  // namespace
 
-Compactions::Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories)
+Compactions::Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories,
+                         Tasks* tasks)
     : loop_(std::move(loop)),
       sessions_(sessions),
       memories_(memories),
+      listed_(tasks),
       tasks_(loop_, "compactions") {}
 
 Task<Result<Compacted>> Compactions::compact(Request request) {

@@ -29,11 +29,12 @@ Error no_session(const SessionId& id) {
   return Error(Errc::not_found, fmt::format("no session '{}'", id.text()));
 }
 
-Sessions::Sessions(Executor loop, Store& store, Clock& clock, Random& random)
+Sessions::Sessions(Executor loop, Store& store, Clock& clock, Random& random, Needs needs)
     : loop_(loop),
       store_(store),
       clock_(clock),
       random_(random),
+      needs_(std::move(needs)),
       changes_(loop),
       appended_(loop),
       tasks_(loop, "sessions") {}
@@ -259,7 +260,7 @@ void Sessions::visit(const std::function<void(const Row&)>& look) const {
 void Sessions::mark_changed(const SessionId& id) {
   changed_rows_.insert(id);
   changes_.touch(id.text());
-  if (on_change_ && !stopping_) on_change_(id, false);
+  if (needs_.on_change && !stopping_) needs_.on_change(id, false);
   plan_flush();
 }
 

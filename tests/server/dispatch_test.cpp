@@ -96,8 +96,15 @@ class DispatchTest : public testing::Test {
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
   runtime::Live live{sessions, runtime.broadcast()};
   bus::Bus bus{io.get_executor(), documents, pool, runtime};
-  exchange::Importer imports{exchange::ImportNeeds{io.get_executor(), files, documents, pool,
-                                                   sessions, store, random, folder.path()}};
+  exchange::Importer imports{exchange::ImportNeeds{.loop = io.get_executor(),
+                                                   .files = files,
+                                                   .documents = documents,
+                                                   .pool = pool,
+                                                   .sessions = sessions,
+                                                   .store = store,
+                                                   .clock = clock,
+                                                   .random = random,
+                                                   .home = folder.path()}};
   organise::Definitions definitions{io.get_executor(), documents, pool};
   organise::Changes changes{io.get_executor(), sessions, definitions, pool};
   recall::Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
