@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails on an include that looks up the house, on includes style.md keeps out, and on a room that opens files itself.
+"""Fails on an include that looks up the house, on includes style.md keeps out, and on a room that opens files itself or
+asks the system what time it is. What CMake links a room with are the rooms it includes something of.
 
 The order is that of docs/architecture.md. A library may include itself and what stands in its line. What a home holds is reached
 through session/transcripts.h, session/journal.h and session/documents.h: only store/fs and base open its files. Whoever else opens
@@ -121,9 +122,32 @@ OPENS = re.compile(
     r"|(?<![\w>])::(?:open|openat|creat|mkostemp|mkstemp|rename(?:at2?)?|unlinkat|mkdir(?:at)?|opendir)\("
     r"|\bfopen\(|\b(?:needs|parts)(?:_|\(\))?\.files\b"
 )
+# Path prefix -> why the system's time is asked for there. What waits on a loop counts by base/loop_time.h, and the time of day
+# is told by a Clock, so that tests move both.
+TIME = {
+    "src/base/clock.": "the time of day",
+    "src/base/loop_time.": "the time of loops",
+    "src/base/alarm.": "the timer behind it",
+    "src/base/notify.": "a timer that never rings, as a condition",
+    "src/base/files.cpp": "a thread waits for a lease of another program",
+    "src/base/helper.cpp": "a thread stays awake for a millisecond",
+    "src/daemon/daemon.cpp": "composition: the clock everybody shares is made here",
+    "src/hooks/os/walk.cpp": "how long a thread may work before it looks whether it is still wanted",
+    "src/http/multi.": "libcurl counts by its own clock",
+    "src/http_server/http.cpp": "the Date header",
+    "src/model/key.cpp": "a thread waits in poll(2) for a command",
+    "src/server/": "not yet: ages in answers are counted to the system's time of day",
+    "src/store/": "times of files, which the kernel tells; a thread looks twice at a line another program writes",
+    "apps/": "programs: their clock is made there",
+}
+ASKS_TIME = re.compile(
+    r"\b(?:steady|system|high_resolution)_clock::now\(|\b(?:steady|system)_timer\b|\bSystemClock\b"
+    r"|\bthis_thread::sleep_|\bstd::time\(|\bclock_gettime\(|\bgettimeofday\("
+)
 # A type of its own that is called Files.
 NOT_FILES = ("src/context/",)
 
+LINKED = re.compile(r"^reef_(library|program)\(([\w-]+)([^)]*)\)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
 
@@ -131,6 +155,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 def problems(root, whole=False):
     found = []
     needed = set()  # of FILES
+    timed = set()  # of TIME
     used = collections.defaultdict(set)  # room -> rooms
     for path in sorted(p for top in ("src", "apps", "tests", "benchmarks", "fuzz") for p in (root / top).rglob("*")):
         if path.suffix not in (".h", ".cpp"):
@@ -145,12 +170,18 @@ def problems(root, whole=False):
             found.append(f"{name}:1: '{room}' is no room of the house (scripts/check_layers.py)")
             continue
         opener = next((place for place in FILES if name.startswith(place)), None)
+        timer = next((place for place in TIME if name.startswith(place)), None)
         for number, line in enumerate(text.splitlines(), 1):
             if library and not name.startswith(NOT_FILES) and OPENS.search(line.split("//")[0]):
                 if opener:
                     needed.add(opener)
                 else:
                     found.append(f"{name}:{number}: opens files; what a home holds is reached through session/documents.h")
+            if room and ASKS_TIME.search(line.split("//")[0]):
+                if timer:
+                    timed.add(timer)
+                else:
+                    found.append(f"{name}:{number}: asks the system for the time; see base/loop_time.h and base/clock.h")
             match = INCLUDE.match(line)
             if not match:
                 continue
@@ -173,6 +204,26 @@ def problems(root, whole=False):
     for place in FILES if whole else ():
         if place not in needed:
             found.append(f"scripts/check_layers.py: nothing in {place} opens files; take the exception away")
+    for place in TIME if whole else ():
+        if place not in timed:
+            found.append(f"scripts/check_layers.py: nothing in {place} asks for the time; take the exception away")
+    if whole:
+        found += linked_otherwise(root)
+    return found
+
+
+# Rooms whose CMakeLists.txt links them with others than those they include something of.
+def linked_otherwise(root):
+    found = []
+    for path in sorted([*root.glob("src/*/CMakeLists.txt"), *root.glob("apps/CMakeLists.txt")]):
+        for kind, name, rest in LINKED.findall(path.read_text(encoding="utf-8")):
+            room = name if kind == "library" else "apps/" + name.replace("-", "_")
+            deps = re.search(r"\bDEPS\s+([a-z_\s]+)", rest)
+            deps = set(deps.group(1).split()) if deps else set()
+            wanted = set(ALLOWED.get(room, "").split())
+            for other in sorted(deps ^ wanted):
+                what = "is not included" if other in deps else "is included and not linked"
+                found.append(f"{path.relative_to(root).as_posix()}: DEPS of {name}: {other}/ {what}")
     return found
 
 

@@ -120,28 +120,40 @@ class Daemon {
         catalog_(files_, pool_, store::catalog_of(home_.root), store::FsJournal::Durable::no),
         answers_(files_, pool_, home_.answers(), store::FsJournal::Durable::yes),
         folders_(documents_, pool_),
-        sessions_(io.get_executor(), transcripts_, catalog_, clock_, random_),
-        attachments_(io.get_executor(), sessions_, transcripts_, folders_),
+        sessions_(
+            io.get_executor(), transcripts_, catalog_, clock_, random_,
+            {.folders = &folders_,
+             .on_change = [this](const session::SessionId& id,
+                                 bool rewritten) { recall_.changed(id, rewritten); },
+             .name_now = [this](const std::string& agent,
+                                TimePoint then) { return agent_changes_.name_now(agent, then); }}),
+        attachments_(io.get_executor(), sessions_, transcripts_, folders_,
+                     [this] { return config_.attachment_bytes_max; }),
         memories_(io.get_executor(), documents_, pool_, clock_),
         definitions_(io.get_executor(), documents_, pool_),
         changes_(io.get_executor(), sessions_, definitions_, pool_),
         accounts_(
             oauth::Needs{io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
                          [this](std::string source) { return fetch_secret(std::move(source)); },
-                         files_, pool_, &documents_}),
+                         files_, pool_, &documents_},
+            [this](const oauth::Account& account) { mcps_.account_changed(account); }),
         mcps_(mcp::Connections::Needs{
             io.get_executor(), clock_, [this]() -> http::Client& { return http(); },
             [this](std::string source) { return fetch_secret(std::move(source)); },
             [this](const std::string& name) { return components_.place_of(name); },
-            [this] { return random_.next(); }, &accounts_}),
+            [this] { return random_.next(); }, &accounts_, [this] { return config_.mcp_idle; }}),
         components_(io.get_executor(), home_.run(),
                     [this](const std::string& name) { mcps_.component_changed(name); }),
         skills_(files_, pool_, home_.skills()),
         running_(io.get_executor(), clock_),
-        runtime_(io.get_executor(), sessions_, clock_),
+        compactions_(io.get_executor(), sessions_, memories_, &running_),
+        runtime_(
+            io.get_executor(), sessions_, clock_,
+            {.compactions = &compactions_,
+             .on_words = [this](const session::SessionId& id,
+                                const std::string& words) { changes_.take_words(id, words); }}),
         live_(sessions_, runtime_.broadcast()),
         bus_(io.get_executor(), documents_, pool_, runtime_),
-        compactions_(io.get_executor(), sessions_, memories_),
         importer_(exchange::ImportNeeds{
             .loop = io.get_executor(),
             .files = files_,
@@ -149,6 +161,7 @@ class Daemon {
             .pool = pool_,
             .sessions = sessions_,
             .transcripts = transcripts_,
+            .clock = clock_,
             .random = random_,
             .home = home_.root,
             .organise =
@@ -160,7 +173,8 @@ class Daemon {
             .quiet = [this] { return recall_.hold(); },
             .own_mode = [this](const std::string& agent, const std::string& sender,
                                const std::string& key) { return own_mode(agent, sender, key); }}),
-        recall_(io.get_executor(), sessions_, transcripts_, pool_, files_, home_.index()),
+        recall_(io.get_executor(), sessions_, transcripts_, pool_, files_, home_.index(),
+                [this](std::string what) { return index_task(std::move(what)); }),
         model_lists_(io.get_executor()),
         ledger_(io.get_executor(), answers_, clock_),
         entrance_(io.get_executor(), runtime_),
@@ -240,11 +254,6 @@ class Daemon {
         users_umask, [this](const runtime::Caller& caller) { return context_window(caller); }}));
     runtime_.hooks().add(std::make_shared<hooks::McpHook>(
         mcps_, [this](const std::string& agent) { runtime_.forget_offer(agent); }));
-    runtime_.use_compactions(compactions_);
-    compactions_.use_tasks(running_);
-    runtime_.on_words([this](const session::SessionId& id, const std::string& words) {
-      changes_.take_words(id, words);
-    });
   }
 
   // Does everything that can fail before clients may connect.
@@ -255,28 +264,17 @@ class Daemon {
     if (const auto cleared = exchange::clear_staging(files_, home_.root); !cleared)
       log::warn("{}", cleared.error().what);
     documents_.clean();
-    sessions_.use_folders(folders_);
-    attachments_.set_bytes_max(config.attachment_bytes_max);
     configure_hooks(config);
     recall_.begin_load();
     REEF_CO_CHECK(co_await sessions_.load());
     co_await agent_changes_.load_names();
-    sessions_.set_name_now([this](const std::string& agent, TimePoint then) {
-      return agent_changes_.name_now(agent, then);
-    });
     // A broken subscription must not keep the daemon from starting.
     if (const auto loaded = co_await bus_.load(); !loaded)
       log::error("events: {}; nobody is subscribed until it is put right", loaded.error().what);
-    recall_.set_on_work(
-        [this](std::string what) -> std::shared_ptr<void> { return index_task(std::move(what)); });
     static_cast<void>(co_await definitions_.look());
-    sessions_.set_on_change(
-        [this](const session::SessionId& id, bool rewritten) { recall_.changed(id, rewritten); });
     // Without the logins users must log in again, but everything else works.
     if (const auto loaded = co_await accounts_.load(); !loaded)
       log::error("logins: {}", loaded.error().what);
-    accounts_.on_change([this](const oauth::Account& account) { mcps_.account_changed(account); });
-    mcps_.set_idle(config.mcp_idle);
     components_.start();
     REEF_CO_TRY(auto made, make_setup(setup_parts(), config));
     agent_warnings_ = std::move(made.warnings);
@@ -639,9 +637,7 @@ class Daemon {
 
     REEF_CO_CHECK(listeners_.change(config_, config));
     REEF_CO_CHECK(co_await sessions_.rescan());
-    attachments_.set_bytes_max(config.attachment_bytes_max);
     configure_hooks(config);
-    mcps_.set_idle(config.mcp_idle);
     agent_warnings_ = std::move(made.warnings);
     runtime_.configure(std::move(made.setup));
     co_await look_at_names();
@@ -699,10 +695,10 @@ class Daemon {
   Components components_;
   skills::Library skills_;
   runtime::Tasks running_;  // declared before its users: entries must not outlive it
+  runtime::Compactions compactions_;
   runtime::Runtime runtime_;
   runtime::Live live_;
   bus::Bus bus_;
-  runtime::Compactions compactions_;
   exchange::Importer importer_;
   recall::Recall recall_;
   model::ModelLists model_lists_;

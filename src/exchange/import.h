@@ -48,6 +48,7 @@ struct ImportNeeds {
   Pool& pool;
   session::Sessions& sessions;
   session::Transcripts& transcripts;
+  Clock& clock;
   Random& random;
   std::string home;
   Keeper organise = nullptr;   // statuses and labels

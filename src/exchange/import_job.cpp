@@ -171,7 +171,7 @@ session::SessionId ImportJob::choose_id(const Head& head) {
   constexpr std::int64_t kYear9999 = 253'402'300'799'000;
   const auto created = unix_millis(head.created) > 0 && unix_millis(head.created) < kYear9999
                            ? head.created
-                           : SystemClock().now();
+                           : needs_.clock.now();
   for (unsigned attempt = 1;; ++attempt) {
     const auto choice = needs_.random.below(session::session_id_choices());
     // Ids are made of words alone first; then of words and numbers, which never run out.
@@ -290,7 +290,7 @@ std::int64_t ImportJob::bind(const session::Key& key, TimePoint updated) {
   return ask<std::int64_t>([&]() -> Task<std::int64_t> {
     if (needs_.sessions.current(key) && !bound_.contains(key.text())) co_return 0;
     bound_.insert(key.text());
-    co_return std::max<std::int64_t>(1, unix_millis(std::min(updated, SystemClock().now())));
+    co_return std::max<std::int64_t>(1, unix_millis(std::min(updated, needs_.clock.now())));
   });
 }
 

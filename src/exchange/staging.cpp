@@ -261,7 +261,7 @@ Status StagedIntake::flush_entries(bool last) {
 
 Status StagedIntake::end_fresh() {
   auto& open = *open_;
-  const auto now = SystemClock().now();
+  const auto now = job_.needs().clock.now();
   const auto follow = [&](std::string_view what, session::Draft draft) {
     auto id = stable_id(fmt::format("{}#{}", open.head.origin, what));
     auto entry = session::make_entry(std::move(draft), id, open.last, now);

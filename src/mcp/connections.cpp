@@ -19,6 +19,8 @@ constexpr milliseconds kTooSoon{10'000};
 // A call waits this long for the next attempt; if that is further off, it gets the last error.
 constexpr milliseconds kWorthWaiting{2'000};
 constexpr milliseconds kConnectPatience{90'000};
+constexpr milliseconds kBackoffMin{1'000}, kBackoffMax{60'000};
+constexpr milliseconds kIdleDefault = std::chrono::minutes(30);
 constexpr milliseconds kReapMin{50}, kReapMax{30'000};
 
 std::string_view word_for(State state) {
@@ -113,11 +115,8 @@ Connections::Lease::~Lease() {
   entry_->last_used = entry_->now();
 }
 
-Connections::Connections(Needs needs) : Connections(std::move(needs), Limits()) {}
-
-Connections::Connections(Needs needs, Limits limits)
+Connections::Connections(Needs needs)
     : needs_(std::move(needs)),
-      limits_(limits),
       closing_(needs_.loop, "mcp closing"),
       tasks_(needs_.loop, "mcp connections") {}
 
@@ -138,8 +137,7 @@ void Connections::declare(const std::string& agent, const std::vector<Spec>& ser
     auto key = fingerprint(spec);
     auto& entry = entries_[key];
     if (!entry) {
-      entry = std::make_shared<Entry>(needs_.loop, spec,
-                                      Backoff{limits_.backoff_min, limits_.backoff_max});
+      entry = std::make_shared<Entry>(needs_.loop, spec, Backoff{kBackoffMin, kBackoffMax});
       entry->account = account_of(spec);
     }
     entry->owners.insert({agent, spec.name});
@@ -579,20 +577,23 @@ Task<void> Connections::close_one(std::shared_ptr<Peer> peer) {
   co_await peer->close();
 }
 
+milliseconds Connections::idle() const {
+  return needs_.idle ? needs_.idle() : kIdleDefault;
+}
+
 Task<void> Connections::reap() {
   for (;;) {
-    co_await sleep_for(std::clamp(limits_.idle / 4, kReapMin, kReapMax));
+    co_await sleep_for(std::clamp(idle() / 4, kReapMin, kReapMax));
     const auto now = steady_now(needs_.loop);
     for (const auto& [key, entry] : entries_) {
-      if (entry->state != State::connected || entry->in_use > 0 ||
-          now - entry->last_used < limits_.idle)
+      if (entry->state != State::connected || entry->in_use > 0 || now - entry->last_used < idle())
         continue;
       close_soon(std::exchange(entry->peer, nullptr));
       entry->backoff.succeed();
       entry->next_attempt = now;
       set_state(*entry, State::disconnected, {});
       log::info("mcp {}: not used for {} s, disconnected", entry->spec.name,
-                std::chrono::duration_cast<std::chrono::seconds>(limits_.idle).count());
+                std::chrono::duration_cast<std::chrono::seconds>(idle()).count());
     }
   }
 }

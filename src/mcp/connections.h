@@ -89,14 +89,11 @@ class Connections {
     std::function<std::uint64_t()> chance = {};
     // The accounts for logins; nullptr when there are none.
     oauth::Accounts* accounts = nullptr;
-  };
-  struct Limits {
-    std::chrono::milliseconds idle = std::chrono::minutes(30);
-    std::chrono::milliseconds backoff_min{1'000}, backoff_max{60'000};
+    // Returns how long a server that nobody uses stays connected; if not set, half an hour.
+    std::function<std::chrono::milliseconds()> idle = {};
   };
 
   explicit Connections(Needs needs);
-  Connections(Needs needs, Limits limits);
   ~Connections();
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
@@ -105,7 +102,6 @@ class Connections {
   void on_tools_changed(std::function<void(const std::string& agent)> told) {
     told_ = std::move(told);
   }
-  void set_idle(std::chrono::milliseconds idle) { limits_.idle = idle; }
 
   // Replaces the servers of an agent. Nothing is connected yet. A server that nobody has any more
   // is closed after the current round of changes, so one declared again in the same round stays
@@ -187,10 +183,10 @@ class Connections {
   void close_soon(std::shared_ptr<Peer> peer);
   static Task<void> close_one(std::shared_ptr<Peer> peer);
   Task<void> let_go();
+  std::chrono::milliseconds idle() const;
   Task<void> reap();
 
   Needs needs_;
-  Limits limits_;
   std::function<void(const std::string&)> told_;
   // The servers of each agent with their fingerprints, in its order.
   std::map<std::string, std::vector<std::pair<Spec, std::string>>> declared_;

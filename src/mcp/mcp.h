@@ -7,7 +7,10 @@
 //     sse_legacy.cpp                            HTTP+SSE of 2024-11-05
 //   content.h    Tool, CallResult             the tools and results of servers
 //   peer.h       Peer                         one connected server, with or without handshake
-//   connections.h Connections           all servers, shared by the agents that declare them
+//     peer.cpp                                  what is asked of it
+//     peer_opening.cpp                          which revision it speaks
+//     peer_incoming.cpp                         what it says by itself
+//   connections.h Connections                 all servers, shared by the agents that declare them
 #pragma once
 
 #include "mcp/connections.h"

@@ -1,62 +1,23 @@
+// What is asked of a server, and the end of a connection.
 #include "mcp/peer.h"
 
-#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "base/utf8.h"
-#include "mcp/backoff.h"
+#include "mcp/peer_parts.h"
 
 namespace reef::mcp {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::string_view kModern = "2026-07-28";
-constexpr std::string_view kLatestHandshake = "2025-11-25";
-constexpr std::string_view kHandshakes[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
-constexpr std::string_view kMeta = "io.modelcontextprotocol/";
-
-// A server that does not know `server/discover` may not answer at all.
-constexpr milliseconds kProbePatience{5'000};
-constexpr milliseconds kHandshakePatience{30'000};
-constexpr milliseconds kSettingPatience{10'000};
 // The limit for a call, however much progress it reports.
 constexpr milliseconds kCallMax = std::chrono::hours(2);
 constexpr int kRoundsMax = 10;
-constexpr std::size_t kAsksMax = 32;  // questions from the server that may wait at once
 constexpr int kPagesMax = 200;
 constexpr std::size_t kListedMax = 5'000;
-constexpr std::size_t kLoggedMax = 200;
-constexpr std::size_t kSaidBytesMax = 500;
-constexpr std::size_t kInstructionsBytesMax = 8U << 10;
-// The pauses before a broken subscription is made again.
-constexpr milliseconds kListenAgainMin{1'000}, kListenAgainMax{60'000};
-
-json::object client_info() {
-  return {{"name", "reef"}, {"title", "Reef"}, {"version", REEF_VERSION}};
-}
-
-json::object client_capabilities() {
-  return {{"roots", json::object()},
-          {"elicitation", json::object{{"form", json::object()}, {"url", json::object()}}}};
-}
-
-bool lists(const json::object& in, std::string_view key, std::string_view version) {
-  const auto* versions = json::find_array(in, key);
-  return versions && std::any_of(versions->begin(), versions->end(), [&](const auto& one) {
-           return one.is_string() && std::string_view(one.get_string()) == version;
-         });
-}
-
-std::string name_and_version(const json::object& info) {
-  std::string out(json::find_string(info, "name").value_or(""));
-  if (const auto version = json::find_string(info, "version"); version && !version->empty())
-    out += " " + std::string(*version);
-  return utf8::excerpt(out, 200);
-}
 
 // Returns the valid items.
 template <class T>
@@ -81,25 +42,6 @@ Errc code_of(const rpc::Refusal& error) {
 }
 
 }  // namespace
-
-// The owner of running calls. Its tasks answer the server's questions: a question need not name its
-// call, so it lives as long as any of the owner's calls.
-struct Peer::Owner {
-  explicit Owner(const Executor& loop) : questions(loop, "mcp questions") {}
-
-  std::size_t asking = 0;  // questions that wait for the user
-  TaskGroup questions;
-};
-
-// A request waiting for its answer.
-struct Peer::Pending : rpc::Call {
-  Pending(const Executor& loop, std::int64_t id, rpc::Patience patience, CallOptions with,
-          std::shared_ptr<Owner> whose)
-      : Call(loop, id, patience), options(std::move(with)), owner(std::move(whose)) {}
-
-  const CallOptions options;
-  const std::shared_ptr<Owner> owner;
-};
 
 Peer::Peer(Needs needs, Resolved server, Watch watch)
     : needs_(needs),
@@ -129,175 +71,6 @@ Receiver Peer::receiver() {
   // `this` is safe: we own the transport, and it calls nothing once it is gone.
   return {[this](Incoming incoming) { hear(std::move(incoming)); },
           [this](Error why) { end(std::move(why)); }};
-}
-
-// ---- finding out the server's revision ----
-
-Task<Status> Peer::open() {
-  const bool program = !server_.spec.command.empty();
-  const auto start = [this, program]() -> Task<Status> {
-    if (!program) {
-      transport_ = make_http(needs_.loop, needs_.http, server_, receiver());
-      co_return Ok{};
-    }
-    REEF_CO_TRY(transport_, co_await start_stdio(needs_.loop, server_, receiver()));
-    co_return Ok{};
-  };
-  REEF_CO_CHECK(co_await start());
-  auto probe = co_await discover(kProbePatience);
-  if (probe && *probe == Probe::modern) {
-    begin_listening();
-    co_return Ok{};
-  }
-  if (!probe && program && closed_) {
-    // Some programs exit at a request they do not know, so it is started again and not probed.
-    co_await transport_->close();
-    before_.push_back(std::move(transport_));
-    closed_.reset();
-    REEF_CO_CHECK(co_await start());
-  } else if (!probe) {
-    co_return std::move(probe).error();
-  }
-  auto shaken = co_await shake_hands();
-  if (!shaken && probe && *probe == Probe::silent && !closed_) {
-    // The server was slow, not old.
-    const auto again = co_await discover(kHandshakePatience);
-    if (again && *again == Probe::modern) {
-      begin_listening();
-      co_return Ok{};
-    }
-  }
-  REEF_CO_CHECK(std::move(shaken));
-  begin_listening();
-  co_return Ok{};
-}
-
-Task<Result<Peer::Probe>> Peer::discover(milliseconds patience) {
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    modern_ = true;
-    version_ = kModern;
-    auto answer = co_await exchange("server/discover", {}, {}, patience);
-    if (answer.result && json::find_array(*answer.result, "supportedVersions")) {
-      if (lists(*answer.result, "supportedVersions", kModern)) {
-        transport_->use_version(version_);
-        learn(*answer.result);
-        co_return Probe::modern;
-      }
-      break;  // newer or older than we are; the handshake may find a common revision
-    }
-    if (answer.refusal && answer.refusal->code == rpc::kUnsupportedVersion &&
-        answer.refusal->data.is_object() &&
-        lists(answer.refusal->data.get_object(), "supported", kModern))
-      continue;
-    if (answer.failure) {
-      const auto code = answer.failure->code;
-      const bool another_era = code == Errc::unsupported || code == Errc::invalid;
-      modern_ = false;
-      version_.clear();
-      if (code == Errc::timeout) co_return Probe::silent;
-      if (!another_era) co_return *answer.failure;
-    }
-    break;
-  }
-  modern_ = false;
-  version_.clear();
-  co_return Probe::legacy;
-}
-
-Task<Status> Peer::shake_hands() {
-  auto done = co_await initialize();
-  const bool by_http = !server_.spec.url.empty();
-  if (done || !by_http || done.error().code != Errc::unsupported) co_return done;
-  // It speaks neither; it may be as old as HTTP+SSE.
-  auto sse = co_await open_sse(needs_.loop, needs_.http, server_, receiver());
-  if (!sse) co_return done;
-  co_await transport_->close();
-  before_.push_back(std::exchange(transport_, *std::move(sse)));
-  co_return co_await initialize();
-}
-
-Task<Status> Peer::initialize() {
-  json::object params{{"protocolVersion", kLatestHandshake},
-                      {"capabilities", client_capabilities()},
-                      {"clientInfo", client_info()}};
-  auto answer = co_await exchange("initialize", std::move(params), {}, kHandshakePatience);
-  if (answer.refusal)
-    co_return Error(Errc::unavailable,
-                    fmt::format("the server refused the handshake: {}",
-                                utf8::excerpt(answer.refusal->message, kSaidBytesMax)));
-  if (answer.failure) co_return *answer.failure;
-  const auto version = json::find_string(*answer.result, "protocolVersion").value_or("");
-  if (std::find(std::begin(kHandshakes), std::end(kHandshakes), version) == std::end(kHandshakes))
-    co_return Error(Errc::unavailable, fmt::format("the server speaks revision '{}', which is not "
-                                                   "known here",
-                                                   utf8::excerpt(version)));
-  version_ = version;
-  transport_->use_version(version_);
-  learn(*answer.result);
-  Outgoing out{rpc::make_notification("notifications/initialized", {})};
-  REEF_CO_CHECK(co_await send_within(std::move(out), kSettingPatience));
-  transport_->listen();
-  co_return Ok{};
-}
-
-void Peer::learn(const json::object& result) {
-  if (const auto* capabilities = json::find_object(result, "capabilities"))
-    capabilities_ = *capabilities;
-  info_.version = version_;
-  info_.transport = transport_->kind();
-  info_.tools = capabilities_.contains("tools");
-  info_.resources = capabilities_.contains("resources");
-  info_.prompts = capabilities_.contains("prompts");
-  const auto instructions = json::find_string(result, "instructions").value_or("");
-  info_.instructions = utf8::prefix(instructions, kInstructionsBytesMax);
-  const auto* about = json::find_object(result, "serverInfo");
-  if (const auto* meta = json::find_object(result, "_meta"))
-    if (const auto* there = json::find_object(*meta, std::string(kMeta) + "serverInfo"))
-      about = there;
-  if (about) info_.server = name_and_version(*about);
-}
-
-void Peer::begin_listening() {
-  if (modern_) {
-    const auto* tools = json::find_object(capabilities_, "tools");
-    // Only if somebody wants to know, because the subscription keeps the connection open.
-    if (watch_.on_tools_changed && tools && json::find_bool(*tools, "listChanged") == true)
-      background_.spawn(keep_subscribed(shared_from_this()));
-  } else if (capabilities_.contains("logging")) {
-    background_.spawn([](std::shared_ptr<Peer> self) -> Task<void> {
-      co_await yield_to_loop();
-      json::object params{{"level", "warning"}};
-      // The result does not matter.
-      static_cast<void>(
-          co_await self->exchange("logging/setLevel", std::move(params), {}, kSettingPatience));
-    }(shared_from_this()));
-  }
-}
-
-// In 2026-07-28 changes are announced on a request that stays open.
-Task<void> Peer::keep_subscribed(std::shared_ptr<Peer> self) {
-  co_await yield_to_loop();
-  Backoff backoff{kListenAgainMin, kListenAgainMax};
-  while (!self->closed_) {
-    const auto began = steady_now(self->needs_.loop);
-    json::object params{{"notifications", json::object{{"toolsListChanged", true}}}};
-    const auto answer =
-        co_await self->exchange("subscriptions/listen", std::move(params), {}, milliseconds(0));
-    if (answer.refusal || (answer.failure && answer.failure->code == Errc::unsupported)) co_return;
-    if (steady_now(self->needs_.loop) - began > kListenAgainMax) backoff.succeed();
-    co_await sleep_for(backoff.fail(0));
-    // Changes in between were not announced, so there may have been some.
-    if (!self->closed_ && self->watch_.on_tools_changed) self->watch_.on_tools_changed();
-  }
-}
-
-// ---- requests ----
-
-json::object Peer::meta() const {
-  const std::string prefix(kMeta);
-  return {{prefix + "protocolVersion", version_},
-          {prefix + "clientInfo", client_info()},
-          {prefix + "clientCapabilities", client_capabilities()}};
 }
 
 http::Headers Peer::headers_for(std::string_view method, const json::object& params) const {
@@ -542,148 +315,6 @@ Task<Status> Peer::ping() {
   auto result = result_of(std::move(answer));
   if (!result) co_return std::move(result).error();
   co_return Ok{};
-}
-
-// ---- incoming messages ----
-
-void Peer::hear(Incoming incoming) {
-  switch (incoming.message.kind) {
-    case rpc::Message::Kind::answer:
-      return take_answer(std::move(incoming.message));
-    case rpc::Message::Kind::notification:
-      return take_notification(incoming.message);
-    case rpc::Message::Kind::request:
-      return take_request(std::move(incoming.message), incoming.during);
-  }
-}
-
-void Peer::take_answer(rpc::Message message) {
-  // Nobody waits for it when the request was given up, or never existed.
-  static_cast<void>(pending_.settle(std::move(message)));
-}
-
-void Peer::take_notification(const rpc::Message& message) {
-  if (message.method == "notifications/progress") {
-    const auto token = json::find_int(message.params, "progressToken");
-    const auto pending = token ? pending_.find(*token) : nullptr;
-    if (!pending || !pending->options.progress) return;
-    pending->renew();
-    pending->options.progress(
-        {json::find_number(message.params, "progress").value_or(0),
-         json::find_number(message.params, "total").value_or(0),
-         utf8::excerpt(json::find_string(message.params, "message").value_or(""), kSaidBytesMax)});
-  } else if (message.method == "notifications/tools/list_changed") {
-    if (watch_.on_tools_changed) watch_.on_tools_changed();
-  } else if (message.method == "notifications/message") {
-    if (++logged_ > kLoggedMax) return;
-    const auto* data = message.params.if_contains("data");
-    const auto text = !data               ? std::string()
-                      : data->is_string() ? std::string(data->get_string())
-                                          : json::write(*data);
-    log::info("mcp {}: {}: {}", server_.spec.name,
-              utf8::excerpt(json::find_string(message.params, "level").value_or("info")),
-              utf8::excerpt(server_.scrub(text), kSaidBytesMax));
-  }
-}
-
-// Returns the call that a question of the server belongs to; nullptr when that is unclear.
-std::shared_ptr<Peer::Pending> Peer::asked_in(std::optional<std::int64_t> during) const {
-  if (during) return pending_.find(*during);
-  std::shared_ptr<Pending> out;
-  for (const auto& [id, pending] : pending_) {
-    if (!pending->options.elicit) continue;
-    if (out && out->options.owner != pending->options.owner) return nullptr;
-    out = pending;
-  }
-  return out;
-}
-
-std::shared_ptr<Peer::Owner> Peer::owner_of(const CallOptions& options) {
-  if (!options.elicit) return nullptr;
-  std::erase_if(owners_, [](const auto& owner) { return owner.second.expired(); });
-  auto& known = owners_[options.owner];
-  auto owner = known.lock();
-  if (!owner) known = owner = std::make_shared<Owner>(needs_.loop);
-  return owner;
-}
-
-void Peer::take_request(rpc::Message message, std::optional<std::int64_t> during) {
-  const auto pending = message.method == "elicitation/create" ? asked_in(during) : nullptr;
-  const auto owner = pending ? pending->owner : nullptr;
-  auto& group = owner ? owner->questions : background_;
-  // Limits a server that asks without end.
-  if (group.size() >= kAsksMax) return;
-  auto options = owner ? pending->options : CallOptions();
-  group.spawn(answer_request(shared_from_this(), std::move(options), owner, std::move(message)));
-}
-
-Task<void> Peer::answer_request(std::shared_ptr<Peer> self, CallOptions options,
-                                std::weak_ptr<Owner> owner, rpc::Message message) {
-  co_await yield_to_loop();
-  // The time that a user takes to answer does not count as the server's.
-  struct Asking {
-    Peer& peer;
-    std::weak_ptr<Owner> owner;
-    Asking(Peer& of, std::weak_ptr<Owner> who) : peer(of), owner(std::move(who)) {
-      if (const auto it = owner.lock()) ++it->asking;
-    }
-    ~Asking() {
-      const auto it = owner.lock();
-      if (!it) return;
-      --it->asking;
-      for (const auto& [id, pending] : peer.pending_)
-        if (pending->owner == it) pending->resume();
-    }
-  } const asking(*self, std::move(owner));
-  auto answer = co_await self->answer_to(message.method, std::move(message.params), options);
-  Outgoing out;
-  if (answer) {
-    out.message = rpc::make_result(message.id, *std::move(answer));
-  } else {
-    const bool unknown = answer.error().code == Errc::unsupported;
-    out.message = rpc::make_error(message.id, {unknown ? rpc::kMethodNotFound : rpc::kInvalidParams,
-                                               std::move(answer).error().what});
-  }
-  if (self->closed_ || !self->transport_) co_return;
-  if (const auto sent = co_await self->transport_->send(std::move(out)); !sent)
-    log::debug("mcp {}: {}", self->server_.spec.name, sent.error().what);
-}
-
-Task<Result<json::object>> Peer::answer_to(std::string method, json::object params,
-                                           const CallOptions& options) {
-  if (method == "ping") co_return json::object();
-  if (method == "roots/list") {
-    json::array roots;
-    if (!server_.spec.cwd.empty())
-      roots.push_back(
-          json::object{{"uri", "file://" + server_.spec.cwd}, {"name", server_.spec.cwd}});
-    co_return json::object{{"roots", std::move(roots)}};
-  }
-  if (method != "elicitation/create")
-    co_return Error(Errc::unsupported, fmt::format("'{}' is not supported", utf8::excerpt(method)));
-  if (!options.elicit) co_return json::object{{"action", "cancel"}};
-  Elicitation question;
-  question.message = json::find_string(params, "message").value_or("");
-  if (json::find_string(params, "mode") == "url") {
-    question.url = json::find_string(params, "url").value_or("");
-    if (question.url.empty()) co_return Error(Errc::invalid, "an elicitation without its url");
-  } else if (const auto* schema = json::find_object(params, "requestedSchema")) {
-    question.schema = *schema;
-  }
-  const bool is_form = question.url.empty();
-  const auto elicited = co_await options.elicit(std::move(question));
-  switch (elicited.action) {
-    case Elicited::Action::accept: {
-      json::object out{{"action", "accept"}};
-      if (is_form) out["content"] = elicited.content;
-      co_return out;
-    }
-    case Elicited::Action::decline:
-      co_return json::object{{"action", "decline"}};
-    case Elicited::Action::cancel:
-      break;
-  }
-  co_return json::object{{"action", "cancel"}};
 }
 
 // ---- the end ----

@@ -13,11 +13,11 @@ class Account;
 
 // The state that all accounts share.
 struct Shared {
-  explicit Shared(Needs needs) : needs(std::move(needs)), store(this->needs) {}
+  Shared(Needs given, std::function<void(const Account&)> told)
+      : needs(std::move(given)), store(needs), changed(std::move(told)) {}
   Needs needs;
   Store store;
-  // Called when a login is needed or was done; must return at once.
-  std::function<void(const Account&)> changed = {};
+  std::function<void(const Account&)> changed;
 };
 
 class Account : public std::enable_shared_from_this<Account> {

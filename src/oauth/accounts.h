@@ -9,10 +9,11 @@ namespace reef::oauth {
 
 class Accounts {
  public:
-  explicit Accounts(Needs needs) : shared_(std::move(needs)) {}
+  // `changed` is called when a login is needed or was done; it must return at once.
+  explicit Accounts(Needs needs, std::function<void(const Account&)> changed = {})
+      : shared_(std::move(needs), std::move(changed)) {}
 
   Task<Status> load() { return shared_.store.load(); }
-  void on_change(std::function<void(const Account&)> told) { shared_.changed = std::move(told); }
 
   // Returns the account for this server and these settings; all callers share it.
   std::shared_ptr<Account> account(const std::string& server, const Settings& settings);

@@ -57,12 +57,13 @@ void tell_cut(const session::SessionId& id, const Piece& piece) {
 }  // namespace
 
 Recall::Recall(Executor loop, session::Sessions& sessions, session::Transcripts& transcripts,
-               Pool& pool, Files& files, std::string directory)
+               Pool& pool, Files& files, std::string directory, OnWork on_work)
     : sessions_(sessions),
       transcripts_(transcripts),
       pool_(pool),
       files_(files),
       directory_(std::move(directory)),
+      on_work_(std::move(on_work)),
       progress_(loop),
       hurry_(loop),
       tidy_wanted_(loop),
@@ -219,10 +220,10 @@ Task<void> Recall::read_behind() {
 }
 
 Task<void> Recall::wait_for_more() {
-  const auto due = std::chrono::steady_clock::now() + kPatience;
-  while (searches_waiting_ == 0 && behind_.size() < kManyBehind && !stopping_ &&
-         std::chrono::steady_clock::now() < due)
-    static_cast<void>(co_await hurry_.wait_until(due));
+  const auto enough = [this] {
+    return searches_waiting_ > 0 || behind_.size() >= kManyBehind || stopping_;
+  };
+  static_cast<void>(co_await hurry_.wait_for(kPatience, enough));
 }
 
 // Reads, takes in and writes sessions that are new to the index, several at once and beside the

@@ -89,8 +89,10 @@ struct Messages {
 
 class Recall {
  public:
+  // Called when long work on the index begins; releasing the token ends it.
+  using OnWork = std::function<std::shared_ptr<void>(std::string what)>;
   Recall(Executor loop, session::Sessions& sessions, session::Transcripts& transcripts, Pool& pool,
-         Files& files, std::string directory);
+         Files& files, std::string directory, OnWork on_work = {});
 
   // Opens the files of the index in the background; the sessions need not be loaded yet.
   void begin_load();
@@ -111,10 +113,6 @@ class Recall {
   // Returns `limit` messages of a session from number `offset` on, each cut at `bytes_max`.
   Task<Result<Messages>> list_messages(session::SessionId id, std::uint64_t offset,
                                        std::size_t limit, std::size_t bytes_max);
-
-  // Called when long work on the index begins; releasing the token ends it. Set it before load().
-  using OnWork = std::function<std::shared_ptr<void>(std::string what)>;
-  void set_on_work(OnWork on_work) { on_work_ = std::move(on_work); }
 
   std::uint64_t documents() const { return index_ ? index_->documents() : 0; }
 

@@ -185,10 +185,12 @@ bool same_wishes(const Compactions::Request& a, const Compactions::Request& b) {
 
 }  // namespace
 
-Compactions::Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories)
+Compactions::Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories,
+                         Tasks* tasks)
     : loop_(std::move(loop)),
       sessions_(sessions),
       memories_(memories),
+      listed_(tasks),
       tasks_(loop_, "compactions") {}
 
 Result<std::shared_ptr<Compactions::Work>> Compactions::join(const Request& request) {

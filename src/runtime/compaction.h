@@ -28,10 +28,9 @@ struct Compacted {
 
 class Compactions {
  public:
-  // The arguments outlive it.
-  Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories);
-  // Compactions are listed there while they run; `tasks` outlives this.
-  void use_tasks(Tasks& tasks) { listed_ = &tasks; }
+  // The arguments outlive it. Compactions are listed among `tasks` while they run.
+  Compactions(Executor loop, session::Sessions& sessions, memory::Memories& memories,
+              Tasks* tasks = nullptr);
   // Called after each compaction that succeeded.
   using Told = std::function<void(const session::SessionId&, const Agent&, const Compacted&)>;
   void on_compacted(Told told) { told_ = std::move(told); }

@@ -61,8 +61,9 @@ bool Run::cancel_call(const std::string& call_id) {
   return true;
 }
 
-Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
-    : loop_(loop),
+Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock, Needs needs)
+    : needs_(std::move(needs)),
+      loop_(loop),
       sessions_(sessions),
       clock_(clock),
       setup_(std::make_shared<Setup>()),
@@ -86,6 +87,7 @@ Runtime::Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       tasks_(loop, "runtime"),
       idle_(std::move(loop)) {
   decisions_.on_change([this](const Decision& decision) { tell_decision(decision); });
+  if (needs_.compactions) hear_of_compactions();
 }
 
 void Runtime::configure(std::shared_ptr<const Setup> setup) {

@@ -154,7 +154,16 @@ std::string model_for(const session::Row* row, const Agent& agent);
 
 class Runtime {
  public:
-  Runtime(Executor loop, session::Sessions& sessions, Clock& clock);
+  struct Needs {
+    // Makes room when a context turns out to be too long; without it such a turn fails.
+    Compactions* compactions = nullptr;
+    // Called with a user's words once they are durable; must return at once.
+    std::function<void(const session::SessionId&, const std::string&)> on_words = {};
+  };
+  // What it is given outlives it, and compactions the turns.
+  Runtime(Executor loop, session::Sessions& sessions, Clock& clock, Needs needs);
+  Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
+      : Runtime(std::move(loop), sessions, clock, Needs()) {}
 
   // What agents can do beside talking. Hooks are added before the first message.
   Hooks& hooks() { return hooks_; }
@@ -168,9 +177,6 @@ class Runtime {
   // What agents may do without asking.
   Permissions& permissions() { return permissions_; }
 
-  // Makes room when a context turns out to be too long; outlives the turns. Without it such a turn
-  // fails.
-  void use_compactions(Compactions& compactions);
   const Gauge& gauge() const { return gauge_; }
   // What fills the window of a session's next call.
   Task<Result<WindowReport>> window_of(session::SessionId id);
@@ -185,10 +191,6 @@ class Runtime {
 
   // Tool calls that clients run.
   Forwards& forwards() { return forwards_; }
-
-  // Called with a user's words once they are durable; must return at once.
-  using OnWords = std::function<void(const session::SessionId&, const std::string&)>;
-  void on_words(OnWords told) { on_words_ = std::move(told); }
 
   // Sends everything that happens in turns to subscribers; outlives reloads.
   Broadcast& broadcast() { return broadcast_; }
@@ -335,6 +337,7 @@ class Runtime {
   Task<model::Outcome> ask_chain(Turn& turn, std::shared_ptr<Segments> segments);
   // Compacts the context. True when the model is worth asking again. On a failure the reason is
   // logged, and the overflow itself is the turn's error.
+  void hear_of_compactions();
   Task<bool> make_room(Turn& turn);
   void tell_usage(Turn& turn, const session::Usage& usage);
   // Makes messages that steer the running turn part of it.
@@ -355,6 +358,7 @@ class Runtime {
   Task<bool> save(Turn& turn, const session::Message& message, std::string_view what);
   Task<bool> save_all(Turn& turn, std::vector<session::Draft> drafts, std::string_view what);
 
+  const Needs needs_;
   Executor loop_;
   session::Sessions& sessions_;
   Clock& clock_;
@@ -366,12 +370,10 @@ class Runtime {
   Sent sent_;
   Permissions permissions_;
   Forwards forwards_;
-  OnWords on_words_;
   // Sessions that were compacted automatically since their last answer.
   static constexpr std::size_t kUntoldMax = 10'000;
   std::set<std::string> untold_compactions_;
   Broadcast broadcast_;
-  Compactions* compactions_ = nullptr;
   Gauge gauge_;
   Prunings prunings_;
   Errands errands_;

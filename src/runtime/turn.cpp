@@ -137,8 +137,8 @@ Task<void> Runtime::keep_unanswered(session::Key key, const Run& run) {
   if (!recorded) {
     log::error("conversation {}: the message could not be saved: {}", key.text(),
                recorded.error().what);
-  } else if (on_words_) {
-    on_words_((*recorded)->id(), run.message_.content);
+  } else if (needs_.on_words) {
+    needs_.on_words((*recorded)->id(), run.message_.content);
   }
 }
 
@@ -218,7 +218,7 @@ Task<void> Runtime::take_turn(Conversation& conversation, Run& run) {
   bool hidden = !resumes || run.message_.hidden;
   for (const auto& one : words) {
     hidden = hidden && one.hidden;
-    if (on_words_ && session && !one.hidden) on_words_(id, one.text);
+    if (needs_.on_words && session && !one.hidden) needs_.on_words(id, one.text);
   }
   // A new message brings an archived session back.
   if (const auto* row = sessions_.find(id); session && row && row->flag("isArchived") && !hidden)
@@ -333,7 +333,7 @@ Task<void> Runtime::take_steers(Turn& turn) {
       co_return;
     }
     if (marks[0] && turn.session) sent_.kept(turn.key, marks[0]->mark, turn.id);
-    if (on_words_ && !hidden) on_words_(turn.id, words);
+    if (needs_.on_words && !hidden) needs_.on_words(turn.id, words);
     // The sender reads what happens from here on.
     const auto place = events.end();
     if (!hidden) events.push(UserSteered{words});

@@ -127,9 +127,8 @@ void Runtime::tell_usage(Turn& turn, const session::Usage& usage) {
   turn.end.context = now;
 }
 
-void Runtime::use_compactions(Compactions& compactions) {
-  compactions_ = &compactions;
-  compactions.on_compacted(
+void Runtime::hear_of_compactions() {
+  needs_.compactions->on_compacted(
       [this](const session::SessionId& id, const Agent& agent, const Compacted& done) {
         const auto* row = sessions_.find(id);
         const Scene scene{agent.name,
@@ -156,7 +155,8 @@ Task<bool> Runtime::make_room(Turn& turn) {
   const bool may =
       allowed.value_or(agent.compact_on_overflow.value_or(run.setup_->compaction.on_overflow));
   // The conversation is not compacted to fit a guest's window.
-  if (!compactions_ || !may || !turn.session || run.guest() || run.cancelled_) co_return false;
+  if (!needs_.compactions || !may || !turn.session || run.guest() || run.cancelled_)
+    co_return false;
   // Without a limit, a model whose window shrinks with every step would ask for summaries without
   // end.
   if (turn.rooms_made >= kRoomsMax) {
@@ -175,8 +175,9 @@ Task<bool> Runtime::make_room(Turn& turn) {
   // The context was too long, so the window is smaller, whatever its size is said to be.
   request.window_max = std::max<std::int64_t>(1, before.tokens);
   if (window > 0) request.window_max = std::min(request.window_max, window);
-  const auto tried = co_await errands_.run(compactions_->compact(std::move(request)), run.stop_);
-  if (!tried) compactions_->leave(id);
+  const auto tried =
+      co_await errands_.run(needs_.compactions->compact(std::move(request)), run.stop_);
+  if (!tried) needs_.compactions->leave(id);
   if (!tried || run.cancelled_) co_return false;
   const auto& done = *tried;
   if (!done) {

@@ -52,14 +52,22 @@ std::optional<std::string> attachment_path(const Entry& entry) {
 }
 
 Attachments::Attachments(Executor loop, Sessions& sessions, Transcripts& transcripts,
-                         Folders& folders)
-    : loop_(std::move(loop)), sessions_(sessions), transcripts_(transcripts), folders_(folders) {}
+                         Folders& folders, std::function<std::uint64_t()> bytes_max)
+    : loop_(std::move(loop)),
+      sessions_(sessions),
+      transcripts_(transcripts),
+      folders_(folders),
+      bytes_max_(std::move(bytes_max)) {}
+
+std::uint64_t Attachments::bytes_max() const {
+  return bytes_max_ ? bytes_max_() : kBytesMax;
+}
 
 Error Attachments::too_large(std::uint64_t bytes) const {
   return Error(
       Errc::too_large,
       fmt::format("a file of {} bytes; at most {} are taken (session.attachment_bytes_max)", bytes,
-                  bytes_max_));
+                  bytes_max()));
 }
 
 Task<Result<std::shared_ptr<Attachments::Upload>>> Attachments::begin(SessionId id,
@@ -69,7 +77,7 @@ Task<Result<std::shared_ptr<Attachments::Upload>>> Attachments::begin(SessionId 
   if (name.size() > kOriginalNameBytesMax)
     co_return Error(Errc::invalid, fmt::format("a file name of {} bytes; at most {}", name.size(),
                                                kOriginalNameBytesMax));
-  if (announced > bytes_max_) co_return too_large(announced);
+  if (announced > bytes_max()) co_return too_large(announced);
   std::erase_if(uploads_, [](const auto& upload) { return upload.second.expired(); });
   if (uploads_.size() >= kUploadsMax)
     co_return Error(Errc::busy, fmt::format("{} files are on their way in", uploads_.size()));
@@ -126,7 +134,7 @@ Task<Status> Attachments::Upload::write(std::uint64_t offset, std::string bytes,
   if (offset != received_)
     co_return Error(Errc::conflict,
                     fmt::format("bytes for offset {}; expected {}", offset, received_));
-  if (bytes.size() > all_.bytes_max_ - std::min(received_, all_.bytes_max_)) {
+  if (bytes.size() > all_.bytes_max() - std::min(received_, all_.bytes_max())) {
     const auto error = all_.too_large(received_ + bytes.size());
     end(error);
     co_return error;

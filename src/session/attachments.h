@@ -28,9 +28,10 @@ class Attachments {
   static constexpr std::size_t kUploadsMax = 64;
   static constexpr std::chrono::minutes kSilenceMax{5};
 
-  Attachments(Executor loop, Sessions& sessions, Transcripts& transcripts, Folders& folders);
+  // `bytes_max` returns how large a file may be; if not set, kBytesMax.
+  Attachments(Executor loop, Sessions& sessions, Transcripts& transcripts, Folders& folders,
+              std::function<std::uint64_t()> bytes_max = {});
 
-  void set_bytes_max(std::uint64_t bytes) { bytes_max_ = bytes; }
   Folders& folders() { return folders_; }
 
   // One file on its way in, held by whoever began it. Nothing of it stays when it is released
@@ -75,13 +76,14 @@ class Attachments {
   Task<Result<std::map<std::string, std::string>>> names(SessionId id);
 
  private:
+  std::uint64_t bytes_max() const;
   Error too_large(std::uint64_t bytes) const;
 
   Executor loop_;
   Sessions& sessions_;
   Transcripts& transcripts_;
   Folders& folders_;
-  std::uint64_t bytes_max_ = kBytesMax;
+  std::function<std::uint64_t()> bytes_max_;
   std::uint64_t last_number_ = 0;
   std::map<std::uint64_t, std::weak_ptr<Upload>> uploads_;
 };

@@ -137,10 +137,20 @@ class Session {
 
 class Sessions {
  public:
-  Sessions(Executor loop, Transcripts& transcripts, Journal& catalog, Clock& clock, Random& random);
-
-  // From then on a fork takes along the files its branch refers to.
-  void use_folders(Folders& folders) { folders_ = &folders; }
+  struct Needs {
+    // A fork takes along the files its branch refers to, if there are folders.
+    Folders* folders = nullptr;
+    // Called when a session came, grew, was changed or went; `rewritten` when its file was made
+    // anew. Never called after stop().
+    std::function<void(const SessionId&, bool rewritten)> on_change = {};
+    // Tells what an agent that had this name at that time is called now, for sessions that come
+    // back from the trash. Must return at once.
+    std::function<std::string(const std::string& agent, TimePoint then)> name_now = {};
+  };
+  Sessions(Executor loop, Transcripts& transcripts, Journal& catalog, Clock& clock, Random& random,
+           Needs needs);
+  Sessions(Executor loop, Transcripts& transcripts, Journal& catalog, Clock& clock, Random& random)
+      : Sessions(std::move(loop), transcripts, catalog, clock, random, Needs()) {}
 
   // Called at start: reads the catalog, and the sessions that changed since it was written.
   Task<Status> load();
@@ -166,12 +176,8 @@ class Sessions {
   // Those with entries that clients named, by the keys they had; not all may be there, or have it,
   // any more. Empty: those without a key.
   std::vector<SessionId> marked(const std::string& key) const;
-  // Called when a session came, grew, was changed or went; `rewritten` when its file was made anew.
-  // There is at most one, set before load(), and it is never called after stop().
-  using OnChange = std::function<void(const SessionId&, bool rewritten)>;
-  void set_on_change(OnChange on_change) { on_change_ = std::move(on_change); }
-  // The same, for readers that come back: the keys are ids. Whoever tells more of a session rings
-  // its bell there.
+  // What changed, for readers that come back: the keys are ids. Whoever tells more of a session
+  // rings its bell there.
   ChangeLog& changes() { return changes_; }
   // Called with what has just been made durable, and the length of the transcript with it; its row
   // knows of it already. At most one.
@@ -239,10 +245,6 @@ class Sessions {
   // Makes an agent's sessions and their keys follow its new name. On an error those that had
   // followed are taken back. `invalid` when a new key would not be valid.
   Task<Status> rename_agent(std::string from, std::string to);
-  // Tells what an agent that had this name at that time is called now, for sessions that come back
-  // from the trash. Must return at once.
-  using NameNow = std::function<std::string(const std::string& agent, TimePoint then)>;
-  void set_name_now(NameNow name_now) { name_now_ = std::move(name_now); }
 
   // For a small fact that comes often: it is written with others within half a second.
   void note(const SessionId& id, json::object patch);
@@ -296,9 +298,9 @@ class Sessions {
   Executor loop_;
   Transcripts& transcripts_;
   Journal& catalog_;
-  Folders* folders_ = nullptr;
   Clock& clock_;
   Random& random_;
+  const Needs needs_;
   std::unordered_map<SessionId, Row> rows_;
   std::unordered_map<std::string, SessionId> bindings_;  // key -> its current session
   std::unordered_map<SessionId, Cached> cache_;
@@ -321,10 +323,8 @@ class Sessions {
   bool hearing_ = false;
   bool flush_planned_ = false;
   bool stopping_ = false;
-  OnChange on_change_;
   OnAppended on_appended_;
   ChangeLog changes_;
-  NameNow name_now_;
   Notify appended_;
   TaskGroup tasks_;
 };

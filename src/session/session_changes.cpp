@@ -169,8 +169,8 @@ Task<Result<SessionId>> Sessions::fork(SessionId id, std::optional<EntryId> at,
   REEF_CO_TRY(auto made, co_await shielded(create_file(std::move(lines), header, bytes)));
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());
-  if (folders_ && !files.empty()) {
-    const auto taken_along = co_await shielded(folders_->copy(id, made, std::move(files)));
+  if (needs_.folders && !files.empty()) {
+    const auto taken_along = co_await shielded(needs_.folders->copy(id, made, std::move(files)));
     if (!taken_along) {
       // A fork must not exist without its files.
       co_await shielded(undo_create(made));
@@ -206,7 +206,7 @@ Task<Result<Sessions::Check>> Sessions::check_unshielded(SessionId id, bool repa
   std::vector<Refresh> requests;
   requests.push_back(Refresh{id, std::nullopt});
   co_await refresh(std::move(requests));
-  if (in_file && on_change_ && !stopping_) on_change_(id, true);
+  if (in_file && needs_.on_change && !stopping_) needs_.on_change(id, true);
   check.repaired = true;
   co_return check;
 }
@@ -254,9 +254,9 @@ Task<Status> Sessions::restore_unshielded(SessionId id) {
   requests.push_back(Refresh{id, std::nullopt});
   co_await refresh(std::move(requests));
   const auto* row = find(id);
-  if (!row || !name_now_) co_return Ok{};
+  if (!row || !needs_.name_now) co_return Ok{};
   const std::string agent(row->agent());
-  const auto now = name_now_(agent, since);
+  const auto now = needs_.name_now(agent, since);
   if (now == agent) co_return Ok{};
   // The session is back, even when it cannot be renamed.
   if (const auto renamed = co_await rename_agent_unshielded(agent, now, id); !renamed)

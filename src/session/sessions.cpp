@@ -30,12 +30,13 @@ Error no_session(const SessionId& id) {
 }
 
 Sessions::Sessions(Executor loop, Transcripts& transcripts, Journal& catalog, Clock& clock,
-                   Random& random)
+                   Random& random, Needs needs)
     : loop_(loop),
       transcripts_(transcripts),
       catalog_(catalog),
       clock_(clock),
       random_(random),
+      needs_(std::move(needs)),
       changes_(loop),
       appended_(loop),
       tasks_(loop, "sessions") {}
@@ -304,7 +305,7 @@ void Sessions::visit(const std::function<void(const Row&)>& look) const {
 void Sessions::mark_changed(const SessionId& id) {
   changed_rows_.insert(id);
   changes_.touch(id.text());
-  if (on_change_ && !stopping_) on_change_(id, false);
+  if (needs_.on_change && !stopping_) needs_.on_change(id, false);
   plan_flush();
 }
 

@@ -104,7 +104,15 @@ class AgentChangesTest : public testing::Test {
   SeededRandom random{1};
   FullStore store;
   store::MemJournal catalog;
-  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
+  session::Sessions sessions{
+      io.get_executor(),
+      store,
+      catalog,
+      clock,
+      random,
+      session::Sessions::Needs{.name_now = [this](const std::string& who, TimePoint then) {
+        return changes.name_now(who, then);
+      }}};
   memory::Memories memories{io.get_executor(), real_documents, pool, clock};
   runtime::Runtime runtime{io.get_executor(), sessions, clock};
   bus::Bus bus{io.get_executor(), documents, pool, runtime};
@@ -332,8 +340,6 @@ TEST_F(AgentChangesTest, C10_SessionsInTheTrashFollowWhenTheyComeBack) {
   const auto key = [](const char* who) {
     return test::value_of(session::Key::of_pair(who, "user"));
   };
-  sessions.set_name_now(
-      [this](const std::string& who, TimePoint then) { return changes.name_now(who, then); });
   ASSERT_TRUE(create("scout", "", "words"));
   const auto old_one = talk("scout", "user");
   ASSERT_TRUE(test::run(io, sessions.trash(old_one)));

@@ -13,11 +13,7 @@ namespace {
 
 class HoldTest : public testing::Test {
  protected:
-  HoldTest() {
-    EXPECT_TRUE(test::run(io, recall.load()));
-    sessions.set_on_change(
-        [this](const session::SessionId& id, bool rewritten) { recall.changed(id, rewritten); });
-  }
+  HoldTest() { EXPECT_TRUE(test::run(io, recall.load())); }
   ~HoldTest() override {
     test::run(io, recall.stop());
     test::run(io, sessions.stop());
@@ -50,8 +46,26 @@ class HoldTest : public testing::Test {
   test::TempDir folder;
   PosixFiles files;
   Pool pool{2};
-  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
-  Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};
+  session::Sessions sessions{
+      io.get_executor(),
+      store,
+      catalog,
+      clock,
+      random,
+      session::Sessions::Needs{.on_change = [this](const session::SessionId& id, bool rewritten) {
+        recall.changed(id, rewritten);
+      }}};
+  std::vector<std::string> told;  // of the work on the index
+  Recall recall{io.get_executor(),
+                sessions,
+                store,
+                pool,
+                files,
+                folder / "index",
+                [this](std::string what) -> std::shared_ptr<void> {
+                  told.push_back(std::move(what));
+                  return std::make_shared<int>(0);
+                }};
   int senders = 0;
 };
 
@@ -70,11 +84,6 @@ TEST_F(HoldTest, MessagesDuringAHoldAreReadAfterIt) {
 }
 
 TEST_F(HoldTest, ReadingManySessionsIsToldAsOnePieceOfWork) {
-  std::vector<std::string> told;
-  recall.set_on_work([&](std::string what) -> std::shared_ptr<void> {
-    told.push_back(std::move(what));
-    return std::make_shared<int>(0);
-  });
   auto token = recall.hold();
   for (int i = 0; i < 60; ++i) say("zebrafish");
   token.reset();

@@ -25,9 +25,6 @@ class RecallTest : public testing::Test {
   void load() {
     recall =
         std::make_unique<Recall>(io.get_executor(), sessions, store, pool, files, folder / "index");
-    sessions.set_on_change([this](const session::SessionId& id, bool rewritten) {
-      if (recall) recall->changed(id, rewritten);
-    });
     ASSERT_TRUE(test::run(io, recall->load()));
   }
   void unload() {
@@ -76,7 +73,15 @@ class RecallTest : public testing::Test {
   test::TempDir folder;
   PosixFiles files;
   Pool pool{2};
-  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
+  session::Sessions sessions{
+      io.get_executor(),
+      store,
+      catalog,
+      clock,
+      random,
+      session::Sessions::Needs{.on_change = [this](const session::SessionId& id, bool rewritten) {
+        if (recall) recall->changed(id, rewritten);
+      }}};
   std::unique_ptr<Recall> recall;
 };
 

@@ -167,7 +167,10 @@ class GuestTest : public testing::Test {
   session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
   std::shared_ptr<NotingProvider> provider = std::make_shared<NotingProvider>(io.get_executor());
   std::shared_ptr<NotingHook> hook = std::make_shared<NotingHook>();
-  Runtime runtime{io.get_executor(), sessions, clock};
+  std::string told;  // the words heard last
+  Runtime runtime{io.get_executor(), sessions, clock,
+                  Runtime::Needs{.on_words = [this](const session::SessionId&,
+                                                    const std::string& words) { told = words; }}};
 };
 
 TEST_F(GuestTest, AGuestSpeaksInTheConversationOfAnother) {
@@ -439,8 +442,6 @@ TEST_F(GuestTest, HooksHearWhoComesChangesAndGoes) {
 
 TEST_F(GuestTest, HooksMakeAgentsAndPrepareWords) {
   EXPECT_EQ(runtime.setup().agents.at("poet").prompt, "You are poet. built");
-  std::string told;
-  runtime.on_words([&](const session::SessionId&, const std::string& words) { told = words; });
   say("/big words");
   EXPECT_EQ(stored(), "user:BIG words;assistant:well;");
   EXPECT_EQ(told, "/big words") << "rules look at what the user wrote";

@@ -122,8 +122,6 @@ TEST_F(SilentTurns, TheLastReplyOfATurnDecides) {
 }
 
 TEST_F(SilentTurns, WordsOfAProgramAreKeptAndMarked) {
-  std::vector<std::string> heard;
-  runtime.on_words([&](const auto&, const std::string& words) { heard.push_back(words); });
   const auto first = hidden_turn("Always write notes to /tmp/x now.");
   EXPECT_TRUE(first.end.hidden);
   EXPECT_EQ(sessions.find(id())->preview, "");

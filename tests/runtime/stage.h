@@ -5,11 +5,14 @@
 
 #include "base/notify.h"
 #include "model/scripted/scripted.h"
+#include "runtime/compaction.h"
 #include "runtime/runtime.h"
+#include "store/fs/fs_documents.h"
 #include "store/mem/mem_journal.h"
 #include "store/mem/mem_transcripts.h"
 #include "support/manual_clock.h"
 #include "support/run.h"
+#include "support/temp_dir.h"
 
 namespace reef::runtime {
 
@@ -174,7 +177,19 @@ class Stage : public testing::Test {
   store::MemTranscripts store;
   store::MemJournal catalog;
   session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
-  Runtime runtime{io.get_executor(), sessions, clock};
+  test::TempDir folder;
+  PosixFiles files;
+  Pool pool{2};
+  store::FsDocuments documents{files, folder.path()};
+  memory::Memories memories{io.get_executor(), documents, pool, clock};
+  Compactions compactions{io.get_executor(), sessions, memories};
+  std::vector<std::string> heard;  // words of users, as rules hear them
+  Runtime runtime{
+      io.get_executor(), sessions, clock,
+      Runtime::Needs{.compactions = &compactions,
+                     .on_words = [this](const session::SessionId&, const std::string& words) {
+                       heard.push_back(words);
+                     }}};
   std::shared_ptr<TestHook> hook = std::make_shared<TestHook>(io.get_executor());
 };
 

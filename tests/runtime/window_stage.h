@@ -7,11 +7,7 @@
 
 #include "base/notify.h"
 #include "context/summary.h"
-#include "runtime/compaction.h"
-#include "runtime/runtime.h"
 #include "runtime/stage.h"
-#include "store/fs/fs_documents.h"
-#include "support/temp_dir.h"
 
 namespace reef::runtime {
 
@@ -98,7 +94,7 @@ class StrictModel final : public model::Provider {
 
 class WindowStage : public Stage {
  protected:
-  WindowStage() { runtime.use_compactions(compactions); }
+  WindowStage() { has_threads = true; }
   ~WindowStage() override {
     model->release();
     hook->release();
@@ -165,12 +161,6 @@ class WindowStage : public Stage {
   }
   Compactions::Request request() const { return {id(), setup->agents.at("reef"), setup}; }
 
-  test::TempDir folder;
-  PosixFiles files;
-  Pool pool{2};
-  store::FsDocuments documents{files, folder.path()};
-  memory::Memories memories{io.get_executor(), documents, pool, clock};
-  Compactions compactions{io.get_executor(), sessions, memories};
   std::shared_ptr<StrictModel> model = std::make_shared<StrictModel>(io.get_executor());
   std::shared_ptr<runtime::Setup> setup = std::make_shared<runtime::Setup>();
 };

@@ -106,9 +106,44 @@ class CheckLayers(unittest.TestCase):
             self.assertIn("| base | 1 | 0 | `base/a.h` | 1 |", page.read_text())
             self.assertTrue(page.read_text().endswith("rest\n"))
 
+    def test_a_room_that_asks_the_system_for_the_time_is_found(self):
+        for line in (
+            "  const auto deadline = std::chrono::steady_clock::now() + kPatience;",
+            "  const auto now = system_clock::now();",
+            "  boost::asio::steady_timer timer(loop);",
+            "  SystemClock clock;",
+            "  std::this_thread::sleep_for(kStep);",
+            "  const auto now = std::time(nullptr);",
+        ):
+            found = self.check("src/bus/x.cpp", line + "\n")
+            self.assertEqual(len(found), 1, line)
+            self.assertIn("src/bus/x.cpp:1: asks the system for the time", found[0])
+            self.assertEqual(self.check("tests/bus/x.cpp", line + "\n"), [])
+        for line in (
+            "  const auto now = steady_now(loop_);",
+            "  co_await sleep_for(kStep);",
+            "  std::chrono::steady_clock::duration left;",
+            "  // steady_clock::now() was here",
+        ):
+            self.assertEqual(self.check("src/bus/x.cpp", line + "\n"), [], line)
+        self.assertEqual(self.check("src/http/multi.h", "#pragma once\nboost::asio::steady_timer timer;\n"), [])
+
     def test_every_exception_says_why(self):
-        for place, why in check_layers.FILES.items():
-            self.assertTrue(place.startswith("src/") and len(why) > 10, place)
+        for exceptions in (check_layers.FILES, check_layers.TIME):
+            for place, why in exceptions.items():
+                self.assertTrue(place.startswith(("src/", "apps/")) and len(why) > 10, place)
+
+    def test_a_room_that_is_linked_otherwise_than_included_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "src/session").mkdir(parents=True)
+            (root / "apps").mkdir()
+            (root / "src/session/CMakeLists.txt").write_text("reef_library(session\n  DEPS search\n  SOURCES a.cpp)\n")
+            (root / "apps/CMakeLists.txt").write_text("reef_program(reefd SOURCES main.cpp DEPS daemon)\n")
+            self.assertEqual(check_layers.linked_otherwise(root), [
+                "src/session/CMakeLists.txt: DEPS of session: base/ is included and not linked",
+                "src/session/CMakeLists.txt: DEPS of session: search/ is not included",
+            ])
 
     def test_a_header_without_pragma_once_is_found(self):
         self.assertEqual(len(self.check("src/base/x.h", "int f();\n")), 1)

@@ -302,8 +302,6 @@ TEST_F(SearchAnswerTest, SearchesAndPagesAreTheSameInThisProcessAndOverASocket) 
   listen([this](const protocol::Peer& from, ClientMessage message) {
     return dispatch(node, from, std::move(message));
   });
-  sessions.set_on_change(
-      [this](const session::SessionId& id, bool rewritten) { recall.changed(id, rewritten); });
   SeededRandom random(23);
   std::vector<std::string> ids;
   for (int number = 0; number < 12; ++number) {

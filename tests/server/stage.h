@@ -95,7 +95,15 @@ class NodeTest : public testing::Test {
   Pool pool{2};
   store::FsDocuments documents{files, folder.path()};
   memory::Memories memories{io.get_executor(), documents, pool, clock};
-  session::Sessions sessions{io.get_executor(), store, catalog, clock, random};
+  session::Sessions sessions{
+      io.get_executor(),
+      store,
+      catalog,
+      clock,
+      random,
+      session::Sessions::Needs{.on_change = [this](const session::SessionId& id, bool rewritten) {
+        recall.changed(id, rewritten);
+      }}};
   session::DocumentFolders folders{documents, pool};
   session::Attachments attachments{io.get_executor(), sessions, store, folders};
   skills::Library skills{files, pool, folder / "skills"};
@@ -104,7 +112,7 @@ class NodeTest : public testing::Test {
   runtime::Live live{sessions, runtime.broadcast()};
   bus::Bus bus{io.get_executor(), documents, pool, runtime};
   exchange::Importer imports{exchange::ImportNeeds{io.get_executor(), files, documents, pool,
-                                                   sessions, store, random, folder.path()}};
+                                                   sessions, store, clock, random, folder.path()}};
   organise::Definitions definitions{io.get_executor(), documents, pool};
   organise::Changes changes{io.get_executor(), sessions, definitions, pool};
   recall::Recall recall{io.get_executor(), sessions, store, pool, files, folder / "index"};

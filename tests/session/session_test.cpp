@@ -481,17 +481,22 @@ class WatchedSessions : public testing::Test {
   SeededRandom random{7};
   store::MemTranscripts store;
   store::MemJournal catalog;
-  Sessions sessions{io.get_executor(), store, catalog, clock, random};
+  std::vector<std::string> told;  // of changes
+  Sessions sessions{io.get_executor(),
+                    store,
+                    catalog,
+                    clock,
+                    random,
+                    Sessions::Needs{.on_change = [this](const SessionId& changed, bool rewritten) {
+                      told.push_back(changed.text() + (rewritten ? " rewritten" : ""));
+                    }}};
 };
 
 TEST_F(WatchedSessions, WhatAnotherProgramWritesChangesTheRowAndIsTold) {
   const auto id = make("ann");
   ASSERT_TRUE(sessions.watch());
   test::run_ready(io);
-  std::vector<std::string> told;
-  sessions.set_on_change([&](const SessionId& changed, bool rewritten) {
-    told.push_back(changed.text() + (rewritten ? " rewritten" : ""));
-  });
+  told.clear();
   const auto version = sessions.changes().version();
   append_from_outside(id, line("f1"));
   EXPECT_EQ(sessions.find(id)->message_count, 1U);

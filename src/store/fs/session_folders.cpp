@@ -163,9 +163,10 @@ Task<void> SessionFolders::list() {
     if (i % kNamesAtOnce == 0) co_await yield_to_loop();
   }
   if (first && inotify_ && folders_.size() > needs_.watches_max)
-    log::info("{} of {} sessions are watched, half of what fs.inotify.max_user_watches allows; the "
-              "others are looked at in turn",
-              needs_.watches_max, folders_.size());
+    log::info(
+        "{} of {} sessions are watched, half of what fs.inotify.max_user_watches allows; the "
+        "others are looked at in turn",
+        needs_.watches_max, folders_.size());
   std::vector<Folder> missing;
   for (const auto& [id, folder] : folders_)
     if (folder->listed != lists_) missing.push_back(folder);
