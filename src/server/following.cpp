@@ -106,8 +106,9 @@ class FollowStream final : public protocol::MessageStream {
       version_ = change.version;
     }
     const bool said = bytes > 0 || !answered_;
+    auto& place = what_->place(out);
     // It may have been forgotten meanwhile; the next answer says so.
-    if (what_->log().remembers(version_)) finish(what_->place(out));
+    if (what_->log().remembers(version_)) finish(place);
     co_return said;
   }
 
