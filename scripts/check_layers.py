@@ -15,9 +15,10 @@ import include_graph
 # Room -> the rooms it includes something of, the nearest first: exactly those, so that the map is the land. Programs are fenced, too.
 ALLOWED = {
     "base": "",
+    "render": "base",
     "session": "base",
     "store": "session base",
-    "exchange": "memory session base",
+    "exchange": "memory session render base",
     "organise": "session base",
     "search": "base",
     "recall": "search session base",
@@ -36,7 +37,7 @@ ALLOWED = {
     "local": "model search session base",
     "runtime": "local model context mcp memory session base",
     "bus": "runtime session base",
-    "hooks": "bus runtime model mcp skills shell process memory recall session base",
+    "hooks": "bus runtime model mcp skills shell process memory recall session render base",
     "protocol": "base",
     "transport": "protocol base",
     "server": "protocol bus runtime model mcp oauth skills process memory recall organise exchange session base",

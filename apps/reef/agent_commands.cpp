@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/utf8.h"
 #include "base/visible.h"
-#include "command_group.h"
+#include "command_rows.h"
 
 namespace reef::cli {
 
@@ -223,10 +223,7 @@ AgentCommands::AgentCommands(CLI::App& app, bool& json) {
   auto& o = options_;
   const auto add = [&](CLI::App& parent, const char* name, const char* what,
                        const std::string& example) {
-    auto* command = parent.add_subcommand(name, what);
-    command->add_flag("--json", json, "Print JSON (docs/cli.md tells the shape)");
-    command->footer("Examples:\n  " + example + "\n");
-    return command;
+    return add_command(parent, json, name, what, example);
   };
   o.group = add(app, "agents", "Who answers: list, show, create, change, rename, remove",
                 "reef agents\n  reef agents create scout model=local tools=recall,search_sessions");

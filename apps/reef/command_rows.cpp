@@ -19,7 +19,8 @@ CLI::App* add_command(CLI::App& app, bool& json, const char* name, const char* w
                       const std::string& example) {
   auto* command = app.add_subcommand(name, what);
   command->add_flag("--json", json, "Print JSON (docs/cli.md tells the shape)");
-  command->footer("Example:\n  " + example + "\n");
+  const bool several = example.find('\n') != std::string::npos;
+  command->footer((several ? "Examples:\n  " : "Example:\n  ") + example + "\n");
   return command;
 }
 

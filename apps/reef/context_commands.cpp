@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "base/visible.h"
-#include "command_group.h"
+#include "command_rows.h"
 #include "session_view.h"
 
 namespace reef::cli {
@@ -75,11 +75,9 @@ Task<Status> show_archive(const Context& context, client::Client& client, std::s
 }  // namespace
 
 ContextCommands::ContextCommands(CLI::App& app, bool& json) {
-  const auto add = [&](CLI::App& to, const char* name, const char* what, const char* example) {
-    auto* command = to.add_subcommand(name, what);
-    command->add_flag("--json", json, "Print JSON (docs/cli.md tells the shape)");
-    command->footer(std::string("Example:\n  ") + example + "\n");
-    return command;
+  const auto add = [&](CLI::App& to, const char* name, const char* what,
+                       const std::string& example) {
+    return add_command(to, json, name, what, example);
   };
   context_ = add(app, "context", "What fills the window of a session's model",
                  "reef context 261115-swift-river");

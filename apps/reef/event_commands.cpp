@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
-#include "command_group.h"
+#include "command_rows.h"
 #include "session_view.h"
 
 namespace reef::cli {
@@ -206,25 +206,22 @@ EventCommands::EventCommands(CLI::App& app, bool& json) {
       ->type_name("KIND")
       ->check(CLI::IsMember(names));
 
-  const auto add = [&](const char* name, const char* what, const char* examples) {
-    auto* command = o.group->add_subcommand(name, what);
-    command->add_flag("--json", json, "Print JSON (docs/cli.md tells the shape)");
-    command->footer(std::string("Examples:\n") + examples);
-    return command;
+  const auto add = [&](const char* name, const char* what, const std::string& example) {
+    return add_command(*o.group, json, name, what, example);
   };
   o.publish = add("publish", "Publish an event; agents subscribed to it are started",
-                  "  reef events publish rss:fetched 'three new entries'\n"
-                  "  git log -1 | reef events publish git:pushed\n");
+                  "reef events publish rss:fetched 'three new entries'\n"
+                  "  git log -1 | reef events publish git:pushed");
   o.publish->add_option("SOURCE", o.source, "Its name: parts between colons")->required();
   o.publish->add_option("PAYLOAD", o.payload, "What the agents are told; without: stdin");
   o.subscribe = add("subscribe", "Start an agent whenever an event comes; survives restarts",
-                    "  reef events subscribe agent:scout:done writer\n"
-                    "  reef events subscribe 'rss:*' scout --once\n");
+                    "reef events subscribe agent:scout:done writer\n"
+                    "  reef events subscribe 'rss:*' scout --once");
   o.subscribe->add_option("SOURCE", o.source, "The event; a part may be *")->required();
   o.subscribe->add_option("AGENT", o.target, "Who is started")->required();
   o.subscribe->add_flag("--once", o.once, "Only the first time");
-  o.ls = add("ls", "Who is subscribed to what", "  reef events ls --json\n");
-  o.rm = add("rm", "Take a subscription away", "  reef events rm 3\n");
+  o.ls = add("ls", "Who is subscribed to what", "reef events ls --json");
+  o.rm = add("rm", "Take a subscription away", "reef events rm 3");
   o.rm->add_option("ID", o.id, "From `reef events ls`")->required();
 }
 

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "base/utf8.h"
-#include "command_group.h"
+#include "command_rows.h"
 #include "mcp_login.h"
 #include "secret.h"
 
@@ -268,11 +268,8 @@ McpCommands::McpCommands(CLI::App& app, bool& json) {
   auto& o = options_;
   o.group = app.add_subcommand("mcp", "MCP servers of agents");
   o.group->require_subcommand(1, 1);
-  const auto add = [&](const char* name, const char* what, const char* example) {
-    auto* command = o.group->add_subcommand(name, what);
-    command->add_flag("--json", json, "Print JSON (docs/cli.md tells the shape)");
-    command->footer(std::string("Example:\n  ") + example + "\n");
-    return command;
+  const auto add = [&](const char* name, const char* what, const std::string& example) {
+    return add_command(*o.group, json, name, what, example);
   };
   const auto with_agent = [&](CLI::App* command, const char* what) {
     command->add_option("-a,--agent", o.agent, what)->type_name("AGENT");

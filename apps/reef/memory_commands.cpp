@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "base/visible.h"
-#include "command_group.h"
+#include "command_rows.h"
 #include "memory/dump.h"
 #include "memory/operations.h"
 
@@ -228,10 +228,8 @@ MemoryCommands::MemoryCommands(CLI::App& app, bool& json) {
       "  reef memory recall where is the deploy key\n"
       "  reef memory dump brain && mdbook serve brain\n");
   const auto add = [&](const char* name, const char* what, const std::string& example) {
-    auto* command = o.group->add_subcommand(name, what);
+    auto* command = add_command(*o.group, json, name, what, example);
     command->add_option("-a,--agent", o.agent, "Agent (default: the daemon's)")->type_name("AGENT");
-    command->add_flag("--json", json, "Print JSON (docs/cli.md tells the shape)");
-    command->footer("Example:\n  " + example + "\n");
     return command;
   };
   const auto with_name = [&](CLI::App* command) {

@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "base/utf8.h"
-#include "command_group.h"
+#include "command_rows.h"
 #include "setup_command.h"
 
 namespace reef::cli {
@@ -217,10 +217,7 @@ ModelCommands::ModelCommands(CLI::App& app, bool& json) {
   auto& o = options_;
   const auto add = [&](CLI::App& parent, const char* name, const char* what,
                        const std::string& example) {
-    auto* command = parent.add_subcommand(name, what);
-    command->add_flag("--json", json, "Print JSON (docs/cli.md tells the shape)");
-    command->footer("Examples:\n  " + example + "\n");
-    return command;
+    return add_command(parent, json, name, what, example);
   };
   o.models = add(app, "models", "Models, what they can do and cost; * is the default",
                  "reef models\n  reef models openai --json | jq -r '.models[].name'\n"

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "base/visible.h"
-#include "command_group.h"
+#include "command_rows.h"
 
 namespace reef::cli {
 namespace {
@@ -133,11 +133,9 @@ class PermissionCommands final : public CommandGroup {
 
 PermissionCommands::PermissionCommands(CLI::App& app, bool& json) {
   auto& o = options_;
-  const auto add = [&](CLI::App& parent, const char* name, const char* what, const char* example) {
-    auto* command = parent.add_subcommand(name, what);
-    command->add_flag("--json", json, "Print JSON (docs/cli.md tells the shape)");
-    command->footer(std::string("Example:\n  ") + example + "\n");
-    return command;
+  const auto add = [&](CLI::App& parent, const char* name, const char* what,
+                       const std::string& example) {
+    return add_command(parent, json, name, what, example);
   };
   const auto with_id = [&](CLI::App* command) {
     command->add_option("ID", o.id, "Session id, from `reef sessions`")->required();

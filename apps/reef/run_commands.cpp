@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 #include "base/visible.h"
-#include "command_group.h"
+#include "command_rows.h"
 #include "turn_view.h"
 
 namespace reef::cli {
@@ -115,36 +115,30 @@ Task<Status> answer(const Context& context, client::Client& client, std::optiona
   co_return co_await expect_pong(context, client, std::move(message), "answered");
 }
 
-CLI::App* add(CLI::App& app, bool& json, const char* name, const char* what,
-              const std::string& example) {
-  auto* command = app.add_subcommand(name, what);
-  command->add_flag("--json", json, "Print JSON (docs/cli.md tells the shape)");
-  command->footer("Example:\n  " + example + "\n");
-  return command;
-}
-
 }  // namespace
 
 RunCommands::RunCommands(CLI::App& app, bool& json) {
   auto& o = options_;
-  o.questions = add(app, json, "questions", "What agents wait for an answer to",
-                    "reef questions --json | jq -r '.[0].id'");
-  o.answer = add(app, json, "answer", "Answer a question of an agent",
-                 "reef answer yes\n"
-                 "  reef answer 261115-swift-river.1f3a90c2 'the blue one'\n"
-                 "  reef answer 261115-swift-river.77d0b3e4 '{\"Colour\": \"blue\", \"Days\": "
-                 "[\"Mon\", \"Tue\"]}'");
+  o.questions = add_command(app, json, "questions", "What agents wait for an answer to",
+                            "reef questions --json | jq -r '.[0].id'");
+  o.answer =
+      add_command(app, json, "answer", "Answer a question of an agent",
+                  "reef answer yes\n"
+                  "  reef answer 261115-swift-river.1f3a90c2 'the blue one'\n"
+                  "  reef answer 261115-swift-river.77d0b3e4 '{\"Colour\": \"blue\", \"Days\": "
+                  "[\"Mon\", \"Tue\"]}'");
   o.answer
       ->add_option("ID TEXT", o.words,
                    "The question, from `reef questions`, unless only one waits; and what to say: "
                    "words, an option's number, or JSON for several questions")
       ->required()
       ->expected(1, 2);
-  o.steer = add(app, json, "steer", "Tell a running turn something before its next step",
-                "reef steer 'use the staging server instead'");
+  o.steer = add_command(app, json, "steer", "Tell a running turn something before its next step",
+                        "reef steer 'use the staging server instead'");
   o.steer->add_option("TEXT", o.text, "What to say")->required();
-  o.kill = add(app, json, "kill", "Cancel what runs in a conversation; what waits there comes next",
-               "reef kill -s ci\n  reef kill --all --key agent:reef:cron");
+  o.kill = add_command(app, json, "kill",
+                       "Cancel what runs in a conversation; what waits there comes next",
+                       "reef kill -s ci\n  reef kill --all --key agent:reef:cron");
   o.kill->add_flag("--all", o.all, "Also the messages that wait: they are kept, unanswered");
   for (auto* command : {o.questions, o.answer, o.steer, o.kill}) {
     const bool narrows = command == o.questions || command == o.answer;

@@ -89,8 +89,12 @@ class Pool {
       struct Waiting {
         std::optional<std::pair<Handler, std::decay_t<decltype(tracked)>>> rest;
         std::stop_source stop;
-        void resume(const Slot& outcome) {
+        // Set when nobody waits any more. Work that ends because it is told to may come before the
+        // task that was cancelled goes on, and must not look as if it had not been.
+        Slot left;
+        void resume(Slot outcome) {
           if (!rest) return;
+          if (left) outcome = left;
           auto [waiter, executor] = *std::move(rest);
           rest.reset();
           boost::asio::get_associated_cancellation_slot(waiter).clear();
@@ -101,11 +105,11 @@ class Pool {
       waiting->rest.emplace(std::move(handler), tracked);
       if (slot.is_connected())
         slot.assign([waiting, loop](boost::asio::cancellation_type) {
-          waiting->stop.request_stop();
-          auto left = std::make_shared<Outcome>();
-          left->failure = std::make_exception_ptr(
+          waiting->left = std::make_shared<Outcome>();
+          waiting->left->failure = std::make_exception_ptr(
               boost::system::system_error(boost::asio::error::operation_aborted));
-          boost::asio::post(loop, [waiting, left] { waiting->resume(left); });
+          boost::asio::post(loop, [waiting] { waiting->resume(waiting->left); });
+          waiting->stop.request_stop();
         });
       post([waiting, loop, token = waiting->stop.get_token(), work = std::move(work)]() mutable {
         auto outcome = std::make_shared<Outcome>();

@@ -364,7 +364,7 @@ class Preparation {
 
 const std::span<const std::string_view> kCommonImageTypes = kCommonTypes;
 
-ToolNames::ToolNames(const std::vector<Tool>& tools, const NameRule& rule) : rule_(rule) {
+ToolNames::ToolNames(const ToolList& tools, const NameRule& rule) : rule_(rule) {
   std::size_t number = 1;
   const auto add = [&](const std::string& name) {
     if (to_api_.contains(name)) return;

@@ -95,7 +95,7 @@ Conversation prepare(const Request& request, const ModelFacts& facts,
 // Converts the names of a request's tools to names that the API allows, and back.
 class ToolNames {
  public:
-  ToolNames(const std::vector<Tool>& tools, const NameRule& rule);
+  ToolNames(const ToolList& tools, const NameRule& rule);
 
   // A name that is not among the tools (history may contain any) is only made to keep the rule.
   std::string to_api(std::string_view name) const;

@@ -21,6 +21,11 @@ constexpr std::string_view kThinkingLevels[] = {"off", "minimal", "low", "medium
 
 }  // namespace
 
+const std::vector<Tool>& ToolList::all() const {
+  static const std::vector<Tool> none;
+  return tools_ ? *tools_ : none;
+}
+
 std::optional<ThinkingLevel> thinking_level_from(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kThinkingLevels); ++i)
     if (kThinkingLevels[i] == name) return static_cast<ThinkingLevel>(i);

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <functional>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -20,6 +22,27 @@ struct Tool {
   std::string description;
   json::object parameters;  // JSON Schema of an object
 };
+
+// Tools that never change once listed. A copy shares them, because every call of a model has the
+// same ones, and their schemas take longer to copy than most turns take otherwise.
+class ToolList {
+ public:
+  ToolList() = default;
+  ToolList(std::vector<Tool> tools)
+      : tools_(std::make_shared<const std::vector<Tool>>(std::move(tools))) {}
+  ToolList(std::initializer_list<Tool> tools) : ToolList(std::vector<Tool>(tools)) {}
+
+  const std::vector<Tool>& all() const;
+  bool empty() const { return all().empty(); }
+  std::size_t size() const { return all().size(); }
+  auto begin() const { return all().begin(); }
+  auto end() const { return all().end(); }
+  const Tool& operator[](std::size_t i) const { return all()[i]; }
+
+ private:
+  std::shared_ptr<const std::vector<Tool>> tools_;  // none: there are none
+};
+
 struct ToolChoice {
   enum class Mode : std::uint8_t { automatic, none, required, named };
   Mode mode = Mode::automatic;
@@ -34,7 +57,7 @@ struct Request {
   std::string model;
   std::string system;
   std::vector<session::MessagePtr> messages;
-  std::vector<Tool> tools;
+  ToolList tools;
   ToolChoice tool_choice;
   ThinkingLevel thinking = ThinkingLevel::off;
   std::optional<std::int64_t> max_tokens;

@@ -122,6 +122,7 @@ Task<Result<bool>> Changes::apply_unshielded(session::SessionId id, Change chang
 }
 
 void Changes::take_words(session::SessionId id, std::string words) {
+  if (!definitions_.may_have_rules()) return;
   if (waiting_bytes_ + words.size() > kWaitingBytesMax) {
     log::warn("session {}: too much to look at; the label rules were not run", id.text());
     return;

@@ -73,6 +73,11 @@ bool Definitions::is_stale(const File& file) const {
   return !file.was_read || !documents_.unchanged(file.name, file.seen);
 }
 
+bool Definitions::may_have_rules() const {
+  return !known_->labels.rules().empty() ||
+         is_stale(known_files_[static_cast<std::size_t>(Which::labels)]);
+}
+
 Definitions::Reading Definitions::read(std::vector<File> files) const {
   Reading out;
   out.files.resize(files.size());

@@ -38,6 +38,9 @@ class Definitions {
 
   // Returns the definitions last read.
   std::shared_ptr<const Defined> known() const { return known_; }
+  // False when labels.toml, as it is now, has no rules. For every message, so it is one look at one
+  // file and no more.
+  bool may_have_rules() const;
   // Looks whether a file was edited, reads it when it was.
   Task<std::shared_ptr<const Defined>> look();
 

@@ -20,6 +20,11 @@ constexpr std::size_t kManyBehind = 50;
 // The bytes read and parsed at once; a longer line is read whole.
 constexpr std::uint64_t kPieceBytes = 1U << 20;
 constexpr std::size_t kReadersMax = 2;
+// How long new words wait for more, so that those of a turn are read in one go. A search does not
+// wait for it.
+constexpr std::chrono::milliseconds kPatience{50};
+// Parsing so few bytes takes less time than handing them to another thread.
+constexpr std::size_t kParsedHereMax = 8U << 10;
 // The number of messages added before other tasks get the loop again.
 constexpr std::size_t kAddAtOnce = 32;
 // New sessions of this many bytes in total are taken in as a bulk. They are read in batches until
@@ -59,6 +64,7 @@ Recall::Recall(Executor loop, session::Sessions& sessions, session::Transcripts&
       files_(files),
       directory_(std::move(directory)),
       progress_(loop),
+      hurry_(loop),
       tidy_wanted_(loop),
       manifest_written_(loop),
       tasks_(loop, "recall") {}
@@ -149,6 +155,7 @@ void Recall::changed(const session::SessionId& id, bool rewritten) {
 
 void Recall::start_readers() {
   if (!may_read() || stopping_) return;
+  if (behind_.size() >= kManyBehind) hurry_.notify_all();
   while (readers_ < std::min(kReadersMax, behind_.size())) {
     ++readers_;
     tasks_.spawn(read_behind());
@@ -186,6 +193,7 @@ Task<void> Recall::read_behind() {
   } leaving{readers_};
   // We may have been spawned in the middle of an append, which must go first.
   co_await yield_to_loop();
+  co_await wait_for_more();
   const auto token = reading_token();
   co_await read_new();
   while (may_read()) {
@@ -208,6 +216,13 @@ Task<void> Recall::read_behind() {
       log::warn("index: session {}: {}", id.text(), read.error().what);
   }
   plan_tidy();
+}
+
+Task<void> Recall::wait_for_more() {
+  const auto due = std::chrono::steady_clock::now() + kPatience;
+  while (searches_waiting_ == 0 && behind_.size() < kManyBehind && !stopping_ &&
+         std::chrono::steady_clock::now() < due)
+    static_cast<void>(co_await hurry_.wait_until(due));
 }
 
 // Reads, takes in and writes sessions that are new to the index, several at once and beside the
@@ -381,7 +396,7 @@ Task<Status> Recall::catch_up(session::SessionId id) {
       continue;
     }
     auto parse = [&] { return read_piece(bytes, covered); };
-    const auto piece = co_await pool_.run(parse);
+    const auto piece = bytes.size() <= kParsedHereMax ? parse() : co_await pool_.run(parse);
     tell_cut(id, piece);
     if (piece.bytes == 0) co_return Ok{};  // the line is unfinished; the next append completes it
     if (!sessions_.find(id)) co_return Ok{};

@@ -125,6 +125,7 @@ class Recall {
   // Reads the sessions that are behind until none is. Several readers may run at once, but never
   // two on one session.
   Task<void> read_behind();
+  Task<void> wait_for_more();
   // Every reader holds the token while there is much to read.
   std::shared_ptr<void> reading_token();
   Task<void> read_new();
@@ -168,6 +169,7 @@ class Recall {
   OnWork on_work_;
   std::weak_ptr<void> reading_;  // set while many sessions are read
   Notify progress_;
+  Notify hurry_;
   Notify tidy_wanted_;
   Notify manifest_written_;
   Helper helper_;

@@ -45,6 +45,7 @@ Task<Status> Recall::wait_until_caught_up() {
     explicit Waiting(std::size_t& of) : count(of) { ++count; }
     ~Waiting() { --count; }
   } waiting(searches_waiting_);
+  hurry_.notify_all();
   start_readers();
   for (;;) {
     std::erase_if(wanted, [this](const auto& one) {

@@ -33,7 +33,7 @@ std::int64_t reserve_of(const Compaction& settings, std::int64_t window) {
   return window > 0 ? std::min(settings.reserve_tokens, window / 2) : 0;
 }
 
-double weigh(const std::vector<model::Tool>& tools) {
+double weigh(const model::ToolList& tools) {
   double sum = 0;
   for (const auto& tool : tools)
     sum += context::weigh(tool.name) + context::weigh(tool.description) +

@@ -18,7 +18,7 @@ namespace reef::runtime {
 // Tokens of the window to keep free for what comes next, at most half of it.
 std::int64_t reserve_of(const Compaction& settings, std::int64_t window);
 
-double weigh(const std::vector<model::Tool>& tools);
+double weigh(const model::ToolList& tools);
 
 class Gauge {
  public:

@@ -97,6 +97,7 @@ Task<void> Runtime::prepare(Turn& turn) {
         with_client_tools(turn.toolbox, agent, run.message_.client_tools, run_kept, forwards_);
   auto& request = *turn.request;
   request.system = turn.offer->prompt;
+  const auto framed_from = request.system.size();
   auto instructions =
       co_await errands_.run(instructions_for(run_kept, std::move(place)), run.stop_);
   add_part(request.system, instructions.value_or(std::string()));
@@ -110,7 +111,9 @@ Task<void> Runtime::prepare(Turn& turn) {
         model::thinking_level_from(row->text("thinkingLevel")).value_or(agent.thinking);
   request.max_tokens = agent.max_tokens;
   request.extra = agent.parameters;
-  turn.standing = context::weigh(request.system) + turn.offer->tools_weight;
+  // The prompt is the same in all turns and was weighed once.
+  turn.standing = turn.offer->prompt_weight + turn.offer->tools_weight +
+                  context::weigh(std::string_view(request.system).substr(framed_from));
 }
 
 std::string Runtime::directory_of(const session::SessionId& id, const std::string& wanted) const {
@@ -123,11 +126,15 @@ std::shared_ptr<const Runtime::Offer> Runtime::offer_for(const Agent& agent,
                                                          const std::shared_ptr<const Setup>& setup,
                                                          bool guest) {
   // A guest has no tools, so what hooks say about tools is left out.
-  if (guest) return std::make_shared<Offer>(Offer{{}, agent.prompt});
+  if (guest)
+    return std::make_shared<Offer>(Offer{{}, agent.prompt, context::weigh(agent.prompt), 0});
   const auto make = [&] {
     auto toolbox = hooks_.toolbox(agent);
     const auto weight = weigh(toolbox.tools());
-    return std::make_shared<const Offer>(Offer{std::move(toolbox), hooks_.prompt(agent), weight});
+    auto prompt = hooks_.prompt(agent);
+    const auto prompt_weight = context::weigh(prompt);
+    return std::make_shared<const Offer>(
+        Offer{std::move(toolbox), std::move(prompt), prompt_weight, weight});
   };
   // An agent that differs from the configured one of its name gets an offer of its own.
   const auto known = setup->agents.find(agent.name);

@@ -11,6 +11,15 @@
 #include "runtime/scope.h"
 
 namespace reef::runtime {
+namespace {
+
+std::vector<model::Tool> by_name(std::vector<model::Tool> tools) {
+  std::sort(tools.begin(), tools.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return tools;
+}
+
+}  // namespace
 
 void Hooks::add(std::shared_ptr<Hook> hook) {
   hooks_.push_back(std::move(hook));
@@ -41,6 +50,7 @@ Task<ToolAnswer> Hook::call(std::string tool, json::object, Caller) {
 Toolbox Hooks::toolbox(const Agent& agent) const {
   Toolbox box;
   box.hooks_ = hooks_;
+  std::vector<model::Tool> tools;
   for (const auto& hook : hooks_) {
     const auto granted = hook->scoped_tools(agent).names;
     for (auto& tool : hook->tools(agent)) {
@@ -48,12 +58,11 @@ Toolbox Hooks::toolbox(const Agent& agent) const {
       if (!inside || !may_call(agent, tool.name)) {
         box.outside_.insert(tool.name);
       } else if (box.owners_.try_emplace(tool.name, hook).second) {
-        box.tools_.push_back(std::move(tool));
+        tools.push_back(std::move(tool));
       }
     }
   }
-  std::sort(box.tools_.begin(), box.tools_.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  box.tools_ = by_name(std::move(tools));
   return box;
 }
 
@@ -128,23 +137,25 @@ void Hooks::on_event(const Scene& scene, const Event& event) const {
 }
 
 void Toolbox::add(std::shared_ptr<Hook> hook, std::vector<model::Tool> tools) {
+  auto all = tools_.all();
   for (auto& tool : tools) {
-    std::erase_if(tools_, [&](const auto& one) { return one.name == tool.name; });
+    std::erase_if(all, [&](const auto& one) { return one.name == tool.name; });
     outside_.erase(tool.name);
     owners_[tool.name] = hook;
-    tools_.push_back(std::move(tool));
+    all.push_back(std::move(tool));
   }
-  std::sort(tools_.begin(), tools_.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  tools_ = by_name(std::move(all));
 }
 
 void Toolbox::leave_out_what_keeps() {
-  std::erase_if(tools_, [&](const model::Tool& tool) {
+  auto left = tools_.all();
+  std::erase_if(left, [&](const model::Tool& tool) {
     const auto owner = owners_.find(tool.name);
     if (owner == owners_.end() || !owner->second->keeps(tool.name)) return false;
     owners_.erase(owner);
     return true;
   });
+  tools_ = std::move(left);
 }
 
 std::optional<Violation> Toolbox::violation(const session::ToolCallBlock& call,

@@ -147,7 +147,7 @@ class Hook {
 // it; a call outside the agent's scope is also logged as a security event.
 class Toolbox {
  public:
-  const std::vector<model::Tool>& tools() const { return tools_; }
+  const model::ToolList& tools() const { return tools_; }
   bool has(std::string_view tool) const { return owners_.contains(tool); }
   Task<ToolAnswer> call(session::ToolCallBlock call, Caller caller) const;
   // Adds tools of a hook; they replace those of the same names.
@@ -162,7 +162,7 @@ class Toolbox {
   std::optional<Violation> violation(const session::ToolCallBlock& call,
                                      const Caller& caller) const;
 
-  std::vector<model::Tool> tools_;              // by name
+  model::ToolList tools_;                       // by name
   std::set<std::string, std::less<>> outside_;  // tools that exist, but not for this agent
   std::map<std::string, std::shared_ptr<Hook>, std::less<>> owners_;
   std::vector<std::shared_ptr<Hook>> hooks_;  // all hooks, asked for objections

@@ -298,6 +298,7 @@ class Runtime {
   struct Offer {
     Toolbox toolbox;
     std::string prompt;
+    double prompt_weight = 0;
     double tools_weight = 0;
   };
   // `setup` is the one the turn runs with. A guest has no tools.

@@ -60,7 +60,7 @@ Task<ToolAnswer> call_offered(std::shared_ptr<const Toolbox> toolbox, session::T
 
 // Demands a tool call in the first step only: else the model would never come to its answer.
 model::ToolChoice choice_for(int step, const model::ToolChoice& wanted,
-                             const std::vector<model::Tool>& tools) {
+                             const model::ToolList& tools) {
   using Mode = model::ToolChoice::Mode;
   const bool lasts = wanted.mode == Mode::none || step == 0;
   return lasts && !tools.empty() ? wanted : model::ToolChoice{};

@@ -202,7 +202,7 @@ Task<Result<WindowReport>> Runtime::window_of(session::SessionId id) {
   const auto instructions = co_await hooks_.instructions(agent, place);
 
   const auto& context = session->context();
-  const auto standing = context::weigh(offer->prompt) + context::weigh(instructions) +
+  const auto standing = offer->prompt_weight + context::weigh(instructions) +
                         context::weigh(host_framing(context)) + offer->tools_weight;
   const auto window = route.facts.context_window;
   out.usage =
@@ -216,8 +216,7 @@ Task<Result<WindowReport>> Runtime::window_of(session::SessionId id) {
     if (count > 0) out.parts.push_back({kind, gauge_.estimate(out.model, weight), count});
   };
   const auto framing = context::weigh(host_framing(context));
-  add("system", context::weigh(offer->prompt) + framing,
-      offer->prompt.empty() && framing <= 0 ? 0 : 1);
+  add("system", offer->prompt_weight + framing, offer->prompt.empty() && framing <= 0 ? 0 : 1);
   add("tools", offer->tools_weight, offer->toolbox.tools().size());
   add("instructions", context::weigh(instructions), instructions.empty() ? 0 : 1);
   for (const auto& [kind, part] : {std::pair<const char*, const Weights&>{"summary", parts.summary},

@@ -21,7 +21,15 @@ void Library::configure(const std::vector<std::string>& paths) {
   roots_.insert(roots_.end(), paths.begin(), paths.end());
 }
 
+bool Library::is_bare() const {
+  // Configured folders may be on a disk that hangs.
+  if (roots_.size() != 1) return false;
+  const auto own = files_.stat_path(own_);
+  return !own && own.error().code == Errc::not_found;
+}
+
 Task<Catalogue> Library::look() {
+  if (is_bare()) co_return Catalogue{};
   // A copy of the roots, because a reload may change them while the pool works.
   auto work = [this, roots = roots_] { return shelf_.look(roots); };
   co_return co_await pool_.run(work);

@@ -15,7 +15,7 @@ class Library {
   // `files` and `pool` must outlive it. `own` is Reef's own folder, which precedes the configured
   // ones.
   Library(Files& files, Pool& pool, std::string own)
-      : pool_(pool), shelf_(files), own_(std::move(own)), roots_{own_} {}
+      : files_(files), pool_(pool), shelf_(files), own_(std::move(own)), roots_{own_} {}
 
   // The paths must be absolute; their order counts.
   void configure(const std::vector<std::string>& paths);
@@ -31,6 +31,10 @@ class Library {
   Task<Result<Opened>> open(std::string name, std::string file = std::string());
 
  private:
+  // Whether there is no folder to look into. One look at Reef's own folder, on the loop.
+  bool is_bare() const;
+
+  Files& files_;
   Pool& pool_;
   Shelf shelf_;
   const std::string own_;

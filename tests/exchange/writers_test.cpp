@@ -1,8 +1,7 @@
 // pi, Clawdbot, Markdown, NDJSON and HTML, through the seam.
 #include <gtest/gtest.h>
 
-#include "exchange/html/highlight.h"
-#include "exchange/html/rich_text.h"
+#include "exchange/html/draw.h"
 #include "exchange/outline.h"
 #include "exchange/sources.h"
 #include "support/exchange.h"
@@ -173,8 +172,8 @@ TEST(HtmlWriter, BranchesInBranchesStayShallow) {
 }
 
 TEST(RichText, LinksLeadOnlyWhereAPersonMayWantToGo) {
-  using html::Breaks;
   using html::rich_text;
+  using render::Breaks;
   EXPECT_NE(rich_text("[a](https://x.org/?a=1&b=\"2)", Breaks::soft).find("href=\"https://x.org/"),
             std::string::npos);
   for (const auto text : {"[a](javascript:x)", "[a](JAVASCRIPT:x)", "[a](java&#115;cript:x)",
@@ -184,7 +183,7 @@ TEST(RichText, LinksLeadOnlyWhereAPersonMayWantToGo) {
 }
 
 TEST(RichText, ATangleTakesNoTimeAndNoRoom) {
-  using html::Breaks;
+  using render::Breaks;
   const auto repeat = [](std::string_view text, std::size_t times) {
     std::string out;
     for (std::size_t i = 0; i < times; ++i) out += text;
@@ -198,6 +197,17 @@ TEST(RichText, ATangleTakesNoTimeAndNoRoom) {
     const auto page = html::rich_text(text, Breaks::hard);
     EXPECT_LT(page.size(), 32 * text.size() + 8192) << text.substr(0, 8);
   }
+}
+
+TEST(Changes, AreTablesOfNumberedLines) {
+  const auto page = html::drawn_diff(
+      "--- a/x.py\n+++ b/x.py\n@@ -3,2 +3,2 @@\n # <b>\n-return one\n+return two\n");
+  EXPECT_NE(page.find("x.py"), std::string::npos);
+  EXPECT_NE(page.find("2 unchanged lines"), std::string::npos);
+  EXPECT_NE(page.find("<tr class=\"d\"><td>4</td><td></td><td>-</td>"), std::string::npos) << page;
+  EXPECT_NE(page.find("<mark>two</mark>"), std::string::npos) << page;
+  EXPECT_EQ(page.find("<b>"), std::string::npos);
+  EXPECT_EQ(html::drawn_diff("no diff at all"), "");
 }
 
 TEST(Highlight, ColoursNeverChangeWhatIsSaid) {

@@ -15,8 +15,8 @@ namespace {
 class LocalToolsTest : public testing::Test {
  protected:
   LocalToolsTest() {
-    for (const auto* name : {"forget", "recall", "remember", "search_sessions"})
-      request.tools.push_back({name, "", {}});
+    request.tools = {
+        {"forget", "", {}}, {"recall", "", {}}, {"remember", "", {}}, {"search_sessions", "", {}}};
   }
 
   template <class Message>
@@ -334,7 +334,7 @@ TEST_F(LocalMemoryTest, NotesThatARecallDoesNotShowAreNotWrittenOver) {
   EXPECT_EQ(notes.size(), 2U);
 
   // The agent has no tool to look anything up.
-  std::erase_if(request.tools, [](const auto& tool) { return tool.name != "remember"; });
+  request.tools = {{"remember", "", {}}};
   notes = {{"blue tea", "is in the kitchen"}};
   tell("Remember the blue tea");
   tell("Remember the blue tea");

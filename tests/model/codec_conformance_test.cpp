@@ -315,7 +315,7 @@ TEST_P(Conformance, C5_ParallelCallsHalfDoneAreAValidRequest) {
   };
   Request killed;
   killed.model = "m";
-  killed.tools.push_back(Tool{"ls", "", {{"type", "object"}}});
+  killed.tools = {Tool{"ls", "", {{"type", "object"}}}};
   killed.messages = {shared(user),        shared(reply), result("c3", true), result("c1", false),
                      result("c2", false), shared(user),  shared(user)};
   auto crashed = killed;

@@ -17,12 +17,14 @@ class Generator {
     model::Request out;
     out.model = model();
     out.system = one_of({"", "You are a crab.", " "});
+    std::vector<model::Tool> tools;
     for (auto n = random_.below(4); n > 0; --n)
-      out.tools.push_back(model::Tool{name(), text(), schema()});
+      tools.push_back(model::Tool{name(), text(), schema()});
+    const auto last = tools.empty() ? std::string() : tools.back().name;
+    out.tools = std::move(tools);
     if (random_.below(3) == 0) out.tool_choice.mode = model::ToolChoice::Mode::required;
     if (random_.below(3) == 0)
-      out.tool_choice = {model::ToolChoice::Mode::named,
-                         out.tools.empty() ? name() : out.tools.back().name};
+      out.tool_choice = {model::ToolChoice::Mode::named, last.empty() ? name() : last};
     if (random_.below(3) == 0) out.tool_choice.mode = model::ToolChoice::Mode::none;
     if (random_.below(2) == 0) out.max_tokens = static_cast<std::int64_t>(random_.below(3) * 3000);
     for (auto n = random_.below(8); n > 5; --n) out.stop.push_back(one_of({"", " ", "STOP"}));

@@ -48,7 +48,7 @@ class CheckLayers(unittest.TestCase):
             "  const int fd = ::open(path, 0);",
             "  auto* file = std::fopen(path, mode);",
             "int f(Files& files);",
-            "  const auto text = use(house_.files, path);",
+            "  const auto text = use(needs_.files, path);",
         ):
             found = self.check("src/bus/x.cpp", line + "\n")
             self.assertEqual(len(found), 1, line)

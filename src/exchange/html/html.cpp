@@ -9,10 +9,9 @@
 
 #include "base/overload.h"
 #include "base/utf8.h"
+#include "exchange/html/draw.h"
 #include "exchange/html/escape.h"
-#include "exchange/html/highlight.h"
 #include "exchange/html/page.h"
-#include "exchange/html/rich_text.h"
 #include "exchange/outline.h"
 
 namespace reef::exchange {
@@ -193,7 +192,7 @@ class Page {
     return article(
         "summary",
         entry.type == "compaction" ? "Summary of what came before" : "Summary of another branch",
-        "", entry, rich_text(summary, Breaks::soft));
+        "", entry, rich_text(summary, render::Breaks::soft));
   }
 
   std::string article(std::string_view kind, std::string_view who, std::string_view model,
@@ -221,10 +220,10 @@ class Page {
     return std::visit(
         Overload{
             [&](const session::UserMessage& m) {
-              return article("user", "User", "", entry, blocks(m.content, Breaks::hard));
+              return article("user", "User", "", entry, blocks(m.content, render::Breaks::hard));
             },
             [&](const session::AssistantMessage& m) {
-              auto body = blocks(m.content, Breaks::soft, results);
+              auto body = blocks(m.content, render::Breaks::soft, results);
               if (m.stop_reason == session::StopReason::error ||
                   m.stop_reason == session::StopReason::aborted)
                 body += fmt::format(
@@ -251,7 +250,8 @@ class Page {
               return article("note", "Note", "", entry, blocks(m.content));
             },
             [&](const session::SummaryMessage& m) {
-              return article("summary", "Summary", "", entry, rich_text(m.summary, Breaks::soft));
+              return article("summary", "Summary", "", entry,
+                             rich_text(m.summary, render::Breaks::soft));
             },
             [&](const session::OtherMessage& m) {
               return article("note", escaped_line(m.role, 40), "", entry,
@@ -261,7 +261,8 @@ class Page {
         message);
   }
 
-  std::string blocks(const std::vector<session::Block>& content, Breaks breaks = Breaks::soft,
+  std::string blocks(const std::vector<session::Block>& content,
+                     render::Breaks breaks = render::Breaks::soft,
                      const std::vector<const session::Entry*>& results = {}) {
     std::string out;
     for (const auto& block : content)
@@ -271,7 +272,7 @@ class Page {
                               if (b.thinking.empty()) return std::string();
                               return folded("thinking", "Thinking",
                                             escaped_line(b.thinking, kGistCharsMax), "",
-                                            rich_text(b.thinking, Breaks::soft));
+                                            rich_text(b.thinking, render::Breaks::soft));
                             },
                             [&](const session::ImageBlock& b) { return picture(b); },
                             [&](const session::ToolCallBlock& b) { return call(b, results); },
@@ -301,6 +302,8 @@ class Page {
   static std::string output(const session::ToolResultMessage& message) {
     const auto text = session::text_of(message.content);
     auto out = text.empty() ? std::string() : "<pre>" + escaped_output(text) + "</pre>";
+    const auto diff = json::find_string(message.details, "diff");
+    if (diff) out += drawn_diff(*diff);
     for (const auto& block : message.content)
       if (const auto* image = std::get_if<session::ImageBlock>(&block)) out += picture(*image);
     return out;

@@ -71,6 +71,11 @@ const Instructions::Known* Instructions::look(const std::string& path, std::size
   return &known;
 }
 
+bool Instructions::has_none_of_home(const InstructionsRule& rule) {
+  return std::all_of(rule.files.begin(), rule.files.end(),
+                     [this](const auto& name) { return documents_.unchanged(name, std::nullopt); });
+}
+
 std::string Instructions::read_own(const std::string& name, std::size_t bytes_max) {
   const auto document = documents_.open(name);
   if (!document || !(*document)->info().ours) return {};

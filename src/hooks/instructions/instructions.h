@@ -33,6 +33,8 @@ class Instructions {
   // user's, is left out: whoever may write to /tmp must not speak to our agents. One of a folder is
   // read again only when it changed.
   std::string collect(const InstructionsRule& rule, const std::string& cwd);
+  // Whether the home has no such file. Does not block, so it may be asked on the loop.
+  bool has_none_of_home(const InstructionsRule& rule);
 
  private:
   struct Known {

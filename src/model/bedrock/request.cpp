@@ -127,7 +127,7 @@ void add_extra(json::object& body, const json::object& extra) {
 json::object request_body(const Request& original, const ModelFacts& facts) {
   auto request = original;
   // The only way to forbid calls is to declare no tools.
-  if (request.tool_choice.mode == ToolChoice::Mode::none) request.tools.clear();
+  if (request.tool_choice.mode == ToolChoice::Mode::none) request.tools = {};
 
   const bool is_claude = claude::version_of(request.model).first > 0;
   // Other thinking models sign nothing and accept no thoughts back.

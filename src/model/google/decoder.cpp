@@ -159,7 +159,7 @@ class GoogleDecoder final : public Decoder {
     usage.output = count("candidatesTokenCount") + usage.reasoning;
   }
 
-  std::vector<Tool> tools_;
+  ToolList tools_;
   http::sse::Parser parser_;
   ReplyBuilder builder_;
   const DeltaSink* sink_ = nullptr;
