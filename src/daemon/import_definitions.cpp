@@ -96,4 +96,38 @@ Task<Result<bool>> keep_archive(memory::Memories& memories, exchange::Definition
   co_return true;
 }
 
+Task<Result<bool>> keep_note(memory::Memories& memories, const runtime::Setup& setup,
+                             exchange::Definition note) {
+  const auto agent = text_in(note.body, "agent");
+  const bool comes = json::find_bool(note.body, "agent_comes").value_or(false);
+  if (agent == "crab" && !comes && !setup.agents.contains(agent))
+    note.body["agent"] = setup.default_agent;
+  return keep_archive(memories, std::move(note));
+}
+
+Task<Result<bool>> keep_subscription(bus::Bus& bus, std::function<Task<Status>()> reload_agents,
+                                     exchange::Definition subscription) {
+  const auto source = text_in(subscription.body, "source");
+  const auto agent = text_in(subscription.body, "target_agent");
+  for (const auto& known : bus.list())
+    if (known.source == source && known.target_agent == agent) co_return false;
+  const bool once = json::find_bool(subscription.body, "once").value_or(false);
+  auto done = co_await bus.subscribe(source, agent, once);
+  if (!done && done.error().code == Errc::not_found) {
+    REEF_CO_CHECK(co_await reload_agents());
+    done = co_await bus.subscribe(source, agent, once);
+  }
+  if (!done) co_return std::move(done).error();
+  co_return true;
+}
+
+std::string permission_mode_of(const runtime::Setup& setup, const std::string& agent,
+                               const std::string& sender, const std::string& key) {
+  const auto found = setup.find(agent);
+  const runtime::Agent fresh;
+  const auto& own = found ? *found : fresh;
+  return std::string(runtime::name_of(runtime::is_local(sender, key) ? own.permission_mode
+                                                                     : own.remote_permission_mode));
+}
+
 }  // namespace reef::daemon
