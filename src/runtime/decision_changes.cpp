@@ -90,7 +90,7 @@ Task<void> DecisionChanges::keep_watch() {
     look();
     co_await close_over();
     if (sessions_.changes().version() != seen_) continue;
-    co_await sessions_.changes().changed().wait_until(std::chrono::steady_clock::now() + kLookStep);
+    co_await sessions_.changes().changed().wait_for(kLookStep);
   }
 }
 
