@@ -189,6 +189,8 @@ class Daemon {
     co_await engine_.sessions.stop();
     co_await engine_.recall.stop();
     if (engine_.made_http) co_await engine_.made_http->stop();
+    // What is watched keeps the loop busy.
+    hold_watch_.reset();
     boost::system::error_code ignored;
     signals_.cancel(ignored);
     tasks_.cancel();

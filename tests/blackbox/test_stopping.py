@@ -189,6 +189,16 @@ class Kills(Case):
 
 
 class Stops(Case):
+    def test_an_idle_daemon_ends_by_itself(self):
+        """And not by the last resort, which leaves whatever did not end."""
+        home = self.home(script=script({"text": "well"}))
+        home.say("go", agent="scripted")
+        home.stop()
+        with open(home.file("logs/reefd.log"), encoding="utf-8") as log:
+            told = log.read()
+        self.assertIn("stopped", told)
+        self.assertNotIn("did not end", told)
+
     def test_the_command_stops_a_daemon_whose_turns_hang(self):
         """A model that goes silent, a command, a server that never says hello."""
         bash = {"calls": [{"name": "bash", "arguments": {"command": f"sleep {nap(65)}"}}]}
