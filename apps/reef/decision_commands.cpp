@@ -107,7 +107,7 @@ Task<Status> list(const Context& context, client::Client& client, protocol::List
   co_return Ok{};
 }
 
-// What waits, then every decision that comes or is settled, until interrupted.
+// Shows waiting decisions, then every one that comes or is settled, until interrupted.
 Task<Status> follow(const Context& context, client::Client& client, protocol::ListDecisions query) {
   protocol::ClientMessage request;
   auto& what = *request.mutable_follow_decisions();

@@ -13,7 +13,7 @@ std::string format_names() {
   return names;
 }
 
-// What `import` takes as KIND.
+// `import` takes these as KIND.
 std::vector<std::string> import_words() {
   std::vector<std::string> words{"auto"};
   for (const auto& source : exchange::sources()) {

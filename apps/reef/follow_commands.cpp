@@ -179,7 +179,7 @@ class TailPrinter {
     if (!parsed || !parsed->is_object()) return;
     const auto entry = session::entry_from(std::move(parsed->get_object()));
     if (!entry) return;
-    // What has just been seen is not said twice: only what it lacks, and which entry it was.
+    // Words that were just seen are not said twice: only what they lack, and their entry.
     const auto message = session::message_of(*entry);
     const auto text = message && session::role_of(*message) == "assistant"
                           ? session::text_of(*message)

@@ -13,7 +13,7 @@ namespace reef::cli {
 // Everything known of a session, as JSON.
 json::value details(const protocol::SessionRow& row);
 std::string line_of(const protocol::SessionRow& row, TimePoint now, std::size_t id_width);
-// Who says it, when, and what; of some kinds of entries nothing.
+// Shows speaker, time and words of an entry; nothing for some kinds of entries.
 enum class Part : std::uint8_t { whole, head };
 void print_entry(const Context& context, const session::Entry& entry, Part part = Part::whole);
 

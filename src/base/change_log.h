@@ -30,7 +30,7 @@ class ChangeLog {
 
   // The key changed: came, became another, or went.
   void touch(const std::string& key);
-  // What became of the key can no longer be told.
+  // The log can no longer tell what became of the key.
   void give_up(const std::string& key);
   // All readers start over.
   void give_up_all();

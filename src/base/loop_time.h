@@ -16,7 +16,7 @@ using Moment = std::chrono::steady_clock::time_point;
 
 class Alarm;
 
-// Where the time of a loop comes from when it is not the system's.
+// Gives a loop its time when that is not the system's.
 class TimeSource {
  public:
   virtual ~TimeSource() = default;

@@ -6,7 +6,7 @@
 namespace reef {
 
 inline constexpr std::string_view kWhiteSpace = " \t\r\n";
-// What may stand around the words of one line.
+// These characters may stand around the words of one line.
 inline constexpr std::string_view kBlanks = " \t\r";
 
 // The text without the characters of `blanks` at both ends.

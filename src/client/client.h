@@ -58,7 +58,7 @@ class Stream {
   bool ended_ = false;
 };
 
-// What is said in a turn, and to whom.
+// The words of a turn, and whom they are for.
 struct TurnRequest {
   std::string agent, sender, content, cwd;
   std::optional<std::string> key = {};  // instead of agent and sender

@@ -12,7 +12,7 @@
 
 namespace reef::client {
 
-// Where an answer says that it stands; nullptr: it is no answer of the Follow operations.
+// Returns the place an answer names; nullptr: it is no answer of the Follow operations.
 const protocol::Place* place_in(const protocol::ServerMessage& message);
 
 class Following {

@@ -43,7 +43,7 @@ struct Engine {
     const Home& home;
     mode_t users_umask;
     std::function<const Config&()> config;  // the one in force
-    // What an agent that had this name at that time is called now.
+    // Tells the present name of an agent that had this name at that time.
     std::function<std::string(const std::string& agent, TimePoint then)> name_now;
     std::function<Task<Status>()> reload_agents;  // reads agents/ again
   };

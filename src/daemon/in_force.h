@@ -26,7 +26,7 @@ class InForce {
   explicit InForce(Needs needs) : needs_(std::move(needs)) {}
 
   const Config& config() const { return config_; }
-  // What is wrong with it and was left out or is not as it was meant; `reef status` shows it.
+  // The mistakes in it, which were left out or mean nothing; `reef status` shows them.
   std::vector<std::string> problems() const;
 
   // Takes the configuration of the start. Nobody can connect yet.

@@ -1,4 +1,4 @@
-// What clients may ask of the daemon itself, for the operations of server/. Loop thread.
+// The requests of clients to the daemon itself, for the operations of server/. Loop thread.
 #pragma once
 
 #include <functional>

@@ -109,7 +109,7 @@ bool is_ours(std::string_view name, const json::value& value) {
   return name == "max_iterations" && value.is_int64() && value.get_int64() > 0;
 }
 
-// Where there is nothing yet, or the same.
+// Holds when there is nothing yet, or the same.
 Status add(session::Documents& documents, const std::string& name, std::string_view bytes) {
   const auto kept = documents.replace(name, bytes, session::Nothing{});
   if (kept) return Ok{};

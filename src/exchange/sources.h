@@ -38,7 +38,7 @@ struct Source {
   bool (*recognises)(Files& files, const std::string& path);
   std::span<const Format> formats;
   std::span<const WellKnown> places;
-  // Where the sessions are in such a place: browsers, packages and media may lie beside it.
+  // The sessions are here in such a place: browsers, packages and media may lie beside it.
   std::string_view sessions_folder;
   // It has a store that tells keys and models of its sessions. They are taken over when a person
   // names the store (Head::of_store); a session's own file only claims them.

@@ -303,7 +303,7 @@ Task<Next> serve_request(std::shared_ptr<Link> link, const Handler& handler) {
     response = Response{.status = 500};
   }
 
-  // What is left of a body could be anything, so nothing can follow it.
+  // The rest of a body could be anything, so nothing can follow it.
   keep = body.skip() && keep && !link->stopping;
   const bool bodiless = request.method == "HEAD" || !has_body(response.status);
   const bool chunked = response.stream && is_11;

@@ -45,7 +45,7 @@ struct Limits {
 // Bodies are read and written in pieces of at most this.
 inline constexpr std::size_t kPieceBytes = 64U << 10;
 
-// Where the pieces of a request's body come from.
+// The pieces of a request's body come from here.
 class Body {
  public:
   virtual ~Body() = default;

@@ -40,7 +40,7 @@ class Link : public std::enable_shared_from_this<Link> {
   // After a time-out of reading: lets an answer out that says so.
   void forgive() { timed_out_ = false; }
 
-  // What was read and not yet used comes before what is read from the peer.
+  // Bytes read ahead come before those that are read from the peer.
   std::string& ahead() { return ahead_; }
   // Reads more into ahead().
   Task<Moved> read_more();

@@ -47,7 +47,7 @@ class TlsWire final : public Wire {
   ssl::stream<Socket> stream_;
 };
 
-// What tells one version of a file from the next.
+// This tells one version of a file from the next.
 struct Version {
   dev_t device = 0;
   ino_t inode = 0;

@@ -82,7 +82,7 @@ struct BeastLink {
   }
 };
 
-// What Beast calls when its own patience ran out.
+// Beast calls this when its own patience ran out.
 void beast_close_socket(BeastLink& at) {
   at.link->cut();
 }

@@ -34,7 +34,7 @@ enum class State : std::uint8_t {
 // Returns the command with which a user logs in.
 std::string login_command(const std::string& agent, const std::string& server);
 
-// What we know about a declared server without asking it.
+// We know this about a declared server without asking it.
 struct Listing {
   std::string agent;
   Spec spec;

@@ -1,4 +1,4 @@
-// What is asked of a server, and the end of a connection.
+// Requests to a server, and the end of a connection.
 #include "mcp/peer.h"
 
 #include <set>

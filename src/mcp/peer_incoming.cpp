@@ -1,4 +1,4 @@
-// What a server says by itself: progress, changes, log lines, and questions to the user.
+// A server's own messages: progress, changes, log lines, and questions to the user.
 #include <fmt/format.h>
 
 #include "base/log.h"

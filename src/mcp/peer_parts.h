@@ -1,4 +1,4 @@
-// What the files of Peer share. For them only.
+// The files of Peer share this. For them only.
 #pragma once
 
 #include "base/utf8.h"

@@ -18,7 +18,7 @@
 
 namespace reef::model {
 
-// What all providers of a node share; it must outlive them.
+// All providers of a node share these; they must outlive the providers.
 struct HttpNeeds {
   http::Client& client;
   Pool& pool;

@@ -88,7 +88,7 @@ Definitions::Reading Definitions::read(std::vector<File> files) const {
     file = files[i];
     file.problem.clear();
     auto document = documents_.read(file.name, kFileBytesMax);
-    // What cannot be read is read again at the next look.
+    // A file that cannot be read is read again at the next look.
     file.was_read = document.ok();
     if (!document) {
       file.problem = document.error().what;

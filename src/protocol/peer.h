@@ -37,7 +37,7 @@ struct Peer {
   // it has shown the token of this transport.
   std::optional<std::uint32_t> uid = {};
   bool token = false;
-  // Whom it speaks for where a request names neither a sender nor a conversation.
+  // The sender it speaks for where a request names neither a sender nor a conversation.
   std::string sender = "user";
   // A client of CrabTalk's that does not know Reef: it has sent neither Hello nor a request_id.
   bool legacy = false;

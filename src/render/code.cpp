@@ -169,7 +169,7 @@ class LinePainter {
     return false;
   }
 
-  // Where the open comment ends, from `from` on; leaves the state as it is behind that.
+  // Finds the end of the open comment, from `from` on; leaves the state as it is behind that.
   std::size_t comment_end(std::size_t from) {
     const auto text = rest();
     while (from < text.size()) {
@@ -216,7 +216,7 @@ class LinePainter {
     return found;
   }
 
-  // Where a string that is open ends; npos when not on this line.
+  // Finds the end of an open string; npos when it is not on this line.
   std::size_t end_of(const Quote& quote, std::size_t from) const {
     const auto text = rest();
     while (from < text.size()) {
@@ -248,7 +248,7 @@ class LinePainter {
         paint(Role::string, end);
         return true;
       }
-      // What is never closed is a mark, not a string.
+      // A quote that is never closed is a mark, not a string.
       if (!quote.lines) {
         unclosed_ |= 1U << i;
         continue;
@@ -429,7 +429,7 @@ class LinePainter {
   std::size_t at_ = 0;
   std::size_t drawn_ = 0;
   bool in_tag_ = false;
-  // Which strings were begun and not closed on this line: each is looked for once.
+  // The strings begun and not closed on this line: each is looked for once.
   unsigned unclosed_ = 0;
   Line out_;
 };

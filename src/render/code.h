@@ -31,7 +31,7 @@ class Highlighter {
  private:
   friend class LinePainter;
   const Language* language_;
-  // What is open at the end of the last line: nothing, a comment, or the string of this number.
+  // Open at the end of the last line: nothing, a comment, or the string of this number.
   enum class Open : std::uint8_t { nothing, comment, text };
   Open open_ = Open::nothing;
   std::size_t depth_ = 0;   // of comments within comments

@@ -74,7 +74,7 @@ class Comparison {
     out_.insert(out_.end(), r.b_end - r.b, Change::add);
   }
 
-  // What stands once on both sides, as far as it stands there in the same order.
+  // The items that stand once on both sides, as far as their order is the same.
   std::vector<std::pair<std::size_t, std::size_t>> anchors_in(const Range& r) {
     for (auto i = r.a; i < r.a_end; ++i) ++seen_[a_[i]].in_a, seen_[a_[i]].at_a = i;
     for (auto i = r.b; i < r.b_end; ++i) ++seen_[b_[i]].in_b, seen_[b_[i]].at_b = i;

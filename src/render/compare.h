@@ -1,4 +1,4 @@
-// What of one list became what of another: the lines of a text, the words of a line. Pure.
+// Compares two lists, such as the lines of a text or the words of a line. Pure.
 #pragma once
 
 #include <cstdint>

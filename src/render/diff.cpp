@@ -94,7 +94,7 @@ void mark_hunk(Hunk& hunk) {
     auto come = i;
     while (i < lines.size() && lines[i].change == Change::add) ++i;
     const auto pairs = std::min(come - gone, i - come);
-    // Of more lines than that nobody can say which became which.
+    // Nobody can say of more lines than that which became which.
     if (come - gone != i - come && pairs > 1) continue;
     for (std::size_t p = 0; p < pairs; ++p)
       mark_words(lines[gone + p].words, lines[come + p].words);
@@ -170,7 +170,7 @@ FileDiff diff_of(const FileChange& file, const DiffOptions& options) {
       options.colours ? language_of_file(file.new_name.empty() ? file.old_name : file.new_name)
                       : nullptr;
   const auto& steps = file.steps;
-  // Which steps are shown: changes, and the lines around them.
+  // The steps that are shown: changes, and the lines around them.
   std::vector<bool> is_shown(steps.size(), false);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].change == Change::keep) continue;
@@ -287,7 +287,7 @@ std::vector<Line> lay_out(const FileDiff& diff, std::size_t width) {
         add(line, fmt::format("{} ", i == 0 ? static_cast<char>(one.change) : ' '),
             Style{.role = role});
         for (auto& span : parts[i]) {
-          // What came and what went is seen by its colour; what stays keeps that of its language.
+          // Changed words are seen by their colour; the others keep that of their language.
           if (role != Role::plain && span.style.role == Role::plain) span.style.role = role;
           add(line, span.text, span.style, span.link);
         }

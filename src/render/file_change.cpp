@@ -283,7 +283,7 @@ FileChange compose(const FileChange& first, const FileChange& then) {
       steps.push_back(Step{Change::add, b.line()});
       b.take(1);
     } else if (a.change() == Change::add) {
-      // What came is taken away again, or stays.
+      // Added lines are taken away again, or stay.
       if (b.change() == Change::keep) steps.push_back(Step{Change::add, a.line()});
       a.take(1);
       b.take(1);

@@ -1,4 +1,4 @@
-// What the tokenizer knows of each language: a table, a row a language.
+// The tokenizer's knowledge of each language: a table, a row a language.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ constexpr std::size_t kCellsMax = 20'000;
 // md4c goes on after a positive number in some places.
 constexpr int kStop = -1;
 
-// What a character reference of HTML stands for; the reference itself when it is not known.
+// The character that a reference of HTML means; the reference itself when it is not known.
 std::string entity(std::string_view text) {
   struct Named {
     std::string_view name, text;

@@ -152,7 +152,7 @@ void Pieces::line(std::string_view all, std::vector<std::string>& done) {
   const bool item = words.size() != text.size() || mark > 0;
   const auto size = fence_at(words);
   const bool interrupts = size > 0 || is_rule(words) || is_heading(words) || words.starts_with('>');
-  // What stands further left than an item's words ends it, unless it goes on with a paragraph.
+  // A line further left than an item's words ends it, unless it goes on with a paragraph.
   if (!item && (interrupts || !paragraph_))
     while (!items_.empty() && items_.back() > indent) items_.pop_back();
   const bool underlined = paragraph_ && words.find_first_not_of('=') == std::string_view::npos;

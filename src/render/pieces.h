@@ -15,7 +15,7 @@ class Pieces {
   // Takes more text, cut anywhere; returns the pieces that it finished. Each parsed by itself gives
   // the blocks that all of the text would.
   std::vector<std::string> take(std::string_view text);
-  // What is not finished yet.
+  // The part that is not finished yet.
   const std::string& rest() const { return open_; }
   // Definitions of links ("[1]: https://...") in what came so far; they count in every piece.
   const std::string& definitions() const { return definitions_; }

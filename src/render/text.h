@@ -8,7 +8,7 @@
 
 namespace reef::render {
 
-// What the text of a span is; a theme gives each a colour.
+// The kind of a span's text; a theme gives each a colour.
 enum class Role : std::uint8_t {
   plain,
   comment,

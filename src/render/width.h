@@ -8,7 +8,7 @@
 
 namespace reef::render {
 
-// What people see as one character: a letter with its accents, an emoji with its joiners.
+// People see this as one character: a letter with its accents, an emoji with its joiners.
 struct Grapheme {
   std::string_view bytes;
   std::size_t cells = 0;  // 0, 1 or 2

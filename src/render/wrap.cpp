@@ -81,7 +81,7 @@ std::vector<Line> wrap(const Line& line, std::size_t width) {
   for (std::size_t i = 0; i < pieces.size();) {
     const auto& piece = pieces[i];
     if (piece.newline) {
-      // What stands in front of a newline is kept whole but for its spaces.
+      // Text in front of a newline is kept whole but for its spaces.
       end_at(i, i + 1);
       ++i;
       continue;

@@ -7,7 +7,7 @@ namespace {
 
 Item item_from(json::value value) {
   Item out;
-  // Who asked must be able to tell which of its requests was refused.
+  // The client must be able to tell which of its requests was refused.
   if (const auto* fields = value.if_object())
     if (const auto* id = fields->if_contains("id"); id && is_id(*id)) out.message.id = *id;
   auto message = message_from_value(std::move(value));

@@ -63,7 +63,7 @@ struct Agent {
   std::string prompt;
   std::optional<int> idle_minutes;  // overrides the node's
   int steps_max = 16;               // per turn
-  // Which conversations its tools may look into.
+  // The conversations its tools may look into.
   enum class Sight : std::uint8_t { own, agent, all };  // this sender's, all of this agent, all
   Sight sight = Sight::own;
   // Models to try, in this order, when the one before is unavailable and nothing was said yet.

@@ -22,7 +22,7 @@ struct Lineage {
   std::string parent = {};  // the key of the conversation that delegated it
 };
 
-// Where an event happened.
+// The scene of an event.
 struct Scene {
   std::string agent;  // who speaks
   std::string sender;

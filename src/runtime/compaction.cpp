@@ -174,7 +174,7 @@ Error cancelled() {
   return Error(Errc::cancelled, "the compaction was cancelled");
 }
 
-// What a program asks for by itself is room, by whatever summary.
+// A program that asks by itself wants room, by whatever summary.
 bool has_wishes(const Compactions::Request& request) {
   return !request.automatic && (request.keep || !request.instructions.empty());
 }
@@ -240,7 +240,7 @@ Task<Result<Compacted>> Compactions::compact(Request request) {
     }
     const auto& outcome = *work->outcome;
     const bool refused = !outcome && outcome.error().code == Errc::conflict;
-    // What is too little for one that nobody asked for is not for one that somebody did.
+    // A gain too small for an automatic compaction is enough for one that somebody asked for.
     if (refused && work->request.automatic && !request.automatic) continue;
     if (refused && work->waited)
       co_return Error(outcome.error()).with("after the compaction that was under way");

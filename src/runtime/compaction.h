@@ -77,7 +77,7 @@ class Compactions {
     bool waited = false;            // another one was under way before it
     std::shared_ptr<Work> instead;  // took its place
   };
-  // Those of one session: the first is under way, the others come after it.
+  // The compactions of one session: the first is under way, the others come after it.
   using Line = std::deque<std::shared_ptr<Work>>;
 
   // The compaction that does what is asked for. Fails with `busy` when too many wait already.

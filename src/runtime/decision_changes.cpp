@@ -103,7 +103,7 @@ Task<void> DecisionChanges::close_over() {
     const auto over = co_await decisions_.close_over(id);
     // Its turn goes on; what becomes of the decision is seen then.
     if (!over) doubtful_.insert(id);
-    // Those that could not be closed wait no more all the same.
+    // Decisions that could not be closed wait no more all the same.
     for (const auto& one : over.value_or(std::vector<std::string>())) log_.touch(one);
   }
 }

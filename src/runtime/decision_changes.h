@@ -34,7 +34,7 @@ class DecisionChanges {
   Task<void> stop();
 
  private:
-  // What rows say of the decisions that wait in a session.
+  // Rows say this of the decisions that wait in a session.
   struct Shown {
     std::string key, agent, sender;
     std::set<std::string> ids;

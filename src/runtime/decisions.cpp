@@ -459,7 +459,7 @@ Task<Result<Decision>> Decisions::answer_unshielded(Reply reply) {
   if (reply.content.size() > kAnswerBytesMax)
     co_return Error(Errc::too_large, fmt::format("the answer has {} bytes; at most {} are possible",
                                                  reply.content.size(), kAnswerBytesMax));
-  // Of two that come at the same time the first counts, unless it could not be written.
+  // The first of two answers at the same time counts, unless it could not be written.
   while (answering_.contains(reply.id)) co_await changed_.wait();
   answering_.insert(reply.id);
   struct Answering {

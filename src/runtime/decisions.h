@@ -55,7 +55,7 @@ class Decisions {
  public:
   static constexpr std::size_t kPageMax = 100;
 
-  // What the decisions need of the runtime.
+  // The decisions need these of the runtime.
   struct Needs {
     // Whether a turn of this session runs or waits.
     std::function<bool(const session::SessionId&)> busy;

@@ -29,7 +29,7 @@ inline Event with_text(const Event& event, std::string text) {
   return ToolProgress{std::get<ToolProgress>(event).call_id, std::move(text)};
 }
 
-// What a reader is given at once of a rest that is not empty: never a part of a character.
+// The part of a non-empty rest that a reader is given at once: never a part of a character.
 inline std::string_view part_of(std::string_view rest) {
   constexpr std::size_t kPieceBytesMax = 64U << 10;
   const auto part = utf8::prefix(rest, kPieceBytesMax);

@@ -16,7 +16,7 @@ namespace reef::runtime {
 Result<std::optional<Agent>> find_guest(const Setup& setup, const std::string& name,
                                         const Agent& host);
 
-// What the speaker is told about the others in the conversation; made for every turn, never kept.
+// Tells the speaker about the others in the conversation; made for every turn, never kept.
 // Empty for a host without guests.
 std::string guest_framing(std::string_view host);
 std::string host_framing(const session::Context& context);

@@ -22,7 +22,7 @@
 
 namespace reef::runtime {
 
-// Who calls a tool, and where.
+// The caller of a tool, and the place it calls from.
 struct Caller {
   Agent agent;
   std::string sender;
@@ -63,7 +63,7 @@ struct ToolAnswer {
   std::string plan = {};      // the name of a plan that was handed in: a person decides about it
 };
 
-// What a call would do, as far as that is known without doing it.
+// The effects of a call, as far as they are known without making it.
 struct Intent {
   enum class Effect : std::uint8_t {
     reads,      // proven to change nothing

@@ -54,14 +54,14 @@ class LiveTurn {
   // The turn is over; what was said and not kept is not said any more.
   void end(const End& event, std::uint64_t bytes);
 
-  // Where a new reader begins, once it has the transcript's first base() bytes.
+  // A new reader begins here, once it has the transcript's first base() bytes.
   Place begin() const { return mark_ ? Place{*mark_, 0} : cut_; }
   std::uint64_t base() const { return base_; }
   // Bytes of text a new reader does not get.
   std::uint64_t given_up() const { return given_up_; }
   // Whether a reader at this place misses nothing; false for places that never were.
   bool has(const Place& place) const;
-  // What follows; the place moves on. nullopt: nothing yet. has(place) must hold.
+  // Returns what follows and moves the place on; nullopt: nothing yet. has(place) must hold.
   std::optional<Piece> next(Place& place) const;
 
  private:

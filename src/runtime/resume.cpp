@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kCutOff =
     "interrupted: the daemon ended while this call ran; whether it was carried out is not known";
 
-// What a message is, whoever says it and wherever.
+// The kind of a message, whoever says it and wherever.
 std::string sum_of(const Message& message) {
   return session::fingerprint({message.content, message.guest, message.hidden ? "hidden" : ""});
 }
@@ -39,7 +39,7 @@ LastStep last_step(const session::Context& context) {
       answered.insert(result->tool_call_id);
       out.wants_reply = true;
     } else if (const auto* reply = std::get_if<session::AssistantMessage>(&message)) {
-      // What failed is as if it had never been said.
+      // A failed reply counts as never said.
       if (reply->stop_reason == session::StopReason::error ||
           reply->stop_reason == session::StopReason::aborted)
         continue;

@@ -379,7 +379,7 @@ Task<void> Runtime::drain(std::chrono::milliseconds grace) {
     log::warn("{} conversation(s) did not finish in time and are cancelled", conversations_.size());
   const auto left = conversations_;
   for (const auto& [key, conversation] : left) {
-    // What a person is asked about can be answered after the next start.
+    // A question to a person can be answered after the next start.
     if (conversation->current && !conversation->current->cancelled_)
       conversation->current->parked_ = true;
     cancel(*conversation, true);

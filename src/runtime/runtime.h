@@ -82,7 +82,7 @@ struct Message {
   bool ephemeral = false;
   std::uint64_t correlation_id = 0;          // names an ephemeral turn to its observers
   std::vector<std::string> only_tools = {};  // of those the agent has; empty: all of them
-  // What its client calls it: kept with the words, and durable with them (submit_once).
+  // Its client's name for it: kept with the words, and durable with them (submit_once).
   std::optional<session::ClientMark> client = {};
   // Nothing is said: the turn this session's transcript ends in goes on.
   std::optional<session::SessionId> resumes = {};
@@ -160,25 +160,25 @@ class Runtime {
     // Called with a user's words once they are durable; must return at once.
     std::function<void(const session::SessionId&, const std::string&)> on_words = {};
   };
-  // What it is given outlives it, and compactions the turns.
+  // Everything it is given outlives it, and compactions the turns.
   Runtime(Executor loop, session::Sessions& sessions, Clock& clock, Needs needs);
   Runtime(Executor loop, session::Sessions& sessions, Clock& clock)
       : Runtime(std::move(loop), sessions, clock, Needs()) {}
 
-  // What agents can do beside talking. Hooks are added before the first message.
+  // Hooks are what agents can do beside talking; they are added before the first message.
   Hooks& hooks() { return hooks_; }
 
   // Questions that nobody has answered yet.
   Questions& questions() { return questions_; }
   // All that waits for a person to decide, also from before a restart.
   Decisions& decisions() { return decisions_; }
-  // What changed among them, for readers that come back.
+  // Their changes, for readers that come back.
   DecisionChanges& decision_changes() { return decision_changes_; }
-  // What agents may do without asking.
+  // The things agents may do without asking.
   Permissions& permissions() { return permissions_; }
 
   const Gauge& gauge() const { return gauge_; }
-  // What fills the window of a session's next call.
+  // Tells how the window of a session's next call is filled.
   Task<Result<WindowReport>> window_of(session::SessionId id);
 
   // Called at start and after a reload; runs in flight keep what they have.
@@ -301,7 +301,7 @@ class Runtime {
   // Records the words of a message that was cancelled before its turn came.
   Task<void> keep_unanswered(session::Key key, const Run& run);
   Task<void> start_over(session::Key key, Run& run);
-  // What an agent can call and is told; the same in all its turns until the configuration changes.
+  // An agent's tools and prompt; the same in all its turns until the configuration changes.
   struct Offer {
     Toolbox toolbox;
     std::string prompt;

@@ -19,7 +19,7 @@ inline constexpr std::size_t kReplyBytesMax = 15U << 20;
 
 class Segments {
  public:
-  // Which parts are shown while they are said.
+  // These parts are shown while they are said.
   struct Shown {
     bool text = true;  // else it is held for take_held()
     bool thinking = true;

@@ -46,7 +46,7 @@ Task<Status> Sent::load(session::Key key) {
     done = Error(Errc::internal, error.what());
   }
   conversations_[key].loading = false;
-  // What could not be read is looked at again by the next message; what runs stays known.
+  // The next message looks again at a session that could not be read; turns that run stay known.
   if (!done) {
     conversations_[key].used = 0;
     conversations_[key].read.clear();

@@ -61,7 +61,7 @@ class Tasks {
  public:
   static constexpr std::size_t kDetailBytesMax = 200;
 
-  // Those that ended last are remembered, for readers that were away.
+  // The tasks that ended last are remembered, for readers that were away.
   static constexpr std::size_t kEndedMax = 1024;
 
   Tasks(Executor loop, Clock& clock) : loop_(loop), clock_(clock), changes_(std::move(loop)) {}

@@ -1,4 +1,4 @@
-// What the steps of one turn share. Inside runtime/ only.
+// The steps of one turn share this. Inside runtime/ only.
 #pragma once
 
 #include <memory>

@@ -22,7 +22,7 @@ constexpr std::size_t kReadBytes = 64U << 10;
 constexpr std::size_t kInOrderBytesMax = kFramePayloadBytesMax;
 constexpr std::size_t kInOrderMax = 64;
 constexpr std::size_t kAsidesMax = 64;
-// What a peer may send before it has shown its token, and how long it may take.
+// A peer may send so much before it has shown its token, and take so long.
 constexpr std::size_t kHelloBytesMax = 4096;
 constexpr std::chrono::seconds kHelloMax{5};
 // How long an error that ends a connection may take to be delivered.

@@ -30,7 +30,7 @@ constexpr int kPeerPidfd = 77;  // Linux 6.5
 constexpr int kPeerPidfd = SO_PEERPIDFD;
 #endif
 
-// Whose a living process is.
+// Tells the owner of a living process.
 Whose whose_is(pid_t process) {
   if (!has_children()) return Whose::user;
   const auto self = ::getpid();

@@ -1,4 +1,4 @@
-// What readers are told of changes, whenever they come back.
+// Readers are told of changes, whenever they come back.
 #include "base/change_log.h"
 
 #include <map>

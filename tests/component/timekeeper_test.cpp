@@ -42,7 +42,7 @@ class TimekeeperTest : public testing::Test {
     test::write_file(path + ".new", bytes);
     ASSERT_EQ(std::rename((path + ".new").c_str(), path.c_str()), 0);
   }
-  // What was said since it was asked for last.
+  // Returns what was said since the last call.
   std::vector<std::string> told() { return std::exchange(said, {}); }
 
   using List = std::vector<std::string>;

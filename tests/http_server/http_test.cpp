@@ -365,7 +365,7 @@ TEST_F(HttpServerTest, ASocketFileIsOursAloneAndGoesWithTheServer) {
   test::run(io_, first->stop(milliseconds(0)));
   EXPECT_NE(::stat(path.c_str(), &found), 0);
   {
-    // What a process that died leaves.
+    // A process that died leaves this.
     boost::asio::local::stream_protocol::acceptor dead(io_, {path});
   }
   server_ = test::value_of(make());

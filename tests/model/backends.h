@@ -16,7 +16,7 @@
 
 namespace reef::model::test {
 
-// What a model says, independent of the wire format.
+// The words of a model, independent of the wire format.
 struct Script {
   struct Text {
     std::vector<std::string> pieces;
@@ -68,7 +68,7 @@ struct Backend {
   // Model names that the codec treats differently.
   std::vector<std::string> models = {"m", "m-20250101", "other"};
 
-  // What the wire format can carry.
+  // The wire format can carry these.
   bool says_model = true;
   bool counts_cache_writes = false;
   bool counts_reasoning = true;

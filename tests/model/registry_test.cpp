@@ -186,7 +186,7 @@ TEST(Lists, AreAskedForOnceAndKept) {
   EXPECT_EQ(asked, 2);
   static_cast<void>(test::run(io, lists.look(providers, "good", 5s)));
   EXPECT_EQ(asked, 2);
-  // What failed is asked for again ten seconds later, what came after ten minutes.
+  // A failed list is asked for again ten seconds later, a good one after ten minutes.
   clock.advance(5s);
   static_cast<void>(test::run(io, lists.look(providers, "bad", 5s)));
   EXPECT_EQ(asked, 3);

@@ -14,7 +14,7 @@ std::string random_text(test::Random& random, std::size_t lines) {
   return out;
 }
 
-// What a change makes of a text.
+// The text as a change leaves it.
 std::string applied(const FileChange& file, std::string_view before) {
   const auto lines = lines_of(before);
   std::string out;

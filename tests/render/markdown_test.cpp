@@ -173,7 +173,7 @@ TEST(MarkdownStream, GivesTheSameHoweverTheTextComes) {
       const auto size = std::min(rest.size(), 1 + random.below(9));
       for (auto& block : stream.take(rest.substr(0, size))) blocks.push_back(std::move(block));
       rest.remove_prefix(size);
-      // What is open never shows half a character.
+      // Open text never shows half a character.
       for (const auto& block : stream.open())
         EXPECT_EQ(plain(block.words).find("\xEF\xBF\xBD"), std::string::npos);
     }

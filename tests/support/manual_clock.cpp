@@ -40,7 +40,7 @@ void ManualClock::advance_to(Moment target) {
   run_ready(io_);
   while (!alarms_.empty() && alarms_.begin()->when <= target) {
     now_ = std::max(now_, alarms_.begin()->when);
-    // Those of one moment are woken together; what they set for it goes after them.
+    // Alarms of one moment ring together; alarms they set for it ring after them.
     while (!alarms_.empty() && alarms_.begin()->when <= now_) alarms_.begin()->alarm->ring();
     run_ready(io_);
   }

@@ -44,7 +44,7 @@ T run(boost::asio::io_context& io, Task<T> task) {
 }
 
 // Drives the loop until `done()`; fails the test and returns false when patience ran out first.
-// What comes from outside of the loop, such as the end of a process, is looked for again and again.
+// It looks again and again for what comes from outside of the loop, such as the end of a process.
 template <class F>
 bool run_until(boost::asio::io_context& io, F done) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;

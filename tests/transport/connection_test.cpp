@@ -159,7 +159,7 @@ TEST_F(ConnectionTest, NumberedRequestsRunSideBySideAndCarryTheirNumber) {
   }
 }
 
-// Who a peer is, as every request of its connection is told.
+// The peer as every request of its connection is told of it.
 TEST_F(ConnectionTest, APeerIsKnownByItsTransportItsUserAndItsToken) {
   std::optional<protocol::Peer> seen;
   const auto handler = [&](const protocol::Peer& peer, const ClientMessage&) {

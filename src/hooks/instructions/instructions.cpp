@@ -30,7 +30,7 @@ std::vector<std::string> folders_down_to(const std::string& path) {
   return out;
 }
 
-// What is read beyond what is shown: where a character ends is only seen behind it.
+// A little more is read than is shown: the end of a character is only seen behind it.
 constexpr std::size_t kMore = 4;
 
 // `bytes` are the beginning of a file of `size`.
@@ -110,7 +110,7 @@ std::string Instructions::collect(const InstructionsRule& rule, const std::strin
         found.push_back(Found{std::move(path), known->text});
     }
   }
-  // Of the home's, what a folder says as well is said there.
+  // A folder that is also the home's says it there.
   for (auto i = own; i > 0; --i)
     if (std::any_of(found.begin() + static_cast<std::ptrdiff_t>(own), found.end(),
                     [&](const Found& one) { return one.text == found[i - 1].text; }))

@@ -44,7 +44,7 @@ class Instructions {
     std::string text;
   };
   const Known* look(const std::string& path, std::size_t bytes_max);
-  // Of the home; empty when there is none.
+  // The home's; empty when there is none.
   std::string read_own(const std::string& name, std::size_t bytes_max);
 
   Files& files_;
