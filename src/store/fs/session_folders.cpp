@@ -124,7 +124,9 @@ void SessionFolders::end() {
 Task<void> SessionFolders::wait() {
   co_await sleep_for(kRest);
   look_in_turn();
-  if (all_watch_ < 0 && ++rests_ % kRestsPerRound == 0) list_ = true;
+  // As often as each session is looked at when none can be watched.
+  const auto rests = std::max(kRestsPerRound, folders_.size() / kInTurnMax);
+  if (all_watch_ < 0 && ++rests_ % rests == 0) list_ = true;
   // Where the kernel tells of everything, it is waited for.
   if (all_watch_ >= 0 && unwatched_.empty())
     while (!readable_ && !list_ && !ended_ && due_.empty()) co_await stirred_.wait();
@@ -140,13 +142,16 @@ void SessionFolders::watch_all() {
   const auto added = inotify_->add(needs_.folder, kAllEvents);
   if (!added) return;
   all_watch_ = *added;
+  if (lists_ == 0) return;
   // It may be another folder than before.
-  if (lists_ > 0) tell({std::nullopt});
+  everything_ = true;
+  tell({std::nullopt});
 }
 
 Task<void> SessionFolders::list() {
   watch_all();
   const bool first = lists_++ == 0;
+  const bool everything = std::exchange(everything_, false);
   auto work = [this] { return needs_.files.list(needs_.folder); };
   auto names = co_await needs_.pool.run(work);
   // A folder of sessions that cannot be read says nothing of those in it.
@@ -156,8 +161,9 @@ Task<void> SessionFolders::list() {
     if (const auto id = session::SessionId::parse((*names)[i])) {
       const auto folder = find_or_make(*id);
       folder->listed = lists_;
-      if (!first) folder->lively = folder->lively || folder->told == kNothing;
-      if (!std::exchange(folder->due, true)) due_.push_back(folder);
+      const bool fresh = folder->told == kNothing;
+      if (fresh && !first) folder->lively = true;
+      if ((fresh || everything) && !std::exchange(folder->due, true)) due_.push_back(folder);
     }
     // A hundred thousand take a while, and others want the loop, too.
     if (i % kNamesAtOnce == 0) co_await yield_to_loop();
@@ -339,7 +345,7 @@ void SessionFolders::read_events() {
 
 void SessionFolders::take_event(const Inotify::Event& event) {
   if ((event.mask & IN_Q_OVERFLOW) != 0) {
-    list_ = true;  // and everything in it is looked at
+    list_ = everything_ = true;
     return;
   }
   if (event.watch == all_watch_) {
@@ -347,7 +353,7 @@ void SessionFolders::take_event(const Inotify::Event& event) {
       // Another folder of sessions may be in its place.
       if ((event.mask & IN_MOVE_SELF) != 0) inotify_->remove(all_watch_);
       all_watch_ = -1;
-      list_ = true;
+      list_ = everything_ = true;
       return tell({std::nullopt});
     }
     const auto id = session::SessionId::parse(event.name);

@@ -87,8 +87,9 @@ class SessionFolders : public std::enable_shared_from_this<SessionFolders> {
   std::unique_ptr<Inotify> inotify_;  // null: there is none to be had
   int all_watch_ = -1;                // of the folder of all sessions
   bool ended_ = false;
-  bool readable_ = false;  // the kernel has something to say
-  bool list_ = true;       // what there is has to be listed
+  bool readable_ = false;    // the kernel has something to say
+  bool list_ = true;         // what there is has to be listed
+  bool everything_ = false;  // and looked at, also what is known
   std::uint64_t lists_ = 0;
   std::uint64_t rests_ = 0;
   std::unordered_map<std::string_view, Folder> folders_;  // by id
