@@ -137,18 +137,7 @@ class Daemon {
     needs_.last_resort.hear_signals(kStopMax);
     tasks_.spawn(take_signals());
     tasks_.spawn(open_index());
-    auto lost = needs_.hold.watch(loop_, [this](const std::string& why) {
-      log::error("this home is not ours any more: {}; stopping", why);
-      stop();
-    });
-    if (lost) {
-      hold_watch_ = *std::move(lost);
-    } else {
-      log::warn("{}", lost.error().what);
-    }
-    // Without it, other programs' changes are seen at a reload.
-    if (const auto watched = engine_.sessions.watch(); !watched)
-      log::warn("{}", watched.error().what);
+    tasks_.spawn(watch_others());
     memory_keeper_.note();
     co_return Ok{};
   }
@@ -237,6 +226,23 @@ class Daemon {
         stop();
       }
     }
+  }
+
+  // Nobody need wait for it: what changed until then is found when it begins.
+  Task<void> watch_others() {
+    co_await yield_to_loop();
+    auto lost = needs_.hold.watch(loop_, [this](const std::string& why) {
+      log::error("this home is not ours any more: {}; stopping", why);
+      stop();
+    });
+    if (lost) {
+      hold_watch_ = *std::move(lost);
+    } else {
+      log::warn("{}", lost.error().what);
+    }
+    // Without it, other programs' changes are seen at a reload.
+    if (const auto watched = engine_.sessions.watch(); !watched)
+      log::warn("{}", watched.error().what);
   }
 
   // Clients need not wait for the index.
