@@ -138,7 +138,6 @@ TIME = {
     "src/http/multi.": "libcurl counts by its own clock",
     "src/http_server/http.cpp": "the Date header",
     "src/model/key.cpp": "a thread waits in poll(2) for a command",
-    "src/server/": "not yet: ages in answers are counted to the system's time of day",
     "src/store/": "times of files, which the kernel tells; a thread looks twice at a line another program writes",
     "apps/": "programs: their clock is made there",
 }

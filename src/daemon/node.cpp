@@ -136,6 +136,7 @@ server::Node make_node(NodeNeeds needs) {
       .recall = engine.recall,
       .ledger = engine.ledger,
       .entrance = engine.entrance,
+      .clock = engine.clock,
       .pool = engine.pool,
       .home = needs.home.root,
       .reload = [&changes = needs.config_changes,

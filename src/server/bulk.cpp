@@ -23,7 +23,10 @@ struct BulkNeeds {
   session::Sessions& sessions;
   organise::Definitions& definitions;
   organise::Changes& changes;
-  static BulkNeeds of(const Node& node) { return {node.sessions, node.definitions, node.changes}; }
+  Clock& clock;
+  static BulkNeeds of(const Node& node) {
+    return {node.sessions, node.definitions, node.changes, node.clock};
+  }
 };
 
 // So many sessions are changed side by side, so that they share their syncs.
@@ -77,7 +80,8 @@ class BulkStream final : public protocol::MessageStream {
     if (request_.view.empty() && request_.where.find_first_not_of(" \t\r\n") == std::string::npos)
       co_return Error(Errc::invalid, "name the sessions by a filter or a view; --view all is all");
     const auto defined = co_await needs_.definitions.look();
-    REEF_CO_TRY(const auto filter, row_filter(defined, request_.view, request_.where));
+    REEF_CO_TRY(const auto filter,
+                row_filter(defined, request_.view, request_.where, needs_.clock.now()));
     if (request_.change)
       REEF_CO_CHECK(organise::Changes::check(*request_.change, *defined, nullptr));
     needs_.sessions.visit([&](const session::Row& row) {

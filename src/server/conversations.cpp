@@ -19,7 +19,10 @@ namespace {
 struct ConversationsNeeds {
   runtime::Runtime& runtime;
   session::Sessions& sessions;
-  static ConversationsNeeds of(const Node& node) { return {node.runtime, node.sessions}; }
+  Clock& clock;
+  static ConversationsNeeds of(const Node& node) {
+    return {node.runtime, node.sessions, node.clock};
+  }
 };
 
 std::string local_day(std::time_t time) {
@@ -29,9 +32,9 @@ std::string local_day(std::time_t time) {
 }
 
 // The date as CrabTalk shows it: Today, Yesterday, or the day.
-std::string shown_date(TimePoint time) {
+std::string shown_date(TimePoint time, TimePoint today) {
   constexpr std::time_t kDay = 24 * 60 * 60;
-  const auto now = std::time(nullptr);
+  const auto now = std::chrono::system_clock::to_time_t(today);
   const auto day = local_day(std::chrono::system_clock::to_time_t(time));
   if (day == local_day(now)) return "Today";
   if (day == local_day(now - kDay)) return "Yesterday";
@@ -93,7 +96,7 @@ protocol::Answer answer_list_conversations(ConversationsNeeds needs,
     info.set_file_path(row->id.text());
     info.set_message_count(row->message_count);
     info.set_alive_secs(seconds_between(row->created, row->updated));
-    info.set_date(shown_date(row->updated));
+    info.set_date(shown_date(row->updated, needs.clock.now()));
     info.set_agent_id(agent_id(needs.runtime.setup(), row->agent()));
     info.set_agent_name(info.agent());
     infos.push_back(std::move(info));
@@ -118,7 +121,7 @@ protocol::Answer answer_active_conversations(ConversationsNeeds needs) {
     info.set_agent(std::string(row->agent()));
     info.set_sender(std::string(row->sender()));
     info.set_message_count(row->message_count);
-    info.set_alive_secs(seconds_between(row->created, SystemClock().now()));
+    info.set_alive_secs(seconds_between(row->created, needs.clock.now()));
     info.set_title(std::string(row->name()));
     info.set_agent_id(agent_id(needs.runtime.setup(), row->agent()));
     info.set_agent_name(info.agent());

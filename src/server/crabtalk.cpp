@@ -31,9 +31,11 @@ struct CrabTalkNeeds {
   recall::Recall& recall;
   skills::Library& skills;
   Entrance& entrance;
+  Clock& clock;
   TranslationNeeds translation() const { return {runtime, sessions}; }
   static CrabTalkNeeds of(const Node& node) {
-    return {node.runtime, node.sessions, node.definitions, node.recall, node.skills, node.entrance};
+    return {node.runtime, node.sessions, node.definitions, node.recall,
+            node.skills,  node.entrance, node.clock};
   }
 };
 
@@ -345,8 +347,9 @@ protocol::Answer answer_find_sessions(CrabTalkNeeds needs, const protocol::FindS
   if (request.has_limit() && request.limit() > 0) ask.limit = request.limit();
   if (request.has_context_before()) ask.before = request.context_before();
   if (request.has_context_after()) ask.after = request.context_after();
-  ask.filter = [defined = needs.definitions.known()](const std::string& text) {
-    return organise::row_test(text, defined, SystemClock().now());
+  ask.filter = [defined = needs.definitions.known(),
+                &clock = needs.clock](const std::string& text) {
+    return organise::row_test(text, defined, clock.now());
   };
   if (!request.agent().empty() || !request.sender().empty())
     ask.allowed = [agent = request.agent(), sender = request.sender()](const session::Row& row) {

@@ -10,8 +10,6 @@
 namespace reef::server {
 namespace {
 
-using std::chrono::steady_clock;
-
 bool is_folder_on_disk(const std::string& path) {
   struct ::stat info = {};
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
@@ -124,10 +122,11 @@ Task<Status> Entrance::check(std::string name, std::string path, std::function<b
   if (!path.starts_with('/')) co_return error(Errc::invalid, "must be an absolute path");
   if (path.find('\0') != std::string::npos)
     co_return error(Errc::invalid, "is no folder on this machine");
-  const auto deadline = steady_clock::now() + options_.patience;
+  const auto loop = co_await boost::asio::this_coro::executor;
+  const auto deadline = steady_now(loop) + options_.patience;
   while (!looks_.contains(path) && looks_.size() >= options_.looks_max) {
     if (stop()) co_return Ok{};
-    if (steady_clock::now() >= deadline)
+    if (steady_now(loop) >= deadline)
       co_return error(Errc::busy, "is not looked for: others do not answer; try again");
     co_await changed_.wait_until(deadline);
   }
@@ -139,7 +138,7 @@ Task<Status> Entrance::check(std::string name, std::string path, std::function<b
   const auto look = known;
   while (!look->found) {
     if (stop()) co_return Ok{};
-    if (steady_clock::now() >= deadline)
+    if (steady_now(loop) >= deadline)
       co_return error(Errc::timeout,
                       fmt::format("does not answer: its disk was waited for for {} s",
                                   options_.patience / std::chrono::seconds(1)));

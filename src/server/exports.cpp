@@ -26,8 +26,10 @@ struct ExportsNeeds {
   organise::Definitions& definitions;
   Pool& pool;
   const std::string& home;
+  Clock& clock;
   static ExportsNeeds of(const Node& node) {
-    return {node.sessions, node.store, node.documents, node.definitions, node.pool, node.home};
+    return {node.sessions, node.store, node.documents, node.definitions,
+            node.pool,     node.home,  node.clock};
   }
 };
 
@@ -168,7 +170,7 @@ Result<std::vector<session::SessionId>> chosen(ExportsNeeds needs,
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(std::move(id));
   }
   if (!ids.empty()) return ids;
-  REEF_TRY(const auto query, query_from(needs.definitions.known(), in.query()));
+  REEF_TRY(const auto query, query_from(needs.definitions.known(), in.query(), needs.clock.now()));
   REEF_TRY(const auto page, needs.sessions.list(query));
   for (const auto* row : page.rows) ids.push_back(row->id);
   return ids;

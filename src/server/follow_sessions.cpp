@@ -16,7 +16,10 @@ namespace {
 struct FollowSessionsNeeds {
   session::Sessions& sessions;
   organise::Definitions& definitions;
-  static FollowSessionsNeeds of(const Node& node) { return {node.sessions, node.definitions}; }
+  Clock& clock;
+  static FollowSessionsNeeds of(const Node& node) {
+    return {node.sessions, node.definitions, node.clock};
+  }
 };
 
 constexpr std::size_t kRowsAtOnce = 500;
@@ -51,7 +54,7 @@ class FollowedSessions final : public Followed {
     defined_ = std::move(defined);
     if (!first && same) co_return std::string();
     drifted_.clear();
-    asked_at_ = SystemClock().now();
+    asked_at_ = needs_.clock.now();
     REEF_CO_TRY(query_, query_from(defined_, request_, asked_at_));
     ages_ = tells_ages();
     co_return std::string(same ? "" : "statuses, labels or views were changed");
@@ -72,7 +75,7 @@ class FollowedSessions final : public Followed {
   }
 
   std::vector<std::string> drifted(std::size_t most, bool& more) override {
-    const auto now = SystemClock().now();
+    const auto now = needs_.clock.now();
     if (ages_ && drifted_.empty() && now - asked_at_ >= kAgeStep) {
       const auto then = std::exchange(asked_at_, now);
       if (auto query = query_from(defined_, request_, now)) query_ = *std::move(query);

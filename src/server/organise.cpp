@@ -16,7 +16,10 @@ namespace {
 struct OrganiseNeeds {
   session::Sessions& sessions;
   organise::Definitions& definitions;
-  static OrganiseNeeds of(const Node& node) { return {node.sessions, node.definitions}; }
+  Clock& clock;
+  static OrganiseNeeds of(const Node& node) {
+    return {node.sessions, node.definitions, node.clock};
+  }
 };
 
 using organise::Definitions;
@@ -118,7 +121,7 @@ Task<protocol::ServerMessage> list_views(OrganiseNeeds needs) {
   protocol::ServerMessage message;
   auto& list = *message.mutable_view_list();
   for (const auto& view : defined->views.all()) {
-    const organise::Look look{defined->statuses, defined->labels, SystemClock().now()};
+    const organise::Look look{defined->statuses, defined->labels, needs.clock.now()};
     std::uint64_t count = 0;
     needs.sessions.visit([&](const session::Row& row) {
       if (organise::holds(view.parsed, row, look)) ++count;
@@ -227,7 +230,7 @@ Task<protocol::ServerMessage> change_view(OrganiseNeeds needs, protocol::ChangeV
   // A client that saves a filter must hear of a status that does not exist.
   if (request.has_filter()) {
     const auto defined = co_await needs.definitions.look();
-    const auto checked = row_filter(defined, "", request.filter());
+    const auto checked = row_filter(defined, "", request.filter(), needs.clock.now());
     if (!checked) co_return protocol::make_error(checked.error());
   }
   auto edit = [request](std::string_view text) { return edit_view(request, text); };

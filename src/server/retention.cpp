@@ -12,7 +12,8 @@ namespace {
 struct RetentionNeeds {
   session::Sessions& sessions;
   session::Transcripts& store;
-  static RetentionNeeds of(const Node& node) { return {node.sessions, node.store}; }
+  Clock& clock;
+  static RetentionNeeds of(const Node& node) { return {node.sessions, node.store, node.clock}; }
 };
 
 constexpr std::uint32_t kDaysDefault = 30;
@@ -74,7 +75,7 @@ class GarbageStream final : public protocol::MessageStream {
   };
 
   Task<Status> plan() {
-    const auto now = SystemClock().now();
+    const auto now = needs_.clock.now();
     session::Query archived;
     archived.archived = true;
     REEF_CO_TRY(const auto page, needs_.sessions.list(archived));

@@ -19,7 +19,10 @@ struct SearchNeeds {
   recall::Recall& recall;
   session::Sessions& sessions;
   organise::Definitions& definitions;
-  static SearchNeeds of(const Node& node) { return {node.recall, node.sessions, node.definitions}; }
+  Clock& clock;
+  static SearchNeeds of(const Node& node) {
+    return {node.recall, node.sessions, node.definitions, node.clock};
+  }
 };
 
 constexpr std::uint32_t kHitsDefault = 10;
@@ -53,8 +56,8 @@ Task<Result<protocol::Encoded>> search(SearchNeeds needs, recall::Ask ask) {
   const auto began = steady_now(loop);
   // Used for the rows of the answer, too.
   const auto defined = co_await needs.definitions.look();
-  ask.filter = [defined](const std::string& text) {
-    return organise::row_test(text, defined, SystemClock().now());
+  ask.filter = [defined, &clock = needs.clock](const std::string& text) {
+    return organise::row_test(text, defined, clock.now());
   };
   SearchAnswer answer;
   // Fills the rows while the messages are read; hits of one session share its row.

@@ -56,8 +56,9 @@
 #include "protocol/protocol.h"
 
 namespace reef {
+class Clock;
 class Pool;
-}
+}  // namespace reef
 namespace reef::bus {
 class Bus;
 }
@@ -118,6 +119,7 @@ struct Node {
   recall::Recall& recall;
   Ledger& ledger;
   Entrance& entrance;
+  Clock& clock;
   Pool& pool;
   std::string home;  // the folder everything lies in
   // These are done by the daemon itself.

@@ -21,8 +21,9 @@ struct SessionsNeeds {
   session::Sessions& sessions;
   session::Transcripts& store;
   organise::Definitions& definitions;
+  Clock& clock;
   static SessionsNeeds of(const Node& node) {
-    return {node.sessions, node.store, node.definitions};
+    return {node.sessions, node.store, node.definitions, node.clock};
   }
 };
 
@@ -54,7 +55,7 @@ class RowStream final : public protocol::MessageStream {
     if (done_) co_return std::nullopt;
     if (!begun_) {
       begun_ = true;
-      auto query = query_from(co_await needs_.definitions.look(), request_);
+      auto query = query_from(co_await needs_.definitions.look(), request_, needs_.clock.now());
       if (!query) {
         done_ = true;
         co_return protocol::make_error(query.error());

@@ -37,10 +37,8 @@ protocol::ServerMessage session_info(const session::Sessions& sessions,
 // was made with. `now`: what ages are counted to.
 using RowFilter = std::function<bool(const session::Row&)>;
 Result<RowFilter> row_filter(std::shared_ptr<const organise::Defined> defined,
-                             const std::string& view, const std::string& where,
-                             TimePoint now = SystemClock().now());
+                             const std::string& view, const std::string& where, TimePoint now);
 Result<session::Query> query_from(std::shared_ptr<const organise::Defined> defined,
-                                  const protocol::ListSessions& in,
-                                  TimePoint now = SystemClock().now());
+                                  const protocol::ListSessions& in, TimePoint now);
 
 }  // namespace reef::server

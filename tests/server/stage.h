@@ -142,6 +142,7 @@ class NodeTest : public testing::Test {
                   .recall = recall,
                   .ledger = ledger,
                   .entrance = entrance,
+                  .clock = clock,
                   .pool = pool,
                   .home = folder.path(),
                   .reload = [this] { return reload(); },
