@@ -194,7 +194,7 @@ class TailPrinter {
   std::string told_;  // live text that no entry has taken the place of
 };
 
-// Of the last entry there is; what follows it is news.
+// Returns the id of the last entry there is; entries behind it are news.
 std::string last_entry_of(std::string_view bytes) {
   const auto reading = session::read_transcript(bytes);
   return reading.entries.empty() ? std::string() : reading.entries.back().id.text;

@@ -94,7 +94,7 @@ bool Entrance::cancel(std::string_view agent, std::string_view sender,
                       const std::optional<std::string>& key, bool all) {
   const auto address = runtime_.resolve(agent, sender, key);
   const auto line = address ? lines_.find(address->key.text()) : lines_.end();
-  // What runs is killed, and what is on its way comes next.
+  // A turn that runs is killed, and a message that is on its way comes next.
   if (line == lines_.end() || (!all && runtime_.activity(address->key).running)) return false;
   for (auto* ticket : line->second) {
     ticket->cancelled = true;

@@ -92,7 +92,7 @@ class EntriesStream final : public protocol::MessageStream {
     const auto* row = needs_.sessions.find(id_);
     if (!row) co_return gone(out);
     if (first) server::fill(*out.mutable_session(), *row, needs_.definitions);
-    // Who looks on reads what comes. Once: that it is noted wakes this one, too.
+    // A reader who looks on has read what comes. This is noted once, since the note wakes it, too.
     const bool unread = live_ && row->flag("hasUnread");
     if (unread && !std::exchange(seen_unread_, unread))
       needs_.sessions.note(id_, {{"hasUnread", nullptr}});

@@ -143,7 +143,7 @@ Task<void> Ledger::keep(session::ClientMark mark, std::vector<std::string> messa
   take(std::move(entry));
   forget_old();
   const auto mine = ++wanted_;
-  // Those that come while it is written share the next write.
+  // Requests that come while it is written share the next write.
   while (written_ < mine) {
     if (busy_) {
       co_await changed_.wait();
@@ -165,7 +165,7 @@ Task<void> Ledger::flush() {
   const auto done = anew ? co_await answers_.replace(std::move(bytes))
                          : co_await answers_.append(std::move(bytes));
   if (done && anew) lines_ = entries_.size();
-  // What is not there now is written with the next.
+  // Lines that are not there now are written with the next.
   doubtful_ = !done;
   if (!done)
     log::error("answers: {}; a retry after a restart may be done again", done.error().what);
@@ -236,7 +236,7 @@ class Once final : public protocol::MessageStream {
       messages_.push_back(std::move(bytes));
     }
     over_ = !message || single_;
-    // What failed changed nothing, and may be tried again.
+    // A request that failed changed nothing, and may be tried again.
     if (over_ && !failed_ && !messages_.empty() &&
         messages_.back().size() <= Ledger::kAnswerBytesMax)
       co_await ledger_.keep(mark_, std::move(messages_));

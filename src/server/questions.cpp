@@ -19,7 +19,7 @@ struct QuestionsNeeds {
   static QuestionsNeeds of(const Node& node) { return {node.runtime, node.sessions}; }
 };
 
-// Of those that are kept nowhere the wait itself is answered.
+// A question that is kept nowhere is answered by ending the wait for it.
 Task<Status> answer_by_id(QuestionsNeeds needs, std::string id, std::string content, std::string by,
                           std::string from, std::optional<session::ClientMark> mark) {
   auto& decisions = needs.runtime.decisions();
@@ -109,7 +109,7 @@ protocol::Answer answer_reply_to_tool(const Asked& asked) {
       reply_to_tool(asked.needs(), asked.peer, asked.message.reply_to_tool())));
 }
 
-// Those of turns that run and those of turns that a restart cut off, the oldest first.
+// Lists the questions of turns that run and of turns that a restart cut off, the oldest first.
 Task<protocol::ServerMessage> list_questions(QuestionsNeeds needs,
                                              protocol::ListQuestions request) {
   using runtime::Ask;

@@ -37,7 +37,7 @@ void fold_decision(std::vector<Waiting>& waiting, const SessionId& session, cons
     std::erase_if(waiting, same);
     return;
   }
-  // Of a copy the decisions are another session's.
+  // The decisions in a copy of a session belong to the other session.
   if (session_of_decision(id) != session || waiting.size() >= Waiting::kMax ||
       std::any_of(waiting.begin(), waiting.end(), same))
     return;

@@ -17,7 +17,7 @@ std::string folder_of(const SessionId& id) {
   return fmt::format("sessions/{}/", id.text());
 }
 
-// Of a file in a session's folders.
+// Returns the name of the document that a file in a session's folders is.
 Result<std::string> document_of(const SessionId& id, const std::string& path) {
   REEF_CHECK(split_file_path(path));
   return folder_of(id) + path;
@@ -103,7 +103,7 @@ class ReceivedFile final : public NewFile {
     return text;
   }
 
-  // Those there are; `twin` becomes the path of one with the same bytes.
+  // Returns the paths there are; `twin` becomes the path of one with the same bytes.
   Result<std::set<std::string>> look(const SessionId& id, std::string* twin) {
     std::set<std::string> taken;
     const auto session = folder_of(id);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kDocumentNameBytesMax = 4096;
 constexpr std::size_t kDocumentPartBytesMax = 255;
 constexpr std::string_view kSessions = "sessions";
-// Of the process, derived, or transcripts.
+// Names of things that belong to the process, are derived, or are transcripts.
 constexpr std::string_view kNoDocuments[] = {"catalog", "config.toml", "index", "logs",
                                              "run",     "staging",     "trash"};
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kPageBlockBytes = 128U << 10;
 constexpr std::size_t kIdBytesMax = 1024;
-// Of a line that is too long: its names stand there.
+// The names of a line that is too long stand in its beginning.
 constexpr std::size_t kHeadBytes = 64U << 10;
 
 std::string_view without_blanks(std::string_view text) {
@@ -31,8 +31,8 @@ struct Head {
   std::string type;
 };
 
-// Of a line that was written by us or pi: their names come before what may be long. Of one that was
-// cut, what stands before the cut.
+// Finds the names in a line that we or pi wrote, where they come before what may be long. In a line
+// that was cut, it finds what stands before the cut.
 Head head_of(std::string_view text) {
   Head head;
   json::Scanner scanner(text);

@@ -18,8 +18,8 @@ constexpr std::chrono::milliseconds kRest{250};
 // not take a whole processor.
 constexpr std::size_t kLooksAtOnce = 512;
 constexpr std::chrono::milliseconds kBreath{2};
-// Those without a watch are looked at within a second, but at most so many after each rest: 5,000 a
-// second are about one percent of a processor.
+// Folders without a watch are looked at within a second, but at most so many after each rest: 5,000
+// a second are about one percent of a processor.
 constexpr std::size_t kInTurnMax = 1'250;
 constexpr std::size_t kRestsPerRound = 3;
 constexpr std::size_t kNamesAtOnce = 1'024;
